@@ -1,0 +1,1 @@
+"""The decision: `plan(snapshot, policy, now)` turns a cluster as it is into what should happen next. Pure throughout."""

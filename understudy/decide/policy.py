@@ -1,0 +1,39 @@
+"""The knobs of the decision, with their defaults; `understudy.yaml` sets them."""
+
+import msgspec
+
+
+class SpareRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Keep `count` nodes free for repairs among those with these labels; with `topology`, `count` whole domains of it."""
+
+    count: int
+    labels: dict[str, str] = {}
+    topology: str = ""
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Times are seconds."""
+
+    # Preempting
+    min_runtime: float = 120.0  # a younger gang is a victim only where no other choice exists
+    preemptions_per_hour: int = 16  # how many gangs may be preempted for one gang within an hour
+    # Spares
+    spares: tuple[SpareRule, ...] = ()
+    lend_spares: bool = True
+    lend_below: int = 0  # gangs of lower priority than this may borrow a spare
+    # Nodes that fail
+    node_cooldown: float = 600.0  # a node that failed this recently is the last choice
+    lemon_failures: int = 3  # a node that failed this often within the window gets no seats
+    lemon_window: float = 86_400.0
+    # Gangs that fail on healthy nodes wait backoff * 2^(failures - 1), from the second failure within the window on
+    backoff: float = 10.0
+    backoff_limit: float = 600.0
+    backoff_window: float = 3_600.0
+    # Mass failure: that many nodes of a pool turning bad at once is the network or the monitor, not the nodes
+    pool_label: str = "node.kubernetes.io/instance-type"
+    mass_failure_share: float = 0.4
+    mass_failure_nodes: int = 10
+    mass_failure_window: float = 300.0
+    # Search: how far the exact searches go before the heuristics take over
+    exact_victims: int = 10
+    search_steps: int = 20_000

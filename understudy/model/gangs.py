@@ -1,0 +1,180 @@
+"""Gangs: all the pods of one job, in islands that sit together, with everything placement needs to know of each."""
+
+import enum
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from understudy.model.nodes import Toleration
+from understudy.model.selectors import NodeTerm, Selector
+
+
+class PodTerm(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """One required or preferred term of pod affinity or anti-affinity."""
+
+    topology_key: str
+    selector: Selector | None = None  # None matches no pod
+    namespaces: tuple[str, ...] = ()
+    every_namespace: bool = False
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        if self.selector is None:
+            return False
+        return (self.every_namespace or namespace in self.namespaces) and self.selector.matches(labels)
+
+
+class Spread(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """One topology spread constraint; `hard` is DoNotSchedule, else it only colours the score."""
+
+    topology_key: str
+    max_skew: int
+    hard: bool
+    selector: Selector | None = None
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+
+
+class HostPort(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    port: int
+    protocol: str = "TCP"
+    ip: str = "0.0.0.0"
+
+    def clashes(self, other: "HostPort") -> bool:
+        if (self.port, self.protocol) != (other.port, other.protocol):
+            return False
+        return self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip)
+
+
+class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """What a pod asks of a node. Pods of one template share one Shape, so it is compared by identity first."""
+
+    requests: tuple[tuple[str, int], ...] = ()  # sorted by name; cpu in thousandths, the rest in whole units
+    accelerators: int = 0
+    required: tuple[NodeTerm, ...] = ()  # any one term must match; none: every node will do
+    selector: tuple[tuple[str, str], ...] = ()  # nodeSelector: every label must match
+    volumes: tuple[tuple[NodeTerm, ...], ...] = ()  # node affinity of each bound volume
+    tolerations: tuple[Toleration, ...] = ()
+    preferred: tuple[tuple[int, NodeTerm], ...] = ()
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()  # negative weights: preferred anti-affinity
+    spreads: tuple[Spread, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    unsupported: tuple[str, ...] = ()  # what this pod asks for that Understudy does not do, in words
+
+    @property
+    def minds_neighbours(self) -> bool:
+        """Whether a seat depends on which other pods sit where."""
+        return bool(self.affinity or self.anti_affinity or self.spreads or self.host_ports)
+
+
+class Member(msgspec.Struct, frozen=True, gc=False):
+    """One pod of a gang: one that exists, or one its owner will make."""
+
+    name: str
+    shape: Shape
+    labels: Mapping[str, str] = {}
+    node: str = ""  # its seat; empty while it has none
+    last_node: str = ""  # where it sat before, for sticky seats
+    exists: bool = True  # False: planned from the template
+
+
+class Mode(enum.StrEnum):
+    PREFERRED = "preferred"
+    REQUIRED = "required"
+    EXCLUSIVE = "exclusive"
+
+
+class Topology(msgspec.Struct, frozen=True, gc=False):
+    key: str
+    mode: Mode
+
+    @property
+    def binding(self) -> bool:
+        return self.mode is not Mode.PREFERRED
+
+
+class Island(msgspec.Struct, frozen=True, gc=False):
+    """Members that sit together in one domain, where `topology` says so."""
+
+    name: str
+    members: tuple[Member, ...]
+    topology: Topology | None = None
+
+
+class Suspension(enum.StrEnum):
+    NONE = ""
+    BY_OWNER = "owner"  # somebody else's decision: Understudy leaves it alone
+    REQUEUED = "requeued"  # by Understudy, after a preemption: resumed when it fits
+
+
+class OnPreemption(enum.StrEnum):
+    REQUEUE = "requeue"
+    FAIL = "fail"
+
+
+class Gang(msgspec.Struct, frozen=True, gc=False):
+    """The unit of queueing, placing, preempting and repairing."""
+
+    key: str  # Kind/namespace/name
+    kind: str
+    namespace: str
+    name: str
+    islands: tuple[Island, ...] = ()
+    priority: int = 0
+    queued_at: float = 0.0  # its place in line; kept through preemptions
+    min_members: int | None = None  # None: all of them
+    preempts: bool = True  # preemptionPolicy
+    managed: bool = True  # False: another scheduler seats it; it is counted and never moved
+    infrastructure: bool = False  # daemons and the like: at home on every node, own no domain, block none
+    suspension: Suspension = Suspension.NONE
+    gates: tuple[str, ...] = ()  # scheduling gates somebody has to lift first
+    on_preemption: OnPreemption = OnPreemption.REQUEUE
+    started_at: float | None = None
+    checkpoint_at: float | None = None
+    leaving: tuple[Member, ...] = ()  # pods on their way out: they still fill their seats
+    holds: tuple[tuple[str, str], ...] = ()  # (member, node): seats kept for it
+    preempted_for_it: tuple[float, ...] = ()  # when others were preempted for this gang
+    failures: tuple[float, ...] = ()  # when it failed on healthy nodes
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    def members(self) -> Iterator[Member]:
+        for island in self.islands:
+            yield from island.members
+
+    @property
+    def size(self) -> int:
+        return sum(len(island.members) for island in self.islands)
+
+    @property
+    def minimum(self) -> int:
+        return self.size if self.min_members is None else min(self.min_members, self.size)
+
+    @property
+    def elastic(self) -> bool:
+        return self.min_members is not None and self.min_members < self.size
+
+    def seated(self) -> list[Member]:
+        return [m for island in self.islands for m in island.members if m.node]
+
+    def unseated(self) -> list[Member]:
+        return [m for island in self.islands for m in island.members if not m.node]
+
+    def reseated(self, seats: Mapping[str, str]) -> "Gang":
+        """The same gang with the named members on the given nodes ('' takes the seat away; its node is remembered)."""
+        islands = tuple(
+            msgspec.structs.replace(island, members=tuple(_moved(m, seats) for m in island.members))
+            for island in self.islands
+        )
+        return msgspec.structs.replace(self, islands=islands)
+
+
+def _moved(member: Member, seats: Mapping[str, str]) -> Member:
+    node = seats.get(member.name, member.node)
+    if node == member.node:
+        return member
+    return msgspec.structs.replace(member, node=node, last_node=member.node or member.last_node)

@@ -1,0 +1,87 @@
+"""Nodes as scheduling sees them: what they offer, whom they repel, and whether they can be trusted."""
+
+import enum
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+
+_ACCELERATOR = re.compile(r"gpu|tpu|npu|xpu|dcu|mig-|neuron|gaudi|ascend|accelerator", re.IGNORECASE)
+
+
+def is_accelerator(resource: str) -> bool:
+    """Whether an extended resource is the kind of hardware people train on (and not, say, an RDMA device)."""
+    return "/" in resource and _ACCELERATOR.search(resource) is not None
+
+
+class Taint(msgspec.Struct, frozen=True, gc=False):
+    key: str
+    effect: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class Toleration(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """An empty key with operator Exists tolerates every taint; an empty effect tolerates every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator == "Exists":
+            return True
+        return bool(self.key) and self.value == taint.value
+
+
+class Verdict(enum.StrEnum):
+    HEALTHY = "healthy"
+    SUSPECT = "suspect"  # no new seats; replacements are planned ahead
+    LOST = "lost"  # its seats are gone
+    LEAVING = "leaving"  # its seats will be gone at a known time
+
+
+class Health(msgspec.Struct, frozen=True, gc=False):
+    verdict: Verdict = Verdict.HEALTHY
+    cause: str = ""
+    since: float | None = None
+    deadline: float | None = None  # set for LEAVING
+
+
+class SpareRole(enum.StrEnum):
+    NONE = ""
+    LENDABLE = "true"  # kept free for repairs; lent to gangs the policy calls preemptible
+    KEPT = "keep"  # kept free for repairs, never lent
+
+
+class Node(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    labels: Mapping[str, str] = {}
+    allocatable: Mapping[str, int] = {}
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    health: Health = Health()
+    spare: SpareRole = SpareRole.NONE
+    failures: tuple[float, ...] = ()  # when it failed, oldest first
+
+    @property
+    def usable(self) -> bool:
+        """Whether new seats may be given here at all."""
+        return self.health.verdict is Verdict.HEALTHY and not self.unschedulable
+
+    @property
+    def flavor(self) -> str:
+        """The resource this node is bought for: its accelerator, else cpu."""
+        accelerators = [name for name in self.allocatable if is_accelerator(name)]
+        return min(accelerators, key=lambda name: (-self.allocatable[name], name)) if accelerators else "cpu"

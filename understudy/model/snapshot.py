@@ -1,0 +1,304 @@
+"""The cluster at one moment, as an immutable value with the indexes decisions need.
+
+`Snapshot.updated` turns a snapshot and a few changed nodes or gangs into the next snapshot. It costs what changed, not
+what is there: the maps are persistent, and old and new snapshots share all that did not change. The same function keeps
+the view up to date event by event, builds a snapshot from nothing, and makes the hypotheses of a plan.
+"""
+
+from __future__ import annotations  # rpds types take parameters only for the type checker
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+from rpds import HashTrieMap, HashTrieSet
+
+from understudy.model.gangs import Gang, Member
+from understudy.model.nodes import Health, Node, Verdict
+from understudy.model.selectors import Selector
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Shelf = tuple[str, int]  # (flavor, how much of it is free)
+
+
+class Seat(msgspec.Struct, frozen=True, gc=False):
+    """One pod on one node. A leaving one fills its seat until its pod is gone."""
+
+    gang: str
+    member: Member
+    leaving: bool = False
+
+
+class Room(msgspec.Struct, frozen=True, gc=False):
+    """A node, what sits on it, and what is left."""
+
+    node: Node
+    seats: tuple[Seat, ...]  # sorted by gang and member
+    free: Mapping[str, int]
+    shelf: Shelf | None  # where `Snapshot.shelves` lists it; None where no seat may be given
+
+
+class Budget(msgspec.Struct, frozen=True, gc=False):
+    """A PodDisruptionBudget: how many more of the matching pods may be disturbed now."""
+
+    name: str
+    namespace: str
+    selector: Selector | None
+    allowed: int
+
+    def covers(self, gang: Gang, member: Member) -> bool:
+        if self.selector is None or gang.namespace != self.namespace:
+            return False
+        return self.selector.matches(member.labels)
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    rooms: HashTrieMap[str, Room] = HashTrieMap()
+    gangs: HashTrieMap[str, Gang] = HashTrieMap()
+    budgets: tuple[Budget, ...] = ()
+    open: HashTrieSet[str] = HashTrieSet()  # managed gangs with members that have no seat
+    holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
+    running: HashTrieMap[int, HashTrieSet[str]] = HashTrieMap()  # priority -> managed gangs with seats
+    repelling: HashTrieSet[str] = HashTrieSet()  # seated gangs with required anti-affinity
+    sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
+    shelves: HashTrieMap[Shelf, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
+    domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # key -> value -> sorted nodes
+    tenants: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()  # key -> value -> gang -> seats
+
+    @staticmethod
+    def of(
+        nodes: Iterable[Node] = (),
+        gangs: Iterable[Gang] = (),
+        budgets: Iterable[Budget] = (),
+        index: Iterable[str] = (),
+    ) -> "Snapshot":
+        """A snapshot from scratch; `index` names the label keys besides the gangs' own that decisions group nodes by."""
+        empty = Snapshot(
+            budgets=tuple(sorted(budgets, key=lambda b: (b.namespace, b.name))),
+            domains=HashTrieMap({key: HashTrieMap() for key in index}),
+        )
+        return empty.updated(nodes=nodes, gangs=gangs)
+
+    def updated(
+        self,
+        nodes: Iterable[Node] = (),
+        gangs: Iterable[Gang] = (),
+        gone_nodes: Iterable[str] = (),
+        gone_gangs: Iterable[str] = (),
+    ) -> "Snapshot":
+        changed = {gang.key: gang for gang in gangs}
+        before = {key: old for key in (*changed, *gone_gangs) if (old := self.gangs.get(key)) is not None}
+        fresh = {node.name: node for node in nodes}
+        rooms = self._changed_rooms(fresh, frozenset(gone_nodes), changed, before)
+        indexed = self._with_topologies(changed.values())
+        return msgspec.structs.replace(
+            indexed,
+            rooms=_merged(self.rooms, rooms),
+            gangs=_merged(self.gangs, {**{key: changed.get(key) for key in before}, **changed}),
+            sick=_toggled(self.sick, {name: room is not None and _is_sick(room) for name, room in rooms.items()}),
+            shelves=_reshelved(self, rooms),
+            domains=_redivided(indexed, rooms),
+            tenants=_resettled(indexed, rooms),
+            **_gang_indexes(self, changed, before),
+        )
+
+    def _changed_rooms(
+        self, fresh: dict[str, Node], gone: frozenset[str], changed: dict[str, Gang], before: dict[str, Gang]
+    ) -> dict[str, Room | None]:
+        """The rooms that the changes touch, made anew; None where neither node nor seat is left."""
+        arriving: defaultdict[str, list[Seat]] = defaultdict(list)
+        for gang in changed.values():
+            for seat in seats_of(gang):
+                arriving[seat.member.node].append(seat)
+        touched = {seat.member.node for gang in before.values() for seat in seats_of(gang)}
+        touched.update(arriving, fresh, gone)
+        rooms: dict[str, Room | None] = {}
+        for name in touched:
+            old = self.rooms.get(name)
+            staying = [seat for seat in old.seats if seat.gang not in before] if old else []
+            seats = staying + arriving[name] if name in arriving else staying
+            node = fresh.get(name) or (old.node if old and name not in gone else None)
+            rooms[name] = room_of(node or _gone(name), seats) if node or seats else None
+        return rooms
+
+    def _with_topologies(self, gangs: Iterable[Gang]) -> "Snapshot":
+        """The same snapshot, indexed by every topology key the gangs' islands use."""
+        keys = {island.topology.key for gang in gangs for island in gang.islands if island.topology is not None}
+        domains, tenants = self.domains, self.tenants
+        for key in sorted(keys):
+            if key not in domains:
+                domains = domains.insert(key, _divided(key, self.rooms.values()))
+            if key not in tenants:
+                tenants = tenants.insert(key, _settled(key, self.rooms.values()))
+        if tenants is self.tenants and domains is self.domains:
+            return self
+        return msgspec.structs.replace(self, domains=domains, tenants=tenants)
+
+
+def seats_of(gang: Gang) -> list[Seat]:
+    seats = [Seat(gang.key, m) for island in gang.islands for m in island.members if m.node]
+    if gang.leaving:
+        seats.extend(Seat(gang.key, m, leaving=True) for m in gang.leaving)
+    return seats
+
+
+def room_of(node: Node, seats: list[Seat]) -> Room:
+    free = dict(node.allocatable)
+    for seat in seats:
+        for name, amount in seat.member.shape.requests:
+            free[name] = free.get(name, 0) - amount
+    if len(seats) > 1:
+        seats.sort(key=_seat_order)
+    shelf: Shelf | None = None
+    if node.usable:
+        flavor = node.flavor
+        # Free cpu is shelved by powers of two: exact shelves would be as many as there are nodes.
+        shelf = (flavor, max(0, free["cpu"]).bit_length() if flavor == "cpu" and "cpu" in free else free.get(flavor, 0))
+    return Room(node, tuple(seats), free, shelf)
+
+
+def _seat_order(seat: Seat) -> tuple[str, str]:
+    return (seat.gang, seat.member.name)
+
+
+def _gone(name: str) -> Node:
+    return Node(name, health=Health(Verdict.LOST, cause="the node does not exist"))
+
+
+def _is_sick(room: Room) -> bool:
+    return room.node.health.verdict is not Verdict.HEALTHY
+
+
+def _gang_indexes(old: Snapshot, changed: dict[str, Gang], before: dict[str, Gang]) -> dict[str, object]:
+    everyone = {**{key: None for key in before}, **changed}
+    running: dict[int, dict[str, bool]] = defaultdict(dict)
+    for key, gang in before.items():
+        running[gang.priority][key] = False
+    for key, gang in changed.items():
+        running[gang.priority][key] = gang.managed and not gang.infrastructure and _has_seats(gang)
+    return {
+        "open": _toggled(old.open, {key: gang is not None and _is_open(gang) for key, gang in everyone.items()}),
+        "holding": _toggled(old.holding, {key: gang is not None and bool(gang.holds) for key, gang in everyone.items()}),
+        "repelling": _toggled(old.repelling, {k: gang is not None and _repels(gang) for k, gang in everyone.items()}),
+        "running": _regrouped(old.running, running),
+    }
+
+
+def _has_seats(gang: Gang) -> bool:
+    return any(m.node for island in gang.islands for m in island.members)
+
+
+def _is_open(gang: Gang) -> bool:
+    return gang.managed and any(not m.node for island in gang.islands for m in island.members)
+
+
+def _repels(gang: Gang) -> bool:
+    return any(m.shape.anti_affinity for island in gang.islands for m in island.members if m.node)
+
+
+def _reshelved(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[Shelf, HashTrieSet[str]]:
+    moves: dict[Shelf, dict[str, bool]] = defaultdict(dict)
+    for name, room in rooms.items():
+        was = old.rooms.get(name)
+        shelf = room.shelf if room else None
+        if was and was.shelf is not None and was.shelf != shelf:
+            moves[was.shelf][name] = False
+        if shelf is not None and (was is None or was.shelf != shelf):
+            moves[shelf][name] = True
+    return _regrouped(old.shelves, moves)
+
+
+def _divided(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, tuple[str, ...]]:
+    groups: dict[str, list[str]] = defaultdict(list)
+    for room in rooms:
+        if (value := room.node.labels.get(key)) is not None:
+            groups[value].append(room.node.name)
+    return HashTrieMap({value: tuple(sorted(names)) for value, names in groups.items()})
+
+
+def _redivided(
+    old: Snapshot, rooms: Mapping[str, Room | None]
+) -> HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]]:
+    domains = old.domains
+    for key in domains:
+        moves: dict[str, dict[str, bool]] = defaultdict(dict)
+        for name, room in rooms.items():
+            was = old.rooms.get(name)
+            left, joined = was and was.node.labels.get(key), room and room.node.labels.get(key)
+            if left == joined:
+                continue
+            if left is not None:
+                moves[left][name] = False
+            if joined is not None:
+                moves[joined][name] = True
+        if not moves:
+            continue
+        changes: dict[str, tuple[str, ...] | None] = {}
+        for value, names in moves.items():
+            there = {name: True for name in domains[key].get(value, ())} | names
+            changes[value] = tuple(sorted(name for name, stays in there.items() if stays)) or None
+        domains = domains.insert(key, _merged(domains[key], changes))
+    return domains
+
+
+def _settled(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, HashTrieMap[str, int]]:
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for room in rooms:
+        if (value := room.node.labels.get(key)) is not None:
+            for seat in room.seats:
+                counts[value][seat.gang] += 1
+    return HashTrieMap({value: HashTrieMap(gangs) for value, gangs in counts.items()})
+
+
+def _resettled(
+    old: Snapshot, rooms: Mapping[str, Room | None]
+) -> HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]]:
+    tenants = old.tenants
+    for key in tenants:
+        deltas: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for name, room in rooms.items():
+            for sign, side in ((-1, old.rooms.get(name)), (1, room)):
+                value = side.node.labels.get(key) if side else None
+                if side is not None and value is not None:
+                    for seat in side.seats:
+                        deltas[value][seat.gang] += sign
+        changes: dict[str, HashTrieMap[str, int] | None] = {}
+        for value, gangs in deltas.items():
+            was = tenants[key].get(value, HashTrieMap())
+            now = {gang: was.get(gang, 0) + delta for gang, delta in gangs.items() if delta}
+            if now:
+                changes[value] = _merged(was, {gang: count or None for gang, count in now.items()}) or None
+        if changes:
+            tenants = tenants.insert(key, _merged(tenants[key], changes))
+    return tenants
+
+
+def _merged(old: HashTrieMap[K, V], changes: Mapping[K, V | None]) -> HashTrieMap[K, V]:
+    """`old` with the changes; None removes. Large changes are rebuilt in one go, which is four times cheaper an entry."""
+    if not changes:
+        return old
+    if len(changes) * 4 > len(old):
+        both: dict[K, V | None] = {**dict(old.items()), **changes} if len(old) else dict(changes)
+        return HashTrieMap({key: value for key, value in both.items() if value is not None})
+    for key, value in changes.items():
+        old = old.discard(key) if value is None else old.insert(key, value)
+    return old
+
+
+def _toggled(old: HashTrieSet[K], wanted: Mapping[K, bool]) -> HashTrieSet[K]:
+    if not len(old):
+        return HashTrieSet(key for key, wants in wanted.items() if wants)
+    for key, wants in wanted.items():
+        if wants:
+            old = old.insert(key)
+        elif key in old:
+            old = old.discard(key)
+    return old
+
+
+def _regrouped(old: HashTrieMap[K, HashTrieSet[V]], moves: Mapping[K, Mapping[V, bool]]) -> HashTrieMap[K, HashTrieSet[V]]:
+    changes = {group: _toggled(old.get(group, HashTrieSet()), names) for group, names in moves.items()}
+    return _merged(old, {group: names if len(names) else None for group, names in changes.items()})
