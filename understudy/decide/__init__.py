@@ -1,1 +1,1 @@
-"""The decision: `plan(snapshot, policy, now)` turns a cluster as it is into what should happen next. Pure throughout."""
+"""The decision: `plan(snapshot, policy, now)` turns a cluster as it is into what should happen next. All of it pure."""

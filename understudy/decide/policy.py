@@ -4,7 +4,7 @@ import msgspec
 
 
 class SpareRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Keep `count` nodes free for repairs among those with these labels; with `topology`, `count` whole domains of it."""
+    """Keep `count` nodes with these labels free for repairs; with `topology`, `count` whole domains of it."""
 
     count: int
     labels: dict[str, str] = {}

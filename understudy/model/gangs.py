@@ -65,8 +65,8 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
     @property
     def minds_neighbours(self) -> bool:
-        """Whether a seat depends on which other pods sit where."""
-        return bool(self.affinity or self.anti_affinity or self.spreads or self.host_ports)
+        """Whether a seat depends on which pods sit on other nodes."""
+        return bool(self.affinity or self.anti_affinity or self.spreads)
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):

@@ -77,8 +77,8 @@ class Node(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def usable(self) -> bool:
-        """Whether new seats may be given here at all."""
-        return self.health.verdict is Verdict.HEALTHY and not self.unschedulable
+        """Whether new seats may be given here at all. A cordon is not in it: pods can tolerate that one."""
+        return self.health.verdict is Verdict.HEALTHY
 
     @property
     def flavor(self) -> str:

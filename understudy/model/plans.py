@@ -1,4 +1,4 @@
-"""Plans: what Understudy would do now, and why whoever waits has to wait. A plan is data; carrying it out is elsewhere."""
+"""Plans: what Understudy would do now, and why whoever waits has to. A plan is data; carrying it out is elsewhere."""
 
 import enum
 
@@ -20,7 +20,7 @@ class Cost(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class Start(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Seat a gang: whole, or as far as an elastic one can be. With `waits_for`, the seats are held until those have left."""
+    """Seat a gang: whole, or as far as an elastic one fits. With `waits_for`, the seats are held until those left."""
 
     gang: str
     seats: Seats

@@ -61,9 +61,11 @@ class Snapshot(msgspec.Struct, frozen=True):
     budgets: tuple[Budget, ...] = ()
     open: HashTrieSet[str] = HashTrieSet()  # managed gangs with members that have no seat
     holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
+    leaving: HashTrieSet[str] = HashTrieSet()  # gangs with pods on their way out
     running: HashTrieMap[int, HashTrieSet[str]] = HashTrieMap()  # priority -> managed gangs with seats
     repelling: HashTrieSet[str] = HashTrieSet()  # seated gangs with required anti-affinity
     sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
+    spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
     shelves: HashTrieMap[Shelf, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
     domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # key -> value -> sorted nodes
     tenants: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()  # key -> value -> gang -> seats
@@ -74,8 +76,8 @@ class Snapshot(msgspec.Struct, frozen=True):
         gangs: Iterable[Gang] = (),
         budgets: Iterable[Budget] = (),
         index: Iterable[str] = (),
-    ) -> "Snapshot":
-        """A snapshot from scratch; `index` names the label keys besides the gangs' own that decisions group nodes by."""
+    ) -> Snapshot:
+        """A snapshot from scratch; `index` names label keys, besides the gangs' own, that decisions group nodes by."""
         empty = Snapshot(
             budgets=tuple(sorted(budgets, key=lambda b: (b.namespace, b.name))),
             domains=HashTrieMap({key: HashTrieMap() for key in index}),
@@ -88,7 +90,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         gangs: Iterable[Gang] = (),
         gone_nodes: Iterable[str] = (),
         gone_gangs: Iterable[str] = (),
-    ) -> "Snapshot":
+    ) -> Snapshot:
         changed = {gang.key: gang for gang in gangs}
         before = {key: old for key in (*changed, *gone_gangs) if (old := self.gangs.get(key)) is not None}
         fresh = {node.name: node for node in nodes}
@@ -99,6 +101,9 @@ class Snapshot(msgspec.Struct, frozen=True):
             rooms=_merged(self.rooms, rooms),
             gangs=_merged(self.gangs, {**{key: changed.get(key) for key in before}, **changed}),
             sick=_toggled(self.sick, {name: room is not None and _is_sick(room) for name, room in rooms.items()}),
+            spares=_toggled(
+                self.spares, {name: room is not None and bool(room.node.spare) for name, room in rooms.items()}
+            ),
             shelves=_reshelved(self, rooms),
             domains=_redivided(indexed, rooms),
             tenants=_resettled(indexed, rooms),
@@ -124,7 +129,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             rooms[name] = room_of(node or _gone(name), seats) if node or seats else None
         return rooms
 
-    def _with_topologies(self, gangs: Iterable[Gang]) -> "Snapshot":
+    def _with_topologies(self, gangs: Iterable[Gang]) -> Snapshot:
         """The same snapshot, indexed by every topology key the gangs' islands use."""
         keys = {island.topology.key for gang in gangs for island in gang.islands if island.topology is not None}
         domains, tenants = self.domains, self.tenants
@@ -173,7 +178,7 @@ def _is_sick(room: Room) -> bool:
 
 
 def _gang_indexes(old: Snapshot, changed: dict[str, Gang], before: dict[str, Gang]) -> dict[str, object]:
-    everyone = {**{key: None for key in before}, **changed}
+    everyone = {**dict.fromkeys(before), **changed}
     running: dict[int, dict[str, bool]] = defaultdict(dict)
     for key, gang in before.items():
         running[gang.priority][key] = False
@@ -181,7 +186,12 @@ def _gang_indexes(old: Snapshot, changed: dict[str, Gang], before: dict[str, Gan
         running[gang.priority][key] = gang.managed and not gang.infrastructure and _has_seats(gang)
     return {
         "open": _toggled(old.open, {key: gang is not None and _is_open(gang) for key, gang in everyone.items()}),
-        "holding": _toggled(old.holding, {key: gang is not None and bool(gang.holds) for key, gang in everyone.items()}),
+        "holding": _toggled(
+            old.holding, {key: gang is not None and bool(gang.holds) for key, gang in everyone.items()}
+        ),
+        "leaving": _toggled(
+            old.leaving, {key: gang is not None and bool(gang.leaving) for key, gang in everyone.items()}
+        ),
         "repelling": _toggled(old.repelling, {k: gang is not None and _repels(gang) for k, gang in everyone.items()}),
         "running": _regrouped(old.running, running),
     }
@@ -219,15 +229,14 @@ def _divided(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, tuple[str, ...
     return HashTrieMap({value: tuple(sorted(names)) for value, names in groups.items()})
 
 
-def _redivided(
-    old: Snapshot, rooms: Mapping[str, Room | None]
-) -> HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]]:
+def _redivided(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]]:
     domains = old.domains
     for key in domains:
         moves: dict[str, dict[str, bool]] = defaultdict(dict)
         for name, room in rooms.items():
             was = old.rooms.get(name)
-            left, joined = was and was.node.labels.get(key), room and room.node.labels.get(key)
+            left = was.node.labels.get(key) if was else None
+            joined = room.node.labels.get(key) if room else None
             if left == joined:
                 continue
             if left is not None:
@@ -238,7 +247,7 @@ def _redivided(
             continue
         changes: dict[str, tuple[str, ...] | None] = {}
         for value, names in moves.items():
-            there = {name: True for name in domains[key].get(value, ())} | names
+            there = dict.fromkeys(domains[key].get(value, ()), True) | names
             changes[value] = tuple(sorted(name for name, stays in there.items() if stays)) or None
         domains = domains.insert(key, _merged(domains[key], changes))
     return domains
@@ -277,7 +286,7 @@ def _resettled(
 
 
 def _merged(old: HashTrieMap[K, V], changes: Mapping[K, V | None]) -> HashTrieMap[K, V]:
-    """`old` with the changes; None removes. Large changes are rebuilt in one go, which is four times cheaper an entry."""
+    """`old` with the changes; None removes. Large changes are built in one go, four times cheaper for each entry."""
     if not changes:
         return old
     if len(changes) * 4 > len(old):
@@ -299,6 +308,8 @@ def _toggled(old: HashTrieSet[K], wanted: Mapping[K, bool]) -> HashTrieSet[K]:
     return old
 
 
-def _regrouped(old: HashTrieMap[K, HashTrieSet[V]], moves: Mapping[K, Mapping[V, bool]]) -> HashTrieMap[K, HashTrieSet[V]]:
+def _regrouped(
+    old: HashTrieMap[K, HashTrieSet[V]], moves: Mapping[K, Mapping[V, bool]]
+) -> HashTrieMap[K, HashTrieSet[V]]:
     changes = {group: _toggled(old.get(group, HashTrieSet()), names) for group, names in moves.items()}
     return _merged(old, {group: names if len(names) else None for group, names in changes.items()})

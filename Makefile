@@ -1,0 +1,52 @@
+# Every target does its own set-up. `make` alone lists them.
+
+# The first Python that is new enough; `make PYTHON=/path/to/python setup` names another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test demo check fix bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with the `understudy` command and the tools; quick when nothing changed
+
+# A .venv whose Python has gone (an upgrade, a move) is made anew; else only what pyproject.toml changed is installed.
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { \
+		echo "understudy needs Python 3.11 or newer: install it, or name one with 'make PYTHON=/path/to/python setup'" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is not Python 3.11 or newer: name one that is with 'make PYTHON=/path/to/python setup'" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+test: setup ## Run the whole test suite; ARGS='-k swap' narrows it
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+demo: setup ## Watch a hot swap, planned step by step
+	$(BIN)/understudy demo $(ARGS)
+
+check: setup ## Everything a machine can say about the code: lint, layout, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: setup ## Let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## Time the planner beside the peers' published figures; ARGS=--quick for small sizes
+	$(BIN)/python -m bench.decide $(ARGS)
+
+clean: ## Remove everything the other targets made
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,103 @@
+"""`python -m bench.decide`: times one scenario as JSON lines, or all of them as a table."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.decide import table
+from bench.decide.events import measure_events
+from bench.decide.measure import Result, measure, reference_loop
+from bench.decide.scenarios import SCENARIOS
+
+ANCHORS = Path(__file__).resolve().parents[3] / "shared" / "data" / "anchors"
+SIZES: Mapping[str, tuple[int, ...]] = {
+    "kai-reclaim": (100, 500, 1_000, 5_000, 16_000),
+    "slices": (1_000, 5_000, 16_000),
+    "burst": (1_000, 16_000),
+    "cold-start": (1_000, 16_000),
+    "events": (1_000, 16_000),
+    "growth": (16_000,),
+}
+QUICK = {
+    "kai-reclaim": (100,),
+    "slices": (160,),
+    "burst": (160,),
+    "cold-start": (160,),
+    "events": (100,),
+    "growth": (320,),
+}
+GROWTH = ("kai-reclaim", "slices", "cold-start")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _options(arguments)
+    if options.scenario is None:
+        _print_table(QUICK if options.quick else SIZES, options.anchors, options.repeats)
+        return
+    for nodes in options.nodes or (QUICK if options.quick else SIZES)[options.scenario]:
+        for result in results(options.scenario, nodes, options.repeats):
+            print(msgspec.json.encode(result).decode() if options.json else _plain(result), flush=True)
+
+
+def results(scenario: str, nodes: int, repeats: int) -> Iterator[Result]:
+    if scenario == "events":
+        yield measure_events(nodes, repeats)
+    elif scenario == "growth":
+        yield from _growth(nodes, repeats)
+    else:
+        yield measure(scenario, nodes, SCENARIOS[scenario](nodes), repeats)
+
+
+def _growth(largest: int, repeats: int) -> Iterator[Result]:
+    """Each scenario from a sixteenth of the size on, doubling."""
+    for name in GROWTH:
+        for step in (16, 8, 4, 2, 1):
+            nodes = max(64, largest // step)
+            yield measure(name, nodes, SCENARIOS[name](nodes), repeats)
+
+
+def _print_table(sizes: Mapping[str, tuple[int, ...]], anchors: Path, repeats: int) -> None:
+    pace = min(reference_loop() for _ in range(5))
+    print(f"this machine: {pace * 1e3:.0f} ms for the reference loop, the unit of column `loops`")
+    print(f"figures: median of {repeats}; every plan was checked to be a right one; garbage collector off")
+    kai: dict[int, float | None] = {}
+    if (anchors / table.KAI_FILE).exists():
+        kai = table.kai_figures(anchors)
+        print("KAI: its published reclaim benchmark, on an Intel Core Ultra 7 165H")
+    else:
+        print(f"the peers' figures are not shown: there is no {anchors / table.KAI_FILE}")
+
+    def measured(scenario: str) -> Iterator[Result]:
+        for nodes in sizes[scenario]:
+            yield from results(scenario, nodes, repeats)
+
+    plans = (result for scenario in SCENARIOS for result in measured(scenario))
+    tables = (table.rows(plans, kai, pace), table.event_rows(measured("events")), table.growth_rows(measured("growth")))
+    for lines in tables:
+        print()
+        for line in lines:
+            print(line, flush=True)
+
+
+def _plain(result: Result) -> str:
+    return "  ".join(f"{key}={value}" for key, value in result.items())
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.decide", description=__doc__)
+    parser.add_argument("--scenario", choices=[*SCENARIOS, "events", "growth"], help="default: all, as a table")
+    parser.add_argument("--nodes", type=int, action="append", help="size of the cluster; may be repeated")
+    parser.add_argument("--json", action="store_true", help="one JSON line a result")
+    parser.add_argument("--quick", action="store_true", help="small clusters, to see that it works")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds a result is the median of (default: 5)")
+    parser.add_argument("--anchors", type=Path, default=ANCHORS, help="folder with the peers' published figures")
+    options = parser.parse_args(arguments)
+    if options.repeats < 1 or min(options.nodes or [64]) < 64:
+        parser.error("--repeats must be at least 1, and --nodes at least 64")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What a right answer looks like: a plan is checked against the snapshot, so that a fast wrong one cannot pass."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from understudy.model.plans import Hold, Plan, Preempt, Seats, Start, Swap
+from understudy.model.snapshot import Snapshot
+
+SLACK = 1.02  # how far above the least possible the work lost may be
+
+
+class WrongAnswer(AssertionError):
+    """The plan is not what this cluster calls for."""
+
+
+def victims(plan: Plan) -> set[str]:
+    return {action.gang for action in plan.actions if isinstance(action, Preempt)}
+
+
+def victims_are(plan: Plan, count: int, least_work: float) -> None:
+    """As many victims as needed, all of them whole, and no more accelerator-seconds lost than must be."""
+    preemptions = [action for action in plan.actions if isinstance(action, Preempt)]
+    _expect(len(preemptions) == count, f"{count} victims are needed, the plan has {len(preemptions)}")
+    _expect(all(action.whole for action in preemptions), "a victim goes whole")
+    lost = sum(action.work_lost for action in preemptions)
+    _expect(lost <= least_work * SLACK, f"{lost:.0f} accelerator-seconds are lost where {least_work:.0f} would do")
+
+
+def starts_after_preempting(snapshot: Snapshot, plan: Plan, gang: str, pods: int) -> None:
+    """`gang` gets a node a pod, on nodes that only victims fill, and waits for exactly those victims."""
+    start = next((a for a in plan.actions if isinstance(a, Start) and a.gang == gang), None)
+    if start is None:
+        raise WrongAnswer(f"{gang} does not start")
+    _expect(len(start.seats) == pods, f"{gang} needs {pods} seats and gets {len(start.seats)}")
+    _expect(set(start.waits_for) == victims(plan), f"{gang} waits for others than its victims")
+    _only_victims_there(snapshot, plan, start.seats)
+
+
+def owns_whole_domains(snapshot: Snapshot, plan: Plan, gang: str, key: str, size: int) -> None:
+    """The seats of `gang` fill whole domains, and each island has a domain of its own."""
+    start = next(a for a in plan.actions if isinstance(a, Start) and a.gang == gang)
+    where = dict(start.seats)
+    domains = set()
+    for island in snapshot.gangs[gang].islands:
+        values = {snapshot.rooms[where[member.name]].node.labels[key] for member in island.members}
+        _expect(len(values) == 1 and len(island.members) == size, f"island {island.name} sits in domains {values}")
+        domains |= values
+    _expect(len(domains) == len(snapshot.gangs[gang].islands), "two islands share a domain")
+
+
+def replaces(snapshot: Snapshot, plan: Plan, lost: Mapping[str, int]) -> None:
+    """Every gang in `lost` is given that many new seats, or has them held, on healthy nodes that only victims fill."""
+    given = {gang: _replacements(plan, gang) for gang in lost}
+    for gang, seats in given.items():
+        _expect(len(seats) == lost[gang], f"{gang} lost {lost[gang]} seats, {len(seats)} are replaced")
+        _expect(all(snapshot.rooms[node].node.usable for _, node in seats), f"{gang} moves to a bad node")
+    _only_victims_there(snapshot, plan, tuple(seat for seats in given.values() for seat in seats))
+
+
+def _replacements(plan: Plan, gang: str) -> Seats:
+    for action in plan.actions:
+        if isinstance(action, Swap) and action.gang == gang:
+            return tuple((move.member, move.to_node) for move in action.moves)
+        if isinstance(action, Hold) and action.gang == gang:
+            return action.seats
+    return ()
+
+
+def everybody_starts(plan: Plan, gangs: int, pods: int) -> None:
+    """`gangs` gangs start now, `pods` seats each, and no node (of one pod's size) is given twice."""
+    starts = [action for action in plan.actions if isinstance(action, Start) and not action.waits_for]
+    _expect(len(starts) == gangs, f"{gangs} gangs fit, {len(starts)} start")
+    _expect(all(len(start.seats) == pods for start in starts), "a gang starts in part")
+    _no_node_twice(tuple(seat for start in starts for seat in start.seats))
+
+
+def _only_victims_there(snapshot: Snapshot, plan: Plan, seats: Seats) -> None:
+    _no_node_twice(seats)
+    going = victims(plan)
+    for member, node in seats:
+        staying = {seat.gang for seat in snapshot.rooms[node].seats} - going
+        _expect(not staying, f"{member} is given {node}, where {sorted(staying)[:1]} stays")
+
+
+def _no_node_twice(seats: Seats) -> None:
+    if seats:
+        node, times = Counter(node for _, node in seats).most_common(1)[0]
+        _expect(times == 1, f"{node} is given {times} times and holds one such pod")
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise WrongAnswer(otherwise)

@@ -1,0 +1,100 @@
+"""Times what one change costs: an event put into a full cluster's view, snapshot taken; and a cycle with no change."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import msgspec
+
+from bench.decide.documents import NOW, node
+from bench.decide.measure import Result, decoded, filled, garbage_collector_off
+from bench.decide.scenarios import quiet
+from understudy.control.view import View
+from understudy.decide.cycle import plan
+from understudy.decide.policy import Policy
+from understudy.model.snapshot import Snapshot
+from understudy.objects import KubeObject, Node, Pod
+
+Event = Callable[[], None]
+
+
+def measure_events(nodes: int, repeats: int) -> Result:
+    scenario = quiet(nodes)
+    objects, decode_seconds = decoded(scenario.documents)
+    with garbage_collector_off():
+        began = time.perf_counter()
+        view, snapshot = filled(objects)
+        built = time.perf_counter() - began
+        began = time.perf_counter()
+        answer = plan(snapshot, Policy(), NOW)
+        planned = time.perf_counter() - began
+        scenario.check(snapshot, answer)
+        pods = [obj for obj in objects if isinstance(obj, Pod)]
+        machines = [obj for obj in objects if isinstance(obj, Node)]
+        pod_us = _each(view, _pod_events(view, _sample(pods, 100 * repeats)))
+        node_us = _each(view, _node_events(view, _sample(machines, 100 * repeats)))
+        beat_us = _each(view, _heartbeats(view, _sample(machines, 100 * repeats)))
+        quiet_us = _quiet_cycle(view, repeats)
+    return {
+        "scenario": "events",
+        "nodes": nodes,
+        "total_seconds": round(built + planned, 6),
+        "plan_seconds": round(planned, 6),
+        "victims": 0,
+        "pod_event_us": pod_us,
+        "node_event_us": node_us,
+        "heartbeat_us": beat_us,
+        "quiet_cycle_us": quiet_us,
+        "objects": len(objects),
+        "decode_seconds": round(decode_seconds, 6),
+        "repeats": repeats,
+    }
+
+
+def _pod_events(view: View, pods: Iterable[KubeObject]) -> Iterable[Event]:
+    """Each pod goes, and comes back."""
+    for pod in pods:
+        yield partial(view.remove, pod)
+        yield partial(view.put, pod)
+
+
+def _node_events(view: View, nodes: Iterable[KubeObject]) -> Iterable[Event]:
+    """Each node dies, and recovers."""
+    for healthy in nodes:
+        (failed,), _ = decoded([node(healthy.metadata.name, failed=True)])
+        yield partial(view.put, failed)
+        yield partial(view.put, healthy)
+
+
+def _heartbeats(view: View, nodes: Iterable[KubeObject]) -> Iterable[Event]:
+    """Each node reports that it is as it was."""
+    for healthy in nodes:
+        again = msgspec.structs.replace(healthy)
+        yield partial(view.put, again)
+
+
+def _each(view: View, events: Iterable[Event]) -> float:
+    """The median microseconds of an event and the snapshot after it."""
+    times = []
+    for event in events:
+        began = time.perf_counter()
+        event()
+        view.snapshot(NOW)
+        times.append(time.perf_counter() - began)
+    return round(statistics.median(times) * 1e6, 1)
+
+
+def _quiet_cycle(view: View, repeats: int) -> float:
+    """The median microseconds of a snapshot and a plan when nothing has happened since the last."""
+    times = []
+    for _ in range(10 * repeats):
+        began = time.perf_counter()
+        snapshot: Snapshot = view.snapshot(NOW)
+        plan(snapshot, Policy(), NOW)
+        times.append(time.perf_counter() - began)
+    return round(statistics.median(times) * 1e6, 1)
+
+
+def _sample(objects: list[KubeObject], count: int) -> list[KubeObject]:
+    return objects[:: max(1, len(objects) // count)][:count]

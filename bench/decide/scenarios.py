@@ -1,0 +1,146 @@
+"""The clusters that are timed, each with the question put to the planner and what a right answer must look like."""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from bench.decide import answers
+from bench.decide.documents import (
+    GPUS_PER_NODE,
+    HIGH,
+    LOW,
+    SLICE,
+    Document,
+    Run,
+    jobset,
+    lone_job,
+    node,
+    priority_class,
+    running_jobset,
+)
+from understudy.model.plans import Plan
+from understudy.model.snapshot import Snapshot
+
+GANG = 16  # nodes of a gang, and of a slice
+WANTED = "JobSet/default/wanted"
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    documents: list[Document]
+    check: Callable[[Snapshot, Plan], None]  # raises answers.WrongAnswer
+    failures: list[Document] = []  # put once the cluster has been seen healthy
+
+
+def kai_reclaim(nodes: int) -> Scenario:
+    """Nodes full of one-GPU jobs; one gang wants every GPU of a tenth of the nodes."""
+    pods = max(1, nodes // 10)
+    documents = [*_classes(), *(node(_name(n)) for n in range(nodes))]
+    for n in range(nodes):
+        for gpu in range(GPUS_PER_NODE):
+            documents += lone_job(f"job-{n}-{gpu}", _name(n), _age(GPUS_PER_NODE * n + gpu))
+    documents.append(jobset("wanted", (1, pods), HIGH[0]))
+    work = sorted(sum(_age(GPUS_PER_NODE * n + gpu) for gpu in range(GPUS_PER_NODE)) for n in range(nodes))
+
+    def check(snapshot: Snapshot, plan: Plan) -> None:
+        answers.starts_after_preempting(snapshot, plan, WANTED, pods)
+        answers.victims_are(plan, GPUS_PER_NODE * pods, sum(work[:pods]))
+
+    return Scenario(documents, check)
+
+
+def slices(nodes: int) -> Scenario:
+    """Domains of 16 nodes, each owned by an exclusive gang, every tenth gang by two; one gang wants four domains."""
+    documents = [*_classes(), *(node(_name(n), f"slice-{n // GANG}") for n in range(nodes))]
+    owned = list(_owned_domains(nodes // GANG))
+    for gang, domains in enumerate(owned):
+        documents += running_jobset(Run(f"tenant-{gang}", _age(gang)), [_domain(d) for d in domains], SLICE)
+    documents.append(jobset("wanted", (4, GANG), HIGH[0], SLICE))
+    singles = sorted(_age(gang) for gang, domains in enumerate(owned) if len(domains) == 1)
+    doubles = sorted(2 * _age(gang) for gang, domains in enumerate(owned) if len(domains) == 2)
+    choices = [(sum(doubles[:two] + singles[: 4 - 2 * two]), 4 - two) for two in range(min(2, len(doubles)) + 1)]
+    least, victims = min(choices)
+
+    def check(snapshot: Snapshot, plan: Plan) -> None:
+        answers.starts_after_preempting(snapshot, plan, WANTED, 4 * GANG)
+        answers.owns_whole_domains(snapshot, plan, WANTED, SLICE, GANG)
+        answers.victims_are(plan, victims, least * GANG * GPUS_PER_NODE)
+
+    return Scenario(documents, check)
+
+
+def burst(nodes: int) -> Scenario:
+    """A full cluster of gangs of 16 nodes; eight nodes fail at once under three important ones; nothing is idle."""
+    gangs = nodes // GANG
+    important = {0: 3, gangs // 2: 3, gangs - 1: 2}  # gang -> how many of its nodes fail
+    documents = [*_classes(), *(node(_name(n)) for n in range(gangs * GANG))]
+    for gang in range(gangs):
+        run = Run(f"gang-{gang}", _age(gang), HIGH if gang in important else LOW)
+        documents += running_jobset(run, [_domain(gang)])
+    failed = [_domain(gang)[i] for gang, count in important.items() for i in range(count)]
+    cheapest = min(_age(gang) for gang in range(gangs) if gang not in important)
+    lost = {f"JobSet/default/gang-{gang}": count for gang, count in important.items()}
+
+    def check(snapshot: Snapshot, plan: Plan) -> None:
+        answers.replaces(snapshot, plan, lost)
+        answers.victims_are(plan, 1, cheapest * GANG * GPUS_PER_NODE)
+
+    return Scenario(documents, check, [node(name, failed=True) for name in failed])
+
+
+def cold_start(nodes: int) -> Scenario:
+    """As many gangs of 16 pods as an empty cluster holds (1,000 at 16,000 nodes), all waiting."""
+    gangs = nodes // GANG
+    documents = [*_classes(), *(node(_name(n)) for n in range(nodes))]
+    documents += (jobset(f"gang-{gang}", (1, GANG), LOW[0], age=60.0 + gang) for gang in range(gangs))
+
+    def check(_: Snapshot, plan: Plan) -> None:
+        answers.everybody_starts(plan, gangs, GANG)
+        answers.victims_are(plan, 0, 0.0)
+
+    return Scenario(documents, check)
+
+
+def quiet(nodes: int) -> Scenario:
+    """The full cluster of kai_reclaim with nobody waiting: there is nothing to do."""
+    wanting = kai_reclaim(nodes).documents
+
+    def check(_: Snapshot, plan: Plan) -> None:
+        if plan.actions:
+            raise answers.WrongAnswer(f"a quiet cluster asks for nothing, yet the plan has {len(plan.actions)} actions")
+
+    return Scenario(wanting[:-1], check)
+
+
+SCENARIOS: dict[str, Callable[[int], Scenario]] = {
+    "kai-reclaim": kai_reclaim,
+    "slices": slices,
+    "burst": burst,
+    "cold-start": cold_start,
+}
+
+
+def _classes() -> Iterator[Document]:
+    yield priority_class(*LOW)
+    yield priority_class(*HIGH)
+
+
+def _name(n: int) -> str:
+    return f"node-{n:05d}"
+
+
+def _domain(index: int) -> list[str]:
+    return [_name(n) for n in range(index * GANG, (index + 1) * GANG)]
+
+
+def _age(index: int) -> float:
+    """How long a job has run: between an hour and a day, scattered, the same in every run."""
+    return float(3_600 + index * 2_654_435_761 % 82_800)
+
+
+def _owned_domains(domains: int) -> Iterator[list[int]]:
+    """Which domains each gang owns: one, every tenth gang two, until none is left."""
+    gang, first = 0, 0
+    while first < domains:
+        width = 2 if gang % 10 == 9 and first + 1 < domains else 1
+        yield list(range(first, first + width))
+        gang, first = gang + 1, first + width

@@ -1,0 +1,93 @@
+"""The benchmark itself: every scenario runs small, answers right, and a wrong answer is noticed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.decide import answers, table
+from bench.decide.__main__ import main
+from bench.decide.measure import decoded, filled, measure
+from bench.decide.scenarios import SCENARIOS, WANTED
+from understudy.model.plans import Plan, Preempt, Start
+
+KEYS = {"scenario", "nodes", "total_seconds", "plan_seconds", "victims"}
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, float]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "nodes", "victims"),
+    [("kai-reclaim", 100, 80), ("slices", 176, 4), ("burst", 96, 1), ("cold-start", 96, 0), ("events", 64, 0)],
+)
+def test_each_scenario_is_one_json_line(
+    scenario: str, nodes: int, victims: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--scenario", scenario, "--nodes", str(nodes), "--repeats", "1", "--json"])
+    (result,) = lines(capsys)
+    assert result.keys() >= KEYS
+    assert (result["scenario"], result["nodes"]) == (scenario, nodes)
+    assert result["victims"] <= victims if scenario == "slices" else result["victims"] == victims
+    assert 0 < result["plan_seconds"] <= result["total_seconds"]
+
+
+def test_growth_doubles_up_to_the_size_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--scenario", "growth", "--nodes", "256", "--repeats", "1", "--json"])
+    sizes = [(result["scenario"], result["nodes"]) for result in lines(capsys)]
+    assert sizes[:5] == [("kai-reclaim", n) for n in (64, 64, 64, 128, 256)]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_doing_nothing_is_a_wrong_answer(scenario: str) -> None:
+    case = SCENARIOS[scenario](96)
+    objects, _ = decoded([*case.documents, *case.failures])
+    _, snapshot = filled(objects)
+    with pytest.raises(answers.WrongAnswer):
+        case.check(snapshot, Plan())
+
+
+def test_a_seat_somebody_keeps_is_a_wrong_answer() -> None:
+    objects, _ = decoded(SCENARIOS["kai-reclaim"](64).documents)
+    _, snapshot = filled(objects)
+    start = Start(WANTED, (("a", "node-00000"),), waits_for=("Job/default/job-0-0",))
+    preempt = Preempt("Job/default/job-0-0", WANTED, ("p",), ("node-00000",), True, "")
+    with pytest.raises(answers.WrongAnswer, match="job-0-1.*stays"):
+        answers.starts_after_preempting(snapshot, Plan((preempt, start)), WANTED, 1)
+
+
+def test_needless_loss_of_work_is_a_wrong_answer() -> None:
+    preempt = Preempt("Job/default/a", WANTED, ("p",), ("n",), True, "", work_lost=200.0)
+    answers.victims_are(Plan((preempt,)), 1, 200.0)
+    with pytest.raises(answers.WrongAnswer, match="100 would do"):
+        answers.victims_are(Plan((preempt,)), 1, 100.0)
+
+
+def test_the_table_puts_ours_beside_the_peers(tmp_path: Path) -> None:
+    (tmp_path / table.KAI_FILE).write_text("nodes,kai_seconds,note\n500,8.97,\n1000,,timeout\n")
+    kai = table.kai_figures(tmp_path)
+    figures = {"scenario": "kai-reclaim", "plan_seconds": 0.01, "victims": 8}
+    rows = list(
+        table.rows(
+            [{**figures, "nodes": 500, "total_seconds": 0.05}, {**figures, "nodes": 1000, "total_seconds": 0.2}],
+            kai,
+            0.1,
+        )
+    )
+    assert "8.97 s" in rows[1]
+    assert "179.4" in rows[1]
+    assert "MISSED" in rows[2]
+    assert "over 40 min" in rows[2]
+
+
+def test_without_the_peers_file_the_table_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--quick", "--repeats", "1", "--anchors", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert "the peers' figures are not shown" in printed
+    assert printed.count("cold-start") == 1 + 5
+
+
+def test_a_result_counts_what_was_planned() -> None:
+    result = measure("cold-start", 64, SCENARIOS["cold-start"](64), repeats=2)
+    assert (result["starts"], result["victims"], result["repeats"]) == (4, 0, 2)

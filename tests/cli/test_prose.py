@@ -1,0 +1,123 @@
+"""A plan told to people: nothing of it is left out."""
+
+import pytest
+
+from understudy.cli.prose import Scene, counted, tell
+from understudy.model.gangs import Gang
+from understudy.model.plans import (
+    Code,
+    Grow,
+    Hold,
+    Holder,
+    Move,
+    Plan,
+    Preempt,
+    Reason,
+    Refusal,
+    Requeue,
+    Shrink,
+    Source,
+    Start,
+    Swap,
+    Wait,
+)
+
+HIGH, LOW = "JobSet/default/high", "JobSet/default/low"
+GANGS = {
+    HIGH: Gang(HIGH, "JobSet", "default", "high", priority=2000),
+    LOW: Gang(LOW, "JobSet", "default", "low", priority=1000),
+}
+SCENE = Scene(GANGS, now=1000.0)
+REASON = Reason(
+    Code.NO_ROOM,
+    needs="4 × 8 nvidia.com/gpu",
+    wanted=4,
+    free=1,
+    refusals=(Refusal("not enough nvidia.com/gpu", 3), Refusal("cordoned", 1)),
+    holders=(Holder(HIGH, 2000, 2, "its priority is higher"),),
+    guard="backs off after 2 failures",
+    until=1300.0,
+)
+
+
+def lines(*actions: object) -> list[str]:
+    return [line.strip() for line in tell(Plan(actions), SCENE).splitlines()]  # type: ignore[arg-type]
+
+
+def test_sections_come_in_a_fixed_order_after_the_summary() -> None:
+    told = lines(
+        Wait(LOW, REASON),
+        Requeue(LOW, ("a",), "no room"),
+        Shrink(LOW, ("a",), "lost"),
+        Hold(HIGH, (("a", "n"),), "victims leave"),
+        Grow(LOW, (("a", "n"),)),
+        Start(HIGH, (("a", "n"),)),
+        Preempt(LOW, HIGH, ("a",), ("n",), True, "priority"),
+        Swap(HIGH, (Move("a", "n", "m", Source.SPARE),), "lost"),
+    )
+    assert told[0] == "plan: 1 swap, 1 preemption, 1 start, 1 grows, 1 hold, 1 shrinks, 1 requeue, 1 waits"
+    headings = ["Swaps", "Preemptions", "Starts", "Growth", "Holds", "Shrinks", "Requeues", "Waiting"]
+    assert [line for line in told if line in headings] == headings
+
+
+def test_every_pod_is_under_its_node() -> None:
+    told = lines(Start(HIGH, (("w-0", "node-1"), ("w-1", "node-10"), ("w-2", "node-1"))))
+    assert "node-1   w-0, w-2" in told
+    assert "node-10  w-1" in told
+
+
+def test_a_preemption_says_for_whom_and_what_it_costs() -> None:
+    told = lines(Preempt(LOW, HIGH, ("p-0", "p-1"), ("a", "b"), True, "it is more important", 7200.0, 1))
+    headline = "JobSet default/low (priority 1000) gives up all its seats for JobSet default/high (priority 2000)"
+    assert headline in told
+    assert "why: it is more important" in told
+    cost = "2h of accelerator time since its last checkpoint lost; 1 more than its disruption budgets allow"
+    assert f"cost: {cost}" in told
+    assert "a  p-0" in told
+    assert "b  p-1" in told
+
+
+def test_a_swap_shows_every_move() -> None:
+    moves = (Move("p-0", "a", "b", Source.IDLE), Move("p-1", "", "c", Source.SPARE))
+    told = lines(Swap(HIGH, moves, "a is lost", waits_for=(LOW,)))
+    assert "JobSet default/high (priority 2000), once JobSet default/low has left" in told
+    assert "why: a is lost" in told
+    assert "p-0: a -> b (idle)" in told
+    assert "p-1: (its seat is gone) -> c (spare)" in told
+
+
+def test_a_wait_tells_all_of_its_reason() -> None:
+    told = lines(Wait(LOW, REASON))
+    for line in (
+        "needs: 4 × 8 nvidia.com/gpu",
+        "room now: for 1 of 4 pods",
+        "why not: 3 x not enough nvidia.com/gpu",
+        "why not: 1 x cordoned",
+        "held by: JobSet default/high (priority 2000), 2 seats: its priority is higher",
+        "guard: backs off after 2 failures",
+        "until: 1970-01-01T00:21:40Z (in 5m)",
+    ):
+        assert line in told
+
+
+def test_long_lines_are_wrapped_between_names_and_lose_nothing() -> None:
+    pods = tuple((f"a-rather-long-pod-name-{number}", "n") for number in range(20))
+    told = tell(Plan((Start(HIGH, pods),)), Scene(GANGS, 1000.0, width=80))
+    assert max(map(len, told.splitlines())) <= 80
+    assert [pod for pod, _ in pods if pod not in told.replace("\n", " ")] == []
+
+
+@pytest.mark.parametrize(
+    ("actions", "words"),
+    [
+        ((), "Nothing to do."),
+        ((Start(HIGH, ()), Start(LOW, ()), Wait(LOW, REASON)), "2 starts, 1 waits"),
+        ((Wait(HIGH, REASON), Wait(LOW, REASON)), "2 wait"),
+    ],
+)
+def test_counted(actions: tuple[Start | Wait, ...], words: str) -> None:
+    assert counted(Plan(actions)) == words
+
+
+def test_when_to_look_again() -> None:
+    assert "Stands until 1970-01-01T00:17:40Z (in 1m), unless the cluster changes." in tell(Plan((), 1060.0), SCENE)

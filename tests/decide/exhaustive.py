@@ -1,0 +1,123 @@
+"""Every choice of victims for one gang, in the order of cost: what the planner's own choice is measured against."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from tests.decide import rules
+from understudy.decide.policy import Policy
+from understudy.model.gangs import Gang, Member
+from understudy.model.plans import Cost
+from understudy.model.snapshot import Budget, Snapshot
+
+
+class Loss(NamedTuple):
+    """What one gang gives up: everything, or the surplus it can do without."""
+
+    gang: Gang
+    members: tuple[Member, ...]
+    whole: bool
+
+
+class Setting(NamedTuple):
+    snapshot: Snapshot
+    policy: Policy
+    now: float
+
+
+Feasible = Callable[[rules.Board], bool]
+
+
+def essential(gang: Gang) -> list[str]:
+    """The members without which the gang does not run: in order, and islands bound to a domain as a whole."""
+    names: list[str] = []
+    for island in gang.islands:
+        bound = island.topology is not None and island.topology.binding
+        for member in island.members:
+            if len(names) >= gang.minimum and not (bound and names[-1:] and member is not island.members[0]):
+                return names
+            names.append(member.name)
+    return names
+
+
+def pieces(gang: Gang) -> list[tuple[Member, ...]]:
+    """What an elastic gang can give up and go on, last in line first: members one by one, bound islands whole."""
+    found: list[tuple[Member, ...]] = []
+    left = len(gang.seated())
+    for island in reversed(gang.islands):
+        sitting = tuple(m for m in reversed(island.members) if m.node)
+        bound = island.topology is not None and island.topology.binding
+        for piece in ([sitting] if sitting else []) if bound else [(m,) for m in sitting]:
+            if left - len(piece) < gang.minimum:
+                return found
+            left -= len(piece)
+            found.append(piece)
+    return found
+
+
+def losses(gang: Gang) -> list[Loss]:
+    """The ways in which this gang can be a victim: any part of its surplus, and last everything."""
+    surplus = pieces(gang) if gang.elastic else []
+    some = (chosen for n in range(1, len(surplus) + 1) for chosen in itertools.combinations(surplus, n))
+    partial = [Loss(gang, tuple(itertools.chain(*chosen)), False) for chosen in some]
+    return [*partial, Loss(gang, tuple(gang.seated()), True)]
+
+
+def may_be_victim(gang: Gang, by: Gang) -> bool:
+    return gang.managed and not gang.infrastructure and gang.priority < by.priority and bool(gang.seated())
+
+
+def cost_of(chosen: Iterable[Loss], setting: Setting) -> Cost:
+    """The cost, but for the names that only make the order total."""
+    chosen = list(chosen)
+    whole = [loss.gang for loss in chosen if loss.whole]
+    now, policy = setting.now, setting.policy
+    return Cost(
+        young=sum(g.started_at is None or now - g.started_at < policy.min_runtime for g in whole),
+        budget_violations=violations(chosen, setting.snapshot.budgets),
+        highest_priority=max((g.priority for g in whole), default=-(2**31)),
+        work_lost=sum(work_lost(g, now) for g in whole),
+        gangs=len(whole),
+        surplus=sum(len(loss.members) for loss in chosen if not loss.whole),
+    )
+
+
+def work_lost(gang: Gang, now: float) -> float:
+    since = next((t for t in (gang.checkpoint_at, gang.started_at) if t is not None), now)
+    return sum(m.shape.accelerators for m in gang.seated()) * (now - since)
+
+
+def violations(chosen: Sequence[Loss], budgets: Iterable[Budget]) -> int:
+    total = 0
+    for budget in budgets:
+        disturbed = sum(budget.covers(loss.gang, m) for loss in chosen for m in loss.members)
+        total += max(0, disturbed - budget.allowed)
+    return total
+
+
+def choices(setting: Setting, by: Gang) -> Iterator[tuple[Loss, ...]]:
+    """Every set of victims, each gang losing nothing, some of its surplus, or everything."""
+    gangs = [g for _, g in sorted(setting.snapshot.gangs.items()) if g.key != by.key and may_be_victim(g, by)]
+    for combination in itertools.product(*([None, *losses(g)] for g in gangs)):
+        yield tuple(loss for loss in combination if loss is not None)
+
+
+def without(board: rules.Board, chosen: Iterable[Loss]) -> rules.Board:
+    gone = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
+    staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in gone)
+    return rules.Board(board.nodes, staying)
+
+
+def cheapest(setting: Setting, by: Gang, board: rules.Board, feasible: Feasible) -> Cost | None:
+    """The least that has to be paid so that `feasible` holds; None where nobody's leaving is enough."""
+    everything = list(choices(setting, by))
+    if not feasible(without(board, everything[-1])):
+        return None
+    priced = sorted(((cost_of(chosen, setting), chosen) for chosen in everything), key=lambda pair: pair[0])
+    return next(cost for cost, chosen in priced if feasible(without(board, chosen)))
+
+
+def nameless(cost: Cost) -> Cost:
+    return msgspec.structs.replace(cost, names=())

@@ -1,0 +1,262 @@
+"""What holds of every plan, on random clusters: something bad never happens, and whoever waits is told the truth."""
+
+import random
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.decide import exhaustive, rules
+from tests.decide.clusters import Cluster, Knobs, clusters
+from understudy.decide.cycle import plan
+from understudy.decide.outcome import advanced, after, settled
+from understudy.model.gangs import Gang
+from understudy.model.nodes import Verdict
+from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Shrink, Start, Swap, Wait
+from understudy.model.snapshot import Snapshot
+
+ANY = clusters()
+CROWDED = clusters(Knobs(domains=3, nodes_in_domain=2, running=5, waiting=3, sick=20, holds=25))
+
+
+def decided(cluster: Cluster) -> tuple[Snapshot, Plan]:
+    snapshot = cluster.snapshot()
+    return snapshot, plan(snapshot, cluster.policy, cluster.now)
+
+
+def moments(snapshot: Snapshot, decision: Plan) -> tuple[Snapshot, Snapshot]:
+    """Right after the plan, while victims are on their way out, and once they have left."""
+    soon = after(snapshot, decision)
+    return soon, settled(soon)
+
+
+def new_seats(action: Action) -> dict[str, str]:
+    match action:
+        case Start() | Grow():
+            return dict(action.seats)
+        case Swap():
+            return {move.member: move.to_node for move in action.moves}
+        case _:
+            return {}
+
+
+def states(snapshot: Snapshot, decision: Plan) -> Iterator[tuple[Snapshot, Action]]:
+    """Every action with the state it was decided in: before the first action for its own gang."""
+    before: dict[str, Snapshot] = {}
+    for index, action in enumerate(decision.actions):
+        whom = action.by if isinstance(action, Preempt) else action.gang
+        if whom not in before:
+            before[whom] = advanced(snapshot, decision.actions[:index])
+        yield before[whom], action
+
+
+def is_lost(snapshot: Snapshot, node: str) -> bool:
+    return snapshot.rooms[node].node.health.verdict is Verdict.LOST
+
+
+# Placing
+
+
+@given(ANY)
+def test_the_clusters_themselves_are_in_order(cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    board = rules.board_of(snapshot)
+    assert rules.overfull(board) == []
+    assert rules.quarrels(board) == []
+    for gang in snapshot.gangs.values():
+        assert rules.scattered(gang, board.nodes) == []
+        assert not gang.seated() or len(gang.seated()) >= gang.minimum
+
+
+@given(CROWDED)
+def test_no_node_is_over_committed(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for moment in moments(snapshot, decision):
+        assert rules.overfull(rules.board_of(moment, origin=snapshot)) == []
+
+
+@given(CROWDED)
+def test_seats_promised_after_a_preemption_are_there_once_the_victims_have_left(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    promised = {a.gang for a in decision.actions if isinstance(a, Start | Swap) and a.waits_for}
+    _, later = moments(snapshot, decision)
+    board = rules.board_of(later, holders=[later.gangs[key] for key in sorted(promised)])
+    assert rules.overfull(board) == []
+    assert rules.quarrels(board) == []
+
+
+@given(CROWDED)
+def test_exclusive_domains_are_never_shared_not_even_for_a_moment(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for moment in moments(snapshot, decision):
+        assert rules.quarrels(rules.board_of(moment, origin=snapshot)) == []
+
+
+@given(CROWDED)
+def test_no_gang_is_partly_placed(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    soon = after(snapshot, decision)
+    nodes = rules.real_nodes(soon)
+    for action in decision.actions:
+        gang = soon.gangs[action.gang]
+        assert rules.scattered(gang, nodes) == []
+        if isinstance(action, Start | Swap) and not action.waits_for:
+            assert set(exhaustive.essential(gang)) <= {m.name for m in gang.seated()}
+        elif isinstance(action, Start):
+            assert set(exhaustive.essential(gang)) <= set(dict(action.seats))
+        elif isinstance(action, Requeue):
+            assert gang.seated() == []
+        elif isinstance(action, Shrink):
+            assert len(gang.seated()) >= gang.minimum
+
+
+@given(CROWDED)
+def test_every_seat_is_one_the_node_allows(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for action in decision.actions:
+        gang = snapshot.gangs[action.gang]
+        members = {m.name: m for m in gang.members()}
+        for name, node in new_seats(action).items():
+            room = snapshot.rooms[node]
+            repair = isinstance(action, Swap)
+            assert rules.may_ever_sit(gang, members[name], room.node, cluster.policy, cluster.now, repair)
+
+
+# Preempting
+
+
+@given(CROWDED)
+def test_victims_are_less_important_and_their_preemptor_may_preempt(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for action in decision.actions:
+        if isinstance(action, Preempt):
+            victim, by = snapshot.gangs[action.gang], snapshot.gangs[action.by]
+            assert exhaustive.may_be_victim(victim, by)
+            assert by.preempts
+            seats = {(m.name, m.node) for m in victim.seated()}
+            assert seats >= set(zip(action.members, action.nodes, strict=True))
+
+
+@given(CROWDED)
+def test_a_victim_goes_whole_or_gives_only_its_surplus(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    soon = after(snapshot, decision)
+    for state, action in states(snapshot, decision):
+        if isinstance(action, Preempt):
+            seats = {m.name for m in state.gangs[action.gang].seated()}
+            left = seats - set(action.members)
+            assert not left if action.whole else len(left) >= state.gangs[action.gang].minimum
+            assert not action.whole or not soon.gangs[action.gang].seated()
+
+
+@given(CROWDED)
+def test_whoever_causes_victims_gets_their_seats(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    taken = {a.gang: set(a.waits_for) for a in decision.actions if isinstance(a, Start | Swap) and a.waits_for}
+    victims: dict[str, set[str]] = {}
+    for action in decision.actions:
+        if isinstance(action, Preempt):
+            victims.setdefault(action.by, set()).add(action.gang)
+    for by, gangs in victims.items():
+        assert gangs <= taken[by]
+        held = dict(after(snapshot, decision).gangs[by].holds)
+        assert held
+
+
+# One answer
+
+
+@given(CROWDED, st.integers(0, 2**16))
+def test_the_order_of_arrival_does_not_matter(cluster: Cluster, seed: int) -> None:
+    shuffled = random.Random(seed)
+    nodes, gangs, budgets = list(cluster.nodes), list(cluster.gangs), list(cluster.budgets)
+    for things in (nodes, gangs, budgets):
+        shuffled.shuffle(things)  # type: ignore[arg-type]
+    expected = plan(cluster.snapshot(), cluster.policy, cluster.now)
+    assert plan(Snapshot.of(nodes, gangs, budgets), cluster.policy, cluster.now) == expected
+    grown = Snapshot.of(budgets=budgets)
+    for gang in gangs:
+        grown = grown.updated(gangs=[gang])
+    for node in nodes:
+        grown = grown.updated(nodes=[node])
+    assert plan(grown, cluster.policy, cluster.now) == expected
+
+
+@given(CROWDED)
+def test_planning_again_changes_nothing(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    again = plan(after(snapshot, decision), cluster.policy, cluster.now)
+    assert [a for a in again.actions if not isinstance(a, Wait)] == []
+
+
+@given(CROWDED)
+def test_plans_come_to_rest(cluster: Cluster) -> None:
+    snapshot, seen = cluster.snapshot(), []
+    for _ in range(4 + 2 * len(cluster.gangs)):
+        decision = plan(snapshot, cluster.policy, cluster.now)
+        if all(isinstance(a, Wait) for a in decision.actions) and not any(g.leaving for g in snapshot.gangs.values()):
+            return
+        seen.append([a for a in decision.actions if not isinstance(a, Wait)])
+        snapshot = settled(after(snapshot, decision))
+    raise AssertionError(f"still not at rest: {seen}")
+
+
+# Repair
+
+
+@given(CROWDED)
+def test_healthy_members_keep_their_seats_unless_their_island_moves_whole(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for action in decision.actions:
+        if not isinstance(action, Swap):
+            continue
+        moved = {move.member: move.from_node for move in action.moves}
+        for island in snapshot.gangs[action.gang].islands:
+            bound = island.topology is not None and island.topology.binding
+            whole = {m.name for m in island.members} <= set(moved)
+            for member in island.members:
+                healthy = member.node and snapshot.rooms[member.node].node.health.verdict is Verdict.HEALTHY
+                assert not (healthy and member.name in moved) or (bound and whole)
+
+
+@given(CROWDED)
+def test_an_exclusive_island_with_a_lost_node_moves_whole_or_not_at_all(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for action in decision.actions:
+        if isinstance(action, Swap):
+            moved = {move.member for move in action.moves}
+            for island in snapshot.gangs[action.gang].islands:
+                if rules.is_exclusive(island):
+                    names = {m.name for m in island.members}
+                    assert names & moved in (set(), names)
+
+
+@given(CROWDED)
+def test_after_a_plan_nobody_counts_on_a_lost_node_but_those_who_are_told_to_wait(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    soon = after(snapshot, decision)
+    waiting = {a.gang for a in decision.actions if isinstance(a, Wait)}
+    for key, gang in soon.gangs.items():
+        if gang.managed and not gang.infrastructure and any(is_lost(soon, m.node) for m in gang.seated()):
+            assert key in waiting
+
+
+# Holds
+
+
+@given(CROWDED)
+def test_nobody_less_important_slips_into_held_seats(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    given_up = {a.gang for a in decision.actions if isinstance(a, Hold | Start | Swap | Requeue)}
+    for state, action in states(snapshot, decision):
+        gang = snapshot.gangs[action.gang]
+        holders = [g for k, g in snapshot.gangs.items() if g.holds and k not in given_up and outranks(g, gang)]
+        seats = new_seats(action)
+        if not seats or not holders:
+            continue
+        board = rules.board_of(settled(advanced(state, [action])), holders=holders)
+        assert rules.overfull(board) + rules.quarrels(board) == []
+
+
+def outranks(one: Gang, other: Gang) -> bool:
+    return (-one.priority, one.queued_at, one.key) < (-other.priority, other.queued_at, other.key)

@@ -1,0 +1,192 @@
+"""The planner against an exhaustive search: it finds a way wherever there is one, and pays the least for it.
+
+2,000 seeded clusters of up to six domains and eight gangs, in three families: one gang waits in a full house, one gang
+lost a node, several gangs wait. Every decision is compared in the state in which it was made.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from tests.decide import exhaustive, rules
+from tests.decide.clusters import Cluster, Knobs, seeded
+from understudy.decide.cycle import plan
+from understudy.decide.outcome import advanced
+from understudy.decide.policy import Policy
+from understudy.model.gangs import Gang
+from understudy.model.nodes import Health, Verdict
+from understudy.model.plans import Action, Cost, Preempt, Start, Swap, Wait
+from understudy.model.snapshot import Snapshot
+
+CASES = {"one waits": 1_000, "one is broken": 500, "several wait": 500}
+
+FULL_HOUSE = Knobs(
+    domains=6,
+    nodes_in_domain=2,
+    running=7,
+    waiting=1,
+    sick=0,
+    odd_nodes=4,
+    topology=65,
+    guards=0,
+    holds=0,
+    asleep=0,
+    leaving=0,
+    never_preempts=5,
+    full=True,
+    foreign=4,
+    picky=8,
+    islands=(1, 1, 2, 2, 3),
+    members=(1, 2, 1, 2, 3),
+)
+SEVERAL = msgspec.structs.replace(FULL_HOUSE, running=5, waiting=3)
+
+
+class Decision(NamedTuple):
+    """What a decision cost, and what it should have cost. None: no way was found, or there is none."""
+
+    gang: str
+    paid: Cost | None
+    least: Cost | None
+
+
+def case(family: str, seed: int) -> Cluster:
+    if family == "several wait":
+        return seeded(seed, SEVERAL)
+    cluster = seeded(seed, FULL_HOUSE)
+    return with_a_lost_node(cluster, seed) if family == "one is broken" else cluster
+
+
+def with_a_lost_node(cluster: Cluster, seed: int) -> Cluster:
+    """A node that a gang sits on is lost, and nobody waits."""
+    gangs = tuple(g for g in cluster.gangs if g.seated())
+    taken = sorted({m.node for g in gangs for m in g.seated()})
+    if not taken:
+        return msgspec.structs.replace(cluster, gangs=gangs)
+    lost = taken[seed % len(taken)]
+    health = Health(Verdict.LOST, "by chance", cluster.now - 1.0)
+    nodes = tuple(msgspec.structs.replace(n, health=health) if n.name == lost else n for n in cluster.nodes)
+    return msgspec.structs.replace(cluster, nodes=nodes, gangs=gangs)
+
+
+# One decision
+
+
+def decisions(cluster: Cluster, policy: Policy) -> Iterator[Decision]:
+    """Every gang that wanted something, in the state in which its turn came."""
+    snapshot = cluster.snapshot()
+    actions = plan(snapshot, policy, cluster.now).actions
+    for key in sorted(snapshot.gangs):
+        gang = snapshot.gangs[key]
+        if not wants(snapshot, gang):
+            continue
+        mine = [i for i, a in enumerate(actions) if key in (a.gang, a.by if isinstance(a, Preempt) else "")]
+        first = next((i for i in mine if not isinstance(actions[i], Wait)), len(actions))
+        state = advanced(snapshot, actions[:first])
+        setting = exhaustive.Setting(state, policy, cluster.now)
+        yield Decision(key, paid(setting, [actions[i] for i in mine], key), least(setting, state.gangs[key]))
+
+
+def wants(snapshot: Snapshot, gang: Gang) -> bool:
+    if not gang.managed or gang.infrastructure:
+        return False
+    return not gang.seated() or any(is_lost(snapshot, m.node) for m in gang.seated())
+
+
+def is_lost(snapshot: Snapshot, node: str) -> bool:
+    return snapshot.rooms[node].node.health.verdict is Verdict.LOST
+
+
+def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Cost | None:
+    actions = list(actions)
+    if not any(isinstance(a, Start | Swap) and a.gang == key for a in actions):
+        return None
+    losses = []
+    for action in actions:
+        if isinstance(action, Preempt) and action.by == key:
+            victim = setting.snapshot.gangs[action.gang]
+            members = tuple(m for m in victim.seated() if m.name in action.members)
+            losses.append(exhaustive.Loss(victim, members, action.whole))
+    return exhaustive.cost_of(losses, setting)
+
+
+def least(setting: exhaustive.Setting, gang: Gang) -> Cost | None:
+    snapshot, policy, now = setting
+    holders = [g for k, g in snapshot.gangs.items() if k != gang.key and g.holds and g.priority >= gang.priority]
+    board = rules.board_of(snapshot, with_leaving=False, holders=holders)
+    wanted = exhaustive.essential(gang)
+
+    def feasible(board: rules.Board) -> bool:
+        may = lambda m, n: rules.may_ever_sit(gang, m, n, policy, now)  # noqa: E731
+        return rules.placement(board, gang, wanted, may) is not None
+
+    if not gang.preempts:
+        return Cost() if feasible(board) else None
+    return exhaustive.cheapest(setting, gang, board, feasible)
+
+
+# All of them
+
+
+class Tally(msgspec.Struct):
+    """What a run of cases came to. `excess`: work lost beyond the least, in parts of it, summed over the dearer ones."""
+
+    cases: int = 0
+    possible: int = 0
+    victims: int = 0
+    missed: int = 0
+    dearer: int = 0
+    excess: float = 0.0
+
+    def add(self, decision: Decision) -> None:
+        ours, best = decision.paid, decision.least
+        self.cases += 1
+        if best is None:
+            assert ours is None, f"{decision.gang} got what the rules do not allow: {ours}"
+            return
+        self.possible += 1
+        self.victims += best.gangs + best.surplus > 0
+        if ours is None:
+            self.missed += 1
+            return
+        assert ours >= best, f"{decision.gang} paid {ours}, less than the least the oracle knows: {best}"
+        self.dearer += ours > best
+        self.excess += (ours.work_lost - best.work_lost) / (best.work_lost or 1.0) if ours > best else 0.0
+
+    def line(self, title: str) -> str:
+        share = 100.0 * self.dearer / max(1, self.victims)
+        mean = 100.0 * self.excess / max(1, self.dearer)
+        return (
+            f"{title}: {self.cases} decisions, {self.possible} possible, {self.victims} of them with victims; "
+            f"{self.missed} not found, {self.dearer} not optimal ({share:.1f} %, work lost {mean:+.0f} % on average there)"
+        )
+
+
+def tally(family: str, **knobs: int) -> Tally:
+    total = Tally()
+    for seed in range(CASES[family]):
+        cluster = case(family, seed)
+        for decision in decisions(cluster, msgspec.structs.replace(cluster.policy, **knobs)):
+            total.add(decision)
+    return total
+
+
+Measure = Callable[[str, object], None]
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_the_planner_finds_a_way_and_pays_the_least(family: str, record_property: Measure) -> None:
+    total = tally(family)
+    record_property("measured", total.line(f"oracle, {family}"))
+    assert total.missed == 0
+    assert total.dearer <= 0.02 * total.victims
+    assert total.victims >= total.cases / 10
+
+
+def test_the_heuristic_for_large_cases_is_not_far_off(record_property: Measure) -> None:
+    total = tally("one waits", exact_victims=0)
+    record_property("measured", total.line("oracle, one waits, heuristic forced"))
+    assert total.missed == 0
+    assert total.dearer <= 0.25 * total.victims

@@ -1,0 +1,187 @@
+"""The laws of the snapshot: kept up to date event by event it is what it would be from scratch, and never changes."""
+
+import random
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rpds import HashTrieMap
+
+from tests.decide.clusters import RACK, SLICE, Cluster, clusters
+from understudy.model.gangs import Gang, Island, Member, Mode, Shape, Topology
+from understudy.model.nodes import Node, Verdict
+from understudy.model.snapshot import Snapshot
+
+
+class Event(NamedTuple):
+    """One change. A node or gang that is None goes by its name."""
+
+    name: str
+    node: Node | None = None
+    gang: Gang | None = None
+    is_gang: bool = False
+
+
+def applied(snapshot: Snapshot, event: Event) -> Snapshot:
+    if event.is_gang:
+        gone, come = ((), (event.gang,)) if event.gang else ((event.name,), ())
+        return snapshot.updated(gangs=come, gone_gangs=gone)
+    lost, found = ((), (event.node,)) if event.node else ((event.name,), ())
+    return snapshot.updated(nodes=found, gone_nodes=lost)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Event]:
+    """What two clusters hold, arriving in any order, some of it gone again, some of it twice in different states."""
+    events: list[Event] = []
+    for world in (draw(clusters()), draw(clusters())):
+        events += [Event(node.name, node=node) for node in world.nodes]
+        events += [Event(gang.key, gang=gang, is_gang=True) for gang in world.gangs]
+    gone = draw(st.lists(st.sampled_from(events), max_size=8))
+    events += [Event(e.name, is_gang=e.is_gang) for e in gone]
+    return draw(st.permutations(events))
+
+
+def last_of(events: Iterable[Event]) -> tuple[list[Node], list[Gang]]:
+    nodes: dict[str, Node | None] = {}
+    gangs: dict[str, Gang | None] = {}
+    for event in events:
+        if event.is_gang:
+            gangs[event.name] = event.gang
+        else:
+            nodes[event.name] = event.node
+    return [n for n in nodes.values() if n], [g for g in gangs.values() if g]
+
+
+KEYS = (SLICE, RACK)
+
+
+def plain(snapshot: Snapshot) -> dict[str, object]:
+    """The snapshot as dicts and sets of the keys both worlds index, without what empty indexes leave behind."""
+    return {
+        "rooms": dict(snapshot.rooms.items()),
+        "gangs": dict(snapshot.gangs.items()),
+        "budgets": snapshot.budgets,
+        "open": set(snapshot.open),
+        "holding": set(snapshot.holding),
+        "repelling": set(snapshot.repelling),
+        "sick": set(snapshot.sick),
+        "running": {priority: set(keys) for priority, keys in snapshot.running.items()},
+        "shelves": {shelf: set(names) for shelf, names in snapshot.shelves.items()},
+        "domains": {key: dict(values.items()) for key, values in snapshot.domains.items()},
+        "tenants": {
+            key: {value: dict(gangs.items()) for value, gangs in values.items()}
+            for key, values in snapshot.tenants.items()
+        },
+    }
+
+
+@given(histories())
+@settings(max_examples=150)
+def test_events_one_by_one_give_the_snapshot_from_scratch(events: list[Event]) -> None:
+    grown = Snapshot.of(index=KEYS)
+    for event in events:
+        grown = applied(grown, event)
+    nodes, gangs = last_of(events)
+    scratch = Snapshot.of(nodes, gangs, index=KEYS)
+    # Who sits in the domains of a key is counted from the first gang that names the key on, and then for good.
+    seen = {key: values for key, values in grown.tenants.items() if key in scratch.tenants}
+    assert plain(msgspec.structs.replace(grown, tenants=HashTrieMap(seen))) == plain(scratch)
+
+
+@given(histories(), st.integers(1, 7))
+@settings(max_examples=60)
+def test_batches_give_the_same_as_single_events(events: list[Event], size: int) -> None:
+    single = batched = Snapshot.of(index=KEYS)
+    for start in range(0, len(events), size):
+        chunk = events[start : start + size]
+        nodes, gangs = last_of(chunk)
+        named = {n.name for n in nodes} | {g.key for g in gangs}
+        gone = [e for e in chunk if e.name not in named]
+        batched = batched.updated(
+            nodes, gangs, [e.name for e in gone if not e.is_gang], [e.name for e in gone if e.is_gang]
+        )
+        for event in chunk:
+            single = applied(single, event)
+    assert plain(batched) == plain(single)
+
+
+@given(clusters())
+@settings(max_examples=100)
+def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    gangs, rooms = dict(snapshot.gangs.items()), dict(snapshot.rooms.items())
+    seen = plain(snapshot)
+    assert seen["open"] == {k for k, g in gangs.items() if g.managed and g.unseated()}
+    assert seen["holding"] == {k for k, g in gangs.items() if g.holds}
+    assert seen["repelling"] == {k for k, g in gangs.items() if any(m.shape.anti_affinity for m in g.seated())}
+    assert seen["sick"] == {k for k, r in rooms.items() if r.node.health.verdict is not Verdict.HEALTHY}
+    running = {k for k, g in gangs.items() if g.managed and not g.infrastructure and g.seated()}
+    levels = {gangs[k].priority for k in running}
+    assert seen["running"] == {level: {k for k in running if gangs[k].priority == level} for level in levels}
+    shelved = {(shelf, name) for shelf, names in snapshot.shelves.items() for name in names}
+    assert shelved == {(r.shelf, name) for name, r in rooms.items() if r.node.usable}
+
+
+@given(clusters())
+@settings(max_examples=100)
+def test_rooms_and_domains_say_what_a_naive_count_says(cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    for node in cluster.nodes:
+        there = [(g, m) for g in cluster.gangs for m in (*g.seated(), *g.leaving) if m.node == node.name]
+        room = snapshot.rooms[node.name]
+        assert [(s.gang, s.member.name) for s in room.seats] == sorted((g.key, m.name) for g, m in there)
+        for resource in {*node.allocatable, *room.free}:
+            used = sum(dict(m.shape.requests).get(resource, 0) for _, m in there)
+            assert room.free.get(resource, 0) == node.allocatable.get(resource, 0) - used
+    for key, values in snapshot.domains.items():
+        labelled = {n.name: n.labels[key] for n in cluster.nodes if key in n.labels}
+        assert {n: v for v, names in values.items() for n in names} == labelled
+        assert all(list(names) == sorted(names) for names in values.values())
+        for value, tenants in snapshot.tenants[key].items():
+            for name, count in tenants.items():
+                gang = snapshot.gangs[name]
+                assert count == sum(labelled.get(m.node) == value for m in (*gang.seated(), *gang.leaving))
+
+
+@given(histories(), st.integers(0, 2**16))
+@settings(max_examples=60)
+def test_an_update_leaves_the_original_alone(events: list[Event], seed: int) -> None:
+    chance = random.Random(seed)
+    snapshot = Snapshot.of(index=KEYS)
+    for event in events:
+        if chance.random() < 0.3:
+            before = plain(snapshot)
+            applied(snapshot, event)
+            assert plain(snapshot) == before
+        snapshot = applied(snapshot, event)
+
+
+def test_a_node_that_goes_with_pods_on_it_is_a_lost_node() -> None:
+    world = one_pod()
+    gone = world.snapshot().updated(gone_nodes=["n"])
+    assert gone.rooms["n"].node.health.verdict is Verdict.LOST
+    assert "n" in gone.sick
+    assert not len(gone.shelves)
+    empty = gone.updated(gone_gangs=[world.gangs[0].key])
+    assert "n" not in empty.rooms
+    assert "n" not in empty.sick
+
+
+def one_pod() -> Cluster:
+    gang = Gang("Job/default/g", "Job", "default", "g", (Island("i", (Member("m", Shape((("cpu", 1),)), node="n"),)),))
+    return Cluster((Node("n", allocatable={"cpu": 4}),), (gang,))
+
+
+def test_indexing_by_a_new_key_finds_who_was_there_before() -> None:
+    world = one_pod()
+    labelled = msgspec.structs.replace(world.nodes[0], labels={SLICE: "s"})
+    snapshot = Snapshot.of([labelled], world.gangs)
+    assert SLICE not in snapshot.domains
+    island = msgspec.structs.replace(world.gangs[0].islands[0], name="j", topology=Topology(SLICE, Mode.EXCLUSIVE))
+    newcomer = Gang("Job/default/h", "Job", "default", "h", (island,)).reseated({"m": ""})
+    later = snapshot.updated(gangs=[newcomer])
+    assert dict(later.domains[SLICE].items()) == {"s": ("n",)}
+    assert dict(later.tenants[SLICE]["s"].items()) == {"Job/default/g": 1}

@@ -1,0 +1,85 @@
+"""What holds for the project as a whole: one version, links that lead somewhere, modules that say what they do, budgets."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import understudy
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted(path for folder in ("understudy", "bench", "tests") for path in (ROOT / folder).rglob("*.py"))
+PRODUCT = [path for path in SOURCES if path.is_relative_to(ROOT / "understudy")]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MAX_FUNCTION_LINES = 60
+MAX_FILE_LINES = 400
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_one_version_everywhere() -> None:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    newest = re.search(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert understudy.__version__ == metadata["project"]["version"] == newest[1]
+
+
+def links(page: Path) -> Iterator[str]:
+    """Targets of links and pictures, code blocks left out."""
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    yield from re.findall(r"\]\(([^)\s]+)\)", prose)
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that the headings of a page can be reached by."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        if "://" in link:
+            continue
+        target, _, fragment = link.partition("#")
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{name(page)} links to {link}, which does not exist"
+        assert not fragment or fragment in anchors(file), f"{name(page)} links to {link}: no such heading"
+
+
+def test_every_decision_is_listed_in_order() -> None:
+    records = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    assert [record[:4] for record in records] == [f"{n:04d}" for n in range(1, len(records) + 1)]
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    assert re.findall(r"\]\((\d{4}-[^)]+)\)", index) == records
+
+
+def test_the_map_names_every_module() -> None:
+    architecture = (ROOT / "docs" / "architecture.md").read_text()
+    mapped = set(re.findall(r"`((?:understudy|bench)/[\w/]+\.py)`", architecture))
+    modules = {name(path) for path in SOURCES if path.name not in ("__init__.py", "__main__.py")}
+    assert mapped == {module for module in modules if module.startswith(("understudy/", "bench/"))}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_modules_say_what_they_do(path: Path) -> None:
+    text = path.read_text()
+    docstring = ast.get_docstring(ast.parse(text))
+    if text.strip() or not path.is_relative_to(ROOT / "tests"):
+        assert docstring, f"{name(path)} has no module docstring"
+        assert len(docstring.splitlines()) <= 5, f"{name(path)}: one to five lines are enough"
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name)
+def test_budgets(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= MAX_FILE_LINES, f"{name(path)} is too long: split it by what its parts are about"
+    for function in ast.walk(ast.parse(text)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and function.end_lineno is not None:
+            lines = function.end_lineno - function.lineno + 1
+            assert lines <= MAX_FUNCTION_LINES, f"{name(path)}: {function.name} has {lines} lines"

@@ -1,0 +1,107 @@
+"""The hot-swap story in five steps: each changes a snapshot, asks the planner, and shows the cluster that follows."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+
+from understudy.cli import documents
+from understudy.cli.complaint import BadInput
+from understudy.cli.inputs import decoded, snapshot
+from understudy.cli.paint import Painter
+from understudy.cli.picture import drawn
+from understudy.cli.settings import Settings
+from understudy.decide.cycle import plan
+from understudy.decide.explain import describe
+from understudy.decide.outcome import after, settled
+from understudy.decide.policy import Policy
+from understudy.model.nodes import Health, Verdict
+from understudy.model.plans import Plan, Wait
+from understudy.model.snapshot import Snapshot
+
+FOLDER = Path(__file__).parents[2] / "examples" / "hot-swap"
+TOPOLOGY = "cloud.google.com/gke-nodepool"
+HERO, MODEST = "JobSet/default/high-priority", "JobSet/default/low-priority"
+BEGIN = 1_767_225_600.0  # the story begins at the turn of the year 2026, whenever it is told
+PAUSE = 600.0  # and ten minutes pass between its steps
+DRY_RUN = "This is a dry run: every plan is the planner's own, no process is started, and only planning is timed."
+
+
+class Step(msgspec.Struct, frozen=True):
+    title: str
+    change: Callable[[Snapshot, float], Snapshot]
+
+
+def tell_hot_swap(folder: str | None, out: TextIO) -> None:
+    place = folder or str(FOLDER)
+    if not Path(place).is_dir():
+        raise BadInput(f"{place}: the story's objects are not here; name their folder: `understudy demo --from DIR`")
+    paint = Painter.on(out)
+    empty, full = _cluster(place)
+    print(DRY_RUN, file=out)
+    state = _shown(empty, "A cluster of slices, and nobody on it", paint, out)
+    for number, step in enumerate(_steps(full), start=1):
+        now = BEGIN + number * PAUSE
+        state = step.change(state, now)
+        state = _settled_after(_shown(state, f"{number}. {step.title}", paint, out), now, out)
+    print(f"\n{DRY_RUN}", file=out)
+
+
+def _cluster(place: str) -> tuple[Snapshot, Snapshot]:
+    """The cluster before and after the jobs are submitted."""
+    found = documents.read([place])
+    bare = [document for document in found if document.value.get("kind") != "JobSet"]
+    empty, full = (snapshot(decoded(some), Settings(), "", BEGIN) for some in (bare, found))
+    missing = [key for key in (HERO, MODEST) if key not in full.gangs]
+    if missing:
+        raise BadInput(f"{place}: {missing[0]}: not in the folder; the story is about it")
+    return empty, full
+
+
+def _steps(full: Snapshot) -> list[Step]:
+    jobs = list(full.gangs.values())
+    return [
+        Step("Two JobSets are submitted", lambda state, _: state.updated(gangs=jobs)),
+        Step("A node of high-priority dies; a slice is idle", lambda state, now: _one_fails(state, now)),
+        Step("Another dies; no slice is idle", lambda state, now: _one_fails(state, now)),
+        Step("The dead nodes come back", lambda state, _: _all_recover(state)),
+    ]
+
+
+def _one_fails(state: Snapshot, now: float) -> Snapshot:
+    victim = state.rooms[state.gangs[HERO].seated()[-1].node].node
+    return state.updated(nodes=[msgspec.structs.replace(victim, health=Health(Verdict.LOST, "it died", since=now))])
+
+
+def _all_recover(state: Snapshot) -> Snapshot:
+    dead = [state.rooms[name].node for name in state.sick]
+    return state.updated(nodes=[msgspec.structs.replace(node, health=Health()) for node in dead])
+
+
+def _settled_after(state: Snapshot, now: float, out: TextIO) -> Snapshot:
+    """Plans until there is nothing left to do; between two plans, whoever was told to leave has left."""
+    while True:
+        began = time.perf_counter()
+        made = plan(state, Policy(), now)
+        spent = time.perf_counter() - began
+        print(f"\n   planned in {spent * 1000:.2f} ms:", file=out)
+        for line in _sentences(made):
+            print(f"   - {line}", file=out)
+        state = settled(after(state, made))
+        if all(isinstance(action, Wait) for action in made.actions):
+            return state
+        for line in drawn(state, TOPOLOGY):
+            print(f"     {line}", file=out)
+
+
+def _sentences(made: Plan) -> list[str]:
+    return [describe(action) for action in made.actions] or ["nothing to do"]
+
+
+def _shown(state: Snapshot, title: str, paint: Painter, out: TextIO) -> Snapshot:
+    print(f"\n{paint(title, 'bold')}", file=out)
+    for line in drawn(state, TOPOLOGY):
+        print(f"     {line}", file=out)
+    return state

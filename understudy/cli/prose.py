@@ -1,0 +1,201 @@
+"""Turns a plan into text for people: a summary line, then a section for each kind of action."""
+
+import shutil
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import assert_never
+
+import msgspec
+
+from understudy.cli.moments import rfc3339, span
+from understudy.cli.paint import Painter
+from understudy.decide.explain import summary
+from understudy.model.gangs import Gang
+from understudy.model.plans import (
+    Action,
+    Code,
+    Grow,
+    Hold,
+    Plan,
+    Preempt,
+    Reason,
+    Requeue,
+    Shrink,
+    Start,
+    Swap,
+    Wait,
+)
+
+INDENT = "    "
+_ABOUT_ROOM = (Code.NO_ROOM, Code.BLOCKED_DOMAINS, Code.GUARDED)
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """How one kind of action is counted and headed."""
+
+    action: type[Action]
+    heading: str
+    one: str
+    many: str
+    colour: str
+
+
+KINDS = (
+    Kind(Swap, "Swaps", "swap", "swaps", "cyan"),
+    Kind(Preempt, "Preemptions", "preemption", "preemptions", "red"),
+    Kind(Start, "Starts", "start", "starts", "green"),
+    Kind(Grow, "Growth", "grows", "grow", "green"),
+    Kind(Hold, "Holds", "hold", "holds", "yellow"),
+    Kind(Shrink, "Shrinks", "shrinks", "shrink", "yellow"),
+    Kind(Requeue, "Requeues", "requeue", "requeues", "red"),
+    Kind(Wait, "Waiting", "waits", "wait", "yellow"),
+)
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """What a plan is told against: the gangs it speaks of, the time it was made, and how to mark words."""
+
+    gangs: Mapping[str, Gang]
+    now: float
+    paint: Painter = Painter()
+    width: int = 100
+
+    @staticmethod
+    def wide(gangs: Mapping[str, Gang], now: float, paint: Painter) -> "Scene":
+        return Scene(gangs, now, paint, max(60, shutil.get_terminal_size((100, 24)).columns))
+
+    def name(self, key: str) -> str:
+        gang = self.gangs.get(key)
+        return gang.title if gang else key
+
+    def title(self, key: str) -> str:
+        gang = self.gangs.get(key)
+        return f"{gang.title} (priority {gang.priority})" if gang else key
+
+
+def tell(plan: Plan, scene: Scene) -> str:
+    lines = [scene.paint(f"plan: {counted(plan)}", "bold")]
+    for kind in KINDS:
+        actions = [action for action in plan.actions if isinstance(action, kind.action)]
+        if actions:
+            lines += ["", scene.paint(kind.heading, kind.colour)]
+            lines += [line for action in actions for line in _told(action, scene)]
+    if plan.recheck_at is not None:
+        lines += ["", f"Stands until {_when(plan.recheck_at, scene.now)}, unless the cluster changes."]
+    return "\n".join(lines) + "\n"
+
+
+def counted(plan: Plan) -> str:
+    """`2 starts, 1 preemption, 1 waits`."""
+    counts = [(kind, sum(isinstance(action, kind.action) for action in plan.actions)) for kind in KINDS]
+    return ", ".join(f"{n} {kind.one if n == 1 else kind.many}" for kind, n in counts if n) or "Nothing to do."
+
+
+def _told(action: Action, scene: Scene) -> Iterator[str]:
+    headline = scene.title(action.gang) + _manner(action, scene)
+    yield from textwrap.wrap(headline, scene.width, initial_indent="  ", subsequent_indent=INDENT)
+    for line in _details(action, scene):
+        yield from _wrapped(line, scene.width)
+
+
+def _manner(action: Action, scene: Scene) -> str:
+    """What the headline says besides the gang."""
+    match action:
+        case Start(waits_for=others) | Swap(waits_for=others) if others:
+            left = "has" if len(others) == 1 else "have"
+            return f", once {', '.join(scene.name(key) for key in others)} {left} left"
+        case Start() | Swap() | Wait():
+            return ""
+        case Grow():
+            return f": {_pods(len(action.seats))} more"
+        case Preempt():
+            which = "all its seats" if action.whole else f"{len(action.members)} of its seats"
+            return f" gives up {which} for {scene.title(action.by)}"
+        case Hold(seats=()):
+            return f" gives up the seats held for it: {action.why}"
+        case Hold() | Shrink() | Requeue():
+            return f": {action.why}"
+        case _:
+            assert_never(action)
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+def _details(action: Action, scene: Scene) -> Iterable[str]:
+    match action:
+        case Start() | Grow() | Hold():
+            return _seats(action.seats)
+        case Preempt():
+            return _loss(action)
+        case Swap():
+            return [f"why: {action.why}", *_moves(action)]
+        case Shrink() | Requeue():
+            return [f"pods: {', '.join(action.members)}"] if action.members else []
+        case Wait():
+            return _reason(action.reason, scene)
+        case _:
+            assert_never(action)
+
+
+def _seats(seats: Iterable[tuple[str, str]]) -> list[str]:
+    """Who sits where: a line for each node, all its pods on it."""
+    by_node: dict[str, list[str]] = defaultdict(list)
+    for member, node in seats:
+        by_node[node].append(member)
+    widest = max((len(node) for node in by_node), default=0)
+    return [f"{node:<{widest}}  {', '.join(by_node[node])}" for node in sorted(by_node)]
+
+
+def _moves(swap: Swap) -> list[str]:
+    return [f"{m.member}: {m.from_node or '(its seat is gone)'} -> {m.to_node} ({m.source})" for m in swap.moves]
+
+
+def _loss(action: Preempt) -> Iterator[str]:
+    yield f"why: {action.why}"
+    yield f"cost: {_cost(action)}"
+    yield from _seats(zip(action.members, action.nodes, strict=True))
+
+
+def _cost(action: Preempt) -> str:
+    lost = f"{span(action.work_lost)} of accelerator time since its last checkpoint" if action.work_lost else "no work"
+    violations = action.budget_violations
+    budgets = f"; {violations} more than its disruption budgets allow" if violations else ""
+    return f"{lost} lost{budgets}"
+
+
+def _reason(reason: Reason, scene: Scene) -> Iterator[str]:
+    if not reason.refusals:
+        yield f"why: {summary(reason)}"
+    yield f"needs: {reason.needs}"
+    if reason.code in _ABOUT_ROOM and reason.wanted:
+        units = "islands" if reason.code is Code.BLOCKED_DOMAINS else "pods"
+        yield f"room now: for {reason.free} of {reason.wanted} {units}"
+    for refusal in reason.refusals:
+        yield f"why not: {refusal.count} x {refusal.why}"
+    for holder in reason.holders:
+        seats = "1 seat" if holder.seats == 1 else f"{holder.seats} seats"
+        yield f"held by: {scene.name(holder.gang)} (priority {holder.priority}), {seats}: {holder.keeps}"
+    if reason.guard:
+        yield f"guard: {reason.guard}"
+    if reason.until is not None:
+        yield f"until: {_when(reason.until, scene.now)}"
+
+
+def _when(moment: float, now: float) -> str:
+    ahead = moment - now
+    return f"{rfc3339(moment)} (in {span(ahead)})" if ahead >= 0 else f"{rfc3339(moment)} ({span(-ahead)} ago)"
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Continuation lines stand further in, so that the first word of a line is a node or a keyword."""
+    return textwrap.wrap(
+        line,
+        width,
+        initial_indent=INDENT,
+        subsequent_indent=INDENT + "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,221 @@
+"""Node verdicts: turns a node object, its lease and the time into healthy, suspect, lost or leaving, and says why.
+
+Every signal is one function; the gravest finding wins. To add a signal, write its function and name it in SIGNALS.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from understudy.kinds.annotations import time_in
+from understudy.model.nodes import Health, Verdict
+from understudy.objects.meta import Condition, seconds
+from understudy.objects.nodes import Lease, Node
+
+
+class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """How long silence is borne. Leases are judged in renewals missed: a node renews four times a lease duration."""
+
+    lease_suspect: float = 1.5  # renewals missed: with Kubernetes' leases of 40 s, 15 s after the last one
+    lease_lost: float = 2.5  # two missed, and half of one for the delay of the wire: 25 s after the last one
+    not_ready_lost: float = 30.0  # seconds a node may say itself that it is not ready before its seats count as lost
+    maintenance_notice: float = 3600.0  # seconds before announced maintenance from which on a node counts as leaving
+
+
+DEFAULT_LIMITS = HealthLimits()
+
+
+class Finding(NamedTuple):
+    """What one signal says: a verdict, and when it could change without anything happening."""
+
+    health: Health
+    changes_at: float | None = None
+
+
+class Case(NamedTuple):
+    node: Node
+    lease: Lease | None
+    now: float
+    limits: HealthLimits
+
+
+HEALTHY = Health()
+_GRAVITY = {Verdict.HEALTHY: 0, Verdict.SUSPECT: 1, Verdict.LEAVING: 2, Verdict.LOST: 3}
+
+# Conditions that are bad when they are true (or, where it says so, false), and how bad.
+_BAD_CONDITIONS: dict[str, tuple[str, Verdict]] = {
+    **dict.fromkeys(
+        ("GPUMissing", "NVLinkStatusInactive", "XIDErrors", "XidError", "NVLinkError", "GPUUnhealthy", "KernelDeadlock",
+         "ReadonlyFilesystem", "FilesystemCorruptionProblem", "XfsShutdown", "CperHardwareErrorFatal"),
+        ("True", Verdict.LOST),
+    ),
+    **dict.fromkeys(
+        ("IBLinkFlapping", "GPUClockThrottling", "UnhealthyNvidiaDevicePlugin", "KubeletProblem", "KubeletUnhealthy",
+         "ContainerRuntimeProblem", "ContainerRuntimeUnhealthy", "DiskBadBlock", "NetworkUnavailable"),
+        ("True", Verdict.SUSPECT),
+    ),
+    "AcceleratedHardwareReady": ("False", Verdict.LOST),
+    **dict.fromkeys(
+        ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady"), ("False", Verdict.SUSPECT)
+    ),
+}  # fmt: skip
+
+_LOST_TAINTS = (
+    "node.kubernetes.io/out-of-service",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/shutdown",
+    "node.cloudprovider.kubernetes.io/shutdown",
+)
+
+# Taints that announce the end of a node, and the seconds of notice they give.
+_NOTICES = {
+    "cloud.google.com/impending-node-termination": 30.0,
+    "aws-node-termination-handler/spot-itn": 120.0,
+    "aws-node-termination-handler/rebalance-recommendation": 120.0,
+    "aws-node-termination-handler/scheduled-maintenance": 120.0,
+    "aws-node-termination-handler/asg-lifecycle-termination": 120.0,
+    "karpenter.sh/disrupted": 120.0,
+    "remediator.kubernetes.azure.com/unschedulable": 30.0,
+    "ToBeDeletedByClusterAutoscaler": 600.0,
+}
+_ACTION_TIME = "aws-node-termination-handler/action-time"
+_MAINTENANCE_TIME = "cloud.google.com/scheduled-maintenance-time"
+_MAINTENANCE_NOW = "cloud.google.com/active-node-maintenance"
+
+
+def verdict(node: Node, lease: Lease | None, now: float, limits: HealthLimits = DEFAULT_LIMITS) -> Health:
+    return examined(node, lease, now, limits).health
+
+
+def examined(node: Node, lease: Lease | None, now: float, limits: HealthLimits) -> Finding:
+    """The gravest finding (of two leavings the earlier), and the first time at which any could change by the clock."""
+    case = Case(node, lease, now, limits)
+    worst, soonest = HEALTHY, None
+    for signal in SIGNALS:
+        for health, changes_at in signal(case):
+            if _graver(health, worst):
+                worst = health
+            if changes_at is not None and (soonest is None or changes_at < soonest):
+                soonest = changes_at
+    return Finding(worst, soonest)
+
+
+def _graver(one: Health, other: Health) -> bool:
+    if _GRAVITY[one.verdict] != _GRAVITY[other.verdict]:
+        return _GRAVITY[one.verdict] > _GRAVITY[other.verdict]
+    if one.verdict is Verdict.LEAVING and one.deadline is not None:
+        return other.deadline is None or one.deadline < other.deadline
+    return False
+
+
+def ready_condition(case: Case) -> Iterator[Finding]:
+    """Unknown means that the control plane has given the node up; False, that its kubelet is alive and unwell."""
+    for condition in case.node.status.conditions:
+        if condition.type != "Ready" or condition.status == "True":
+            continue
+        since = seconds(condition.last_transition_time)
+        why = f"not ready: {condition.reason or condition.status}"
+        if condition.status == "Unknown":
+            yield Finding(Health(Verdict.LOST, why, since))
+        else:
+            yield _unready(case, why, since)
+
+
+def not_ready_taint(case: Case) -> Iterator[Finding]:
+    for taint in case.node.spec.taints:
+        if taint.key == "node.kubernetes.io/not-ready":
+            yield _unready(case, f"taint {taint.key}", seconds(taint.time_added))
+
+
+def _unready(case: Case, why: str, since: float | None) -> Finding:
+    """Suspect at first, then lost. Where nobody wrote down since when, it is taken to be long ago."""
+    lost_at = None if since is None else since + case.limits.not_ready_lost
+    if lost_at is None or case.now >= lost_at:
+        return Finding(Health(Verdict.LOST, why, since))
+    return Finding(Health(Verdict.SUSPECT, why, since), lost_at)
+
+
+def lease_age(case: Case) -> Iterator[Finding]:
+    """Only where there is a lease: not every cluster has them."""
+    renewed = seconds(case.lease.spec.renew_time) if case.lease else None
+    if case.lease is None or renewed is None:
+        return
+    renewal = case.lease.spec.lease_duration_seconds / 4
+    suspect_at = renewed + renewal * case.limits.lease_suspect
+    lost_at = renewed + renewal * case.limits.lease_lost
+    if case.now >= lost_at:
+        yield Finding(Health(Verdict.LOST, "its lease has run out", renewed))
+    elif case.now >= suspect_at:
+        yield Finding(Health(Verdict.SUSPECT, "its lease was not renewed", renewed), lost_at)
+    else:
+        yield Finding(HEALTHY, suspect_at)
+
+
+def lost_taints(case: Case) -> Iterator[Finding]:
+    for taint in case.node.spec.taints:
+        if taint.key in _LOST_TAINTS:
+            yield Finding(Health(Verdict.LOST, f"taint {taint.key}", seconds(taint.time_added)))
+
+
+def notices(case: Case) -> Iterator[Finding]:
+    """Taints that announce the end. Where neither the taint nor a label tells the time, the end may come any moment."""
+    for taint in case.node.spec.taints:
+        if taint.key in _NOTICES:
+            added = seconds(taint.time_added)
+            deadline = _epoch(case.node.metadata.labels.get(_ACTION_TIME, ""))
+            if deadline is None and added is not None:
+                deadline = added + _NOTICES[taint.key]
+            yield Finding(Health(Verdict.LEAVING, f"taint {taint.key}", added, deadline))
+
+
+def maintenance(case: Case) -> Iterator[Finding]:
+    labels = case.node.metadata.labels
+    planned = _epoch(labels.get(_MAINTENANCE_TIME, ""))
+    if labels.get(_MAINTENANCE_NOW) == "ONGOING":
+        yield Finding(Health(Verdict.LEAVING, f"label {_MAINTENANCE_NOW}", planned, planned))
+    elif planned is not None:
+        notice_at = planned - case.limits.maintenance_notice
+        if case.now >= notice_at:
+            yield Finding(Health(Verdict.LEAVING, f"label {_MAINTENANCE_TIME}", notice_at, planned))
+        else:
+            yield Finding(HEALTHY, notice_at)
+
+
+def drain_deadline(case: Case) -> Iterator[Finding]:
+    meta = case.node.metadata
+    if meta.annotations and (deadline := time_in(meta.annotations, "drain-deadline", case.node.title)) is not None:
+        yield Finding(Health(Verdict.LEAVING, "it is being drained", None, deadline))
+
+
+def health_conditions(case: Case) -> Iterator[Finding]:
+    for condition in case.node.status.conditions:
+        bad = _BAD_CONDITIONS.get(condition.type)
+        if bad is not None and condition.status == bad[0]:
+            yield Finding(Health(bad[1], _in_words(condition), seconds(condition.last_transition_time)))
+        elif condition.type == "VMEventScheduled" and condition.status == "True":
+            since = seconds(condition.last_transition_time)
+            yield Finding(Health(Verdict.LEAVING, _in_words(condition), since, since and since + 30.0))
+
+
+def _in_words(condition: Condition) -> str:
+    return f"condition {condition.type}={condition.status}" + (f" ({condition.reason})" if condition.reason else "")
+
+
+def _epoch(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+SIGNALS = (
+    ready_condition,
+    not_ready_taint,
+    lease_age,
+    lost_taints,
+    notices,
+    maintenance,
+    drain_deadline,
+    health_conditions,
+)

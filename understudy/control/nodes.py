@@ -1,0 +1,137 @@
+"""Node objects and leases into model nodes. Verdicts change with time too, so a heap knows when to look again."""
+
+import heapq
+
+from understudy.control.health import HealthLimits, examined
+from understudy.kinds.annotations import PREFIX, times_in
+from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
+from understudy.model.quantity import parse_quantity
+from understudy.objects import nodes as objects
+from understudy.objects.errors import BadObject
+from understudy.objects.nodes import LEASE_NAMESPACE, Lease
+
+SPARE = f"{PREFIX}spare"
+
+
+def node_of(node: objects.Node, health: Health) -> Node:
+    meta, spec = node.metadata, node.spec
+    offered = node.status.allocatable or node.status.capacity
+    return Node(
+        meta.name,
+        meta.labels,
+        {name: parse_quantity(amount, name) for name, amount in offered.items()},
+        tuple(Taint(t.key, t.effect, t.value) for t in spec.taints),
+        spec.unschedulable,
+        health,
+        spare_role(node) if SPARE in meta.labels else SpareRole.NONE,
+        times_in(meta.annotations, "failed-at", node.title) if meta.annotations else (),
+    )
+
+
+def spare_role(node: objects.Node) -> SpareRole:
+    value = node.metadata.labels[SPARE]
+    if value not in (SpareRole.LENDABLE, SpareRole.KEPT):
+        raise BadObject(node.title, f"metadata.labels[{SPARE}]", f'{value!r} is neither "true" nor "keep"')
+    return SpareRole(value)
+
+
+class NodeBook:
+    """The nodes of the cluster. `changes` makes anew what was touched, or what time has touched."""
+
+    def __init__(self, limits: HealthLimits) -> None:
+        self._limits = limits
+        self._objects: dict[str, objects.Node] = {}
+        self._leases: dict[str, Lease] = {}
+        self._nodes: dict[str, Node] = {}  # as handed out last
+        self._dirty: dict[str, None] = {}
+        self._clock: list[tuple[float, str]] = []  # when to look again
+        self._due: dict[str, float] = {}  # the one entry of the clock that counts for each node
+        self._now = float("-inf")
+
+    def put(self, node: objects.Node) -> None:
+        name = node.metadata.name
+        self._objects[name] = node
+        self._dirty[name] = None
+
+    def remove(self, node: objects.Node) -> None:
+        name = node.metadata.name
+        if self._objects.pop(name, None) is not None:
+            self._dirty[name] = None
+
+    def put_lease(self, lease: Lease) -> None:
+        """A renewal of a healthy node's lease only puts off the moment at which it would be doubted."""
+        name = lease.metadata.name
+        if lease.metadata.namespace != LEASE_NAMESPACE:
+            return
+        old = self._leases.get(name)
+        self._leases[name] = lease
+        node = self._nodes.get(name)
+        if node is not None and not (old and node.health.verdict is Verdict.HEALTHY and _later(lease, old)):
+            self._dirty[name] = None
+
+    def remove_lease(self, lease: Lease) -> None:
+        name = lease.metadata.name
+        if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
+            del self._leases[name]
+            if name in self._objects:
+                self._dirty[name] = None
+
+    def changes(self, now: float) -> tuple[dict[str, Node], list[str]]:
+        """The nodes that are not what they were, and the names of those that are gone. `settle` makes them known."""
+        self._look_at_the_clock(now)
+        fresh: dict[str, Node] = {}
+        gone: list[str] = []
+        for name in self._dirty:
+            obj = self._objects.get(name)
+            if obj is None:
+                if name in self._nodes:
+                    gone.append(name)
+                continue
+            health, changes_at = examined(obj, self._leases.get(name), now, self._limits)
+            self._wake(name, changes_at)
+            node = node_of(obj, health)
+            if node != self._nodes.get(name):
+                fresh[name] = node
+        return fresh, gone
+
+    def settle(self, fresh: dict[str, Node], gone: list[str]) -> None:
+        self._nodes.update(fresh)
+        for name in gone:
+            del self._nodes[name]
+        self._dirty.clear()
+
+    def _wake(self, name: str, at: float | None) -> None:
+        if at is None:
+            self._due.pop(name, None)
+        elif at != self._due.get(name):
+            self._due[name] = at
+            heapq.heappush(self._clock, (at, name))
+
+    def _look_at_the_clock(self, now: float) -> None:
+        if now < self._now:  # set back: what time has done may be undone
+            self._dirty.update(dict.fromkeys(self._objects))
+        self._now = now
+        while self._clock and self._clock[0][0] <= now:
+            at, name = heapq.heappop(self._clock)
+            if self._due.get(name) != at:
+                continue
+            del self._due[name]
+            obj = self._objects.get(name)
+            if obj is None:
+                continue
+            # The lease may have been renewed since: then there is only a later moment to wait for.
+            health, changes_at = examined(obj, self._leases.get(name), now, self._limits)
+            known = self._nodes.get(name)
+            if known is not None and health == known.health:
+                self._wake(name, changes_at)
+            else:
+                self._dirty[name] = None
+
+
+def _later(new: Lease, old: Lease) -> bool:
+    """Whether the new lease holds at least as long as the old one."""
+    if new.spec.renew_time is None or old.spec.renew_time is None:
+        return False
+    return new.spec.renew_time >= old.spec.renew_time and (
+        new.spec.lease_duration_seconds >= old.spec.lease_duration_seconds
+    )

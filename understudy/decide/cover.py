@@ -1,0 +1,138 @@
+"""Covers for large cases: turns a gang that does not fit into a set of victims that frees enough places for it.
+
+Places are bought cheapest first (see spots), in two ways of pricing: what a place costs, and what it costs per place
+that the same victims free. Neither is always best, and both are cheap. The least important candidates that can make
+room at all are the only ones considered, since the highest priority among the victims counts before their number.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from understudy.decide.floor import Floor
+from understudy.decide.place import Part, Quest
+from understudy.decide.spots import DomainSpots, NodeSpots, Purchase
+from understudy.decide.trial import Hypothesis, Trial, only
+from understudy.decide.worth import Ledger
+from understudy.model.gangs import Member, Mode
+
+Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which goes first
+
+
+def cheap_covers(floor: Floor, quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
+    """Sets of victims that should make room, on top of the surplus in `pieces`."""
+    classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
+    for key in ledger.candidates():
+        classes[ledger.rank(key)].append(key)
+    ordered = sorted(classes)
+
+    def covers(count: int) -> list[frozenset[str]]:
+        allowed = frozenset(key for limit in ordered[:count] for key in classes[limit])
+        found = (_cover(quest, Purchase(floor, quest, ledger, allowed, pieces, s)) for s in (False, True))
+        return [cover for cover in found if cover is not None]
+
+    found = covers(1)
+    if not found and len(ordered) > 1:
+        counts = range(2, len(ordered) + 1)
+        least = bisect_left(counts, True, key=lambda count: bool(covers(count)))
+        found = covers(counts[least]) if least < len(counts) else []
+    yield from sorted(set(found), key=sorted)
+
+
+def _cover(quest: Quest, purchase: Purchase) -> frozenset[str] | None:
+    bound = sorted((part for part in quest.parts if part.bound), key=lambda p: (-len(p.members), p.island.name))
+    loose = [m for part in quest.parts if not part.bound for m in part.members]
+    offers: dict[object, DomainSpots] = {}
+    for part in bound:
+        likeness = (part.island.topology, part.pinned, tuple(id(m.shape) for m in part.members))
+        if likeness not in offers or not _is_exclusive(part):
+            offers[likeness] = DomainSpots(purchase, part, _crowd, wanted=len(bound))
+        if not _buy_domain(purchase, part, offers[likeness]):
+            return None
+    for group in _by_shape(loose):
+        if not _buy_seats(purchase, group, None):
+            return None
+    return frozenset(purchase.bought)
+
+
+def _is_exclusive(part: Part) -> bool:
+    return part.island.topology is not None and part.island.topology.mode is Mode.EXCLUSIVE
+
+
+def _buy_domain(purchase: Purchase, part: Part, spots: DomainSpots) -> bool:
+    """The cheapest domain the part can be seated in."""
+    assert part.island.topology is not None
+    while (spot := spots.cheapest()) is not None:
+        seats = _seats_in(purchase, part, spot.name, purchase.bought | spot.blockers)
+        if seats is None:
+            continue
+        purchase.buy(spot)
+        purchase.domains.add((part.island.topology.key, spot.name))
+        for member in part.members:
+            purchase.used[seats[member.name]].append(member)
+        spots.reprice(spot.blockers)
+        return True
+    return False
+
+
+def _seats_in(purchase: Purchase, part: Part, value: str, gone: set[str]) -> dict[str, str] | None:
+    assert part.island.topology is not None
+    hypothesis = Hypothesis(frozenset(gone), purchase.pieces, leaving=True)
+    trial = Trial(purchase.floor, purchase.quest.gang, hypothesis, purchase.quest.repairing)
+    nodes = purchase.floor.domain(part.island.topology.key, value)
+    for name in nodes:
+        for member in purchase.used.get(name, ()):
+            trial.take(member, name)
+    for _ in trial.seatings(part.island, part.members, only(nodes)):
+        return dict(trial.seats)
+    return None
+
+
+def _crowd(purchase: Purchase, part: Part, value: str) -> frozenset[str] | None:
+    """Whoever has to leave before the part fits into a domain it shares with others."""
+    assert part.island.topology is not None
+    nodes = purchase.floor.domain(part.island.topology.key, value)
+    trial = purchase.fork()
+    for group in _by_shape(part.members):
+        if not _buy_seats(trial, group, nodes):
+            return None
+    return frozenset(trial.bought - purchase.bought)
+
+
+def _buy_seats(purchase: Purchase, members: Sequence[Member], within: Sequence[str] | None) -> bool:
+    """A seat for each of these alike members, on the given nodes or anywhere."""
+    left = _seats_for_nothing(purchase, members, within)
+    if not left:
+        return True
+    spots = NodeSpots(purchase, left[0], within, len(left))
+    while left:
+        spot = spots.cheapest()
+        if spot is None:
+            return False
+        purchase.buy(spot)
+        purchase.used[spot.name].append(left.pop())
+        spots.reprice(spot.blockers, spot.name)
+    return True
+
+
+def _seats_for_nothing(purchase: Purchase, members: Sequence[Member], within: Sequence[str] | None) -> list[Member]:
+    """Seat whom idle nodes and the victims bought so far leave room for; the others are left over."""
+    left = list(members)
+    snapshot = purchase.floor.snapshot
+    freed = [m.node for key in sorted(purchase.bought) for m in snapshot.gangs[key].seated()]
+    freed += [m.node for key, name in sorted(purchase.pieces) for m in snapshot.gangs[key].seated() if m.name == name]
+    freed += [m.node for key in sorted(snapshot.leaving) for m in snapshot.gangs[key].leaving]
+    places = within if within is not None else [*dict.fromkeys(freed), *purchase.floor.candidates(left[0].shape)]
+    for name in places:
+        while left and purchase.blockers(left[0], name) == frozenset():
+            purchase.used[name].append(left.pop())
+        if not left:
+            break
+    return left
+
+
+def _by_shape(members: Sequence[Member]) -> list[list[Member]]:
+    groups: dict[int, list[Member]] = defaultdict(list)
+    for member in members:
+        groups[id(member.shape)].append(member)
+    return list(groups.values())

@@ -1,0 +1,174 @@
+"""One cycle of the decision: turns a Snapshot into a Plan. This file is the table of contents."""
+
+from collections.abc import Iterator
+
+from understudy.decide import explain
+from understudy.decide.floor import Floor
+from understudy.decide.guards import backing_off, mass_failure, over_budget
+from understudy.decide.order import importance, turn
+from understudy.decide.place import Part, Quest, part_of, place
+from understudy.decide.policy import Policy
+from understudy.decide.swap import damaged_gangs, keep_and_wait, leaving_nodes, release_stale_holds, repair
+from understudy.decide.trial import Hypothesis
+from understudy.decide.victims import choose_victims, preemptions
+from understudy.model.gangs import Gang, Suspension
+from understudy.model.plans import Action, Grow, Hold, Plan, Reason, Start, Wait
+from understudy.model.snapshot import Snapshot
+
+
+def plan(snapshot: Snapshot, policy: Policy, now: float) -> Plan:
+    """What to do now. The same snapshot, policy and time always give the same plan."""
+    floor = Floor(snapshot, policy, now)
+    helpless = give_everybody_a_turn(floor)
+    grow_elastic_gangs(floor)
+    release_stale_holds(floor)
+    for key in helpless:  # explained last, by what is left when everybody has had a turn
+        floor.do(Wait(key, explain.no_room(floor, floor.snapshot.gangs[key])))
+    return Plan(tuple(floor.actions), _recheck_at(floor.actions))
+
+
+def give_everybody_a_turn(floor: Floor) -> list[str]:
+    """Repair what is broken, start what fits, preempt for what does not; whoever cannot be helped is returned.
+
+    One pass by importance, in which at equal priority repairs come first. Separate passes would let a gang be seated or
+    repaired, at the expense of others, and be preempted by a more important one in the same plan.
+    """
+    damaged = damaged_gangs(floor.snapshot)
+    guarded = mass_failure(floor.snapshot, floor.policy, floor.now) if damaged else {}
+    gangs = [floor.snapshot.gangs[key] for key in {*damaged, *floor.snapshot.open}]
+    helpless = []
+    for gang in sorted(gangs, key=lambda gang: turn(gang, gang.key in damaged)):
+        if gang.key in floor.touched:
+            continue  # somebody's victim
+        if gang.key in damaged:
+            repair(floor, gang, guarded)
+        elif not _seat(floor, gang):
+            helpless.append(gang.key)
+    return helpless
+
+
+def _seat(floor: Floor, gang: Gang) -> bool:
+    reason = _standing_still(floor, gang)
+    if reason is not None:
+        floor.do(*_without_holds(gang), Wait(gang.key, reason))
+        return True
+    if _start(floor, gang) or _await_room(floor, gang) or _make_room(floor, gang):
+        return True
+    floor.do(*_without_holds(gang))
+    return False
+
+
+def _standing_still(floor: Floor, gang: Gang) -> Reason | None:
+    """Why nobody should even try to seat this gang now."""
+    if gang.suspension is Suspension.BY_OWNER:
+        return explain.suspended(gang)
+    if gang.gates:
+        return explain.gated(gang)
+    if any(m.shape.unsupported for m in gang.members()):
+        return explain.unsupported(gang)
+    if gang.leaving:
+        return explain.still_leaving(gang)
+    if (guard := backing_off(gang, floor.policy, floor.now)) is not None:
+        return explain.guarded(gang, guard)
+    return None
+
+
+def _without_holds(gang: Gang) -> list[Action]:
+    return [Hold(gang.key, (), "it cannot use them now")] if gang.holds else []
+
+
+def _start(floor: Floor, gang: Gang) -> bool:
+    """Seat as much of the gang as fits now: all of it, or as far down as an elastic one goes."""
+    sizes = list(_sizes(gang))
+    low, high = 0, len(sizes) - 1
+    best = place(floor, Quest(gang, _first(floor, gang, sizes[0])))
+    if best is None and high > 0:
+        best = place(floor, Quest(gang, _first(floor, gang, sizes[high])))
+        while best is not None and low < high - 1:  # what fits at one size fits at every smaller one
+            middle = (low + high) // 2
+            seats = place(floor, Quest(gang, _first(floor, gang, sizes[middle])))
+            low, high, best = (low, middle, seats) if seats is not None else (middle, high, best)
+    if best is None:
+        return False
+    floor.do(Start(gang.key, tuple(sorted(best.items()))))
+    return True
+
+
+def _await_room(floor: Floor, gang: Gang) -> bool:
+    """Hold seats that are being cleared already, rather than clear others."""
+    if not len(floor.snapshot.leaving):
+        return False
+    near = tuple(leaving_nodes(floor))
+    for size in _ends(gang):
+        quest = Quest(gang, _first(floor, gang, size), Hypothesis(leaving=True), near=near)
+        seats = place(floor, quest)
+        if seats is not None:
+            keep_and_wait(floor, gang, seats)
+            return True
+    return False
+
+
+def _make_room(floor: Floor, gang: Gang) -> bool:
+    """Preempt for the gang; for no more of an elastic one than it needs to run."""
+    if not gang.preempts or over_budget(gang, floor.policy, floor.now) is not None:
+        return False
+    choice = choose_victims(floor, Quest(gang, _first(floor, gang, _ends(gang)[-1])))
+    if choice is None:
+        return False
+    why = f"priority {gang.priority} goes before"
+    start = Start(gang.key, tuple(sorted(choice.seats.items())), waits_for=choice.victims)
+    floor.do(*preemptions(floor, choice, gang.key, why), start)
+    return True
+
+
+def grow_elastic_gangs(floor: Floor) -> None:
+    """Give running elastic gangs the members they go without, where that disturbs nobody."""
+    gangs = [floor.snapshot.gangs[key] for key in floor.snapshot.open]
+    for gang in sorted(gangs, key=importance):
+        if gang.key in floor.touched or not gang.elastic or not gang.seated():
+            continue
+        for size in _sizes(gang):
+            parts = _first(floor, gang, size)
+            if not parts:
+                break
+            seats = place(floor, Quest(gang, parts))
+            if seats is not None:
+                floor.do(Grow(gang.key, tuple(sorted(seats.items()))))
+                break
+
+
+def _sizes(gang: Gang) -> Iterator[int]:
+    """How many members the gang may run with, most first. Islands that need a domain come and go whole."""
+    if any(island.topology is not None and island.topology.binding for island in gang.islands):
+        size = gang.size
+        yield size
+        for island in reversed(gang.islands):
+            size -= len(island.members)
+            if size < max(1, gang.minimum):
+                return
+            yield size
+    else:
+        yield from range(gang.size, max(1, gang.minimum) - 1, -1)
+
+
+def _ends(gang: Gang) -> list[int]:
+    """The gang whole, and the gang at its smallest."""
+    sizes = list(_sizes(gang))
+    return list(dict.fromkeys((sizes[0], sizes[-1])))
+
+
+def _first(floor: Floor, gang: Gang, size: int) -> tuple[Part, ...]:
+    """The first `size` members of the gang, as far as they have no seat."""
+    parts = []
+    for island in gang.islands:
+        members = [m for m in island.members[:size] if not m.node]
+        if members:
+            parts.append(part_of(floor, island, members))
+        size -= min(size, len(island.members))
+    return tuple(parts)
+
+
+def _recheck_at(actions: list[Action]) -> float | None:
+    """When the clock alone could change this plan."""
+    times = [a.reason.until for a in actions if isinstance(a, Wait) and a.reason.until is not None]
+    return min(times, default=None)

@@ -1,0 +1,343 @@
+"""Why not: turns a gang that waits into a Reason, and any action into a sentence."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import assert_never
+
+from understudy.decide.fit import shortage
+from understudy.decide.floor import Floor
+from understudy.decide.guards import Guarded, over_budget
+from understudy.decide.place import Part, why_domain_closed
+from understudy.decide.trial import Hypothesis, Trial, only
+from understudy.model.gangs import Gang, Island, Member, Mode, Shape
+from understudy.model.nodes import is_accelerator
+from understudy.model.plans import (
+    Action,
+    Code,
+    Grow,
+    Hold,
+    Holder,
+    Preempt,
+    Reason,
+    Refusal,
+    Requeue,
+    Shrink,
+    Start,
+    Swap,
+    Wait,
+)
+from understudy.model.quantity import format_quantity
+from understudy.model.snapshot import Shelf
+
+SHOWN_HOLDERS = 5
+COUNTED_GANGS = 512  # of a large cluster, so many gangs are looked at to say who holds the seats
+
+
+# What a gang needs, in words
+
+
+def needs(gang: Gang) -> str:
+    """«3 islands of 2 pods, each alone in one rack, each pod 4 cpu»; the shapes as far as they differ."""
+    wanted = [_together(gang.islands)]
+    shapes = Counter(_asks(m.shape) for m in gang.members())
+    wanted.append(" and ".join(f"{count} x {asks}" for asks, count in sorted(shapes.items(), reverse=True)))
+    if gang.elastic:
+        wanted.append(f"at least {gang.minimum} of {gang.size}")
+    return ", ".join(part for part in wanted if part)
+
+
+def _asks(shape: Shape) -> str:
+    shown = sorted((n for n, _ in shape.requests if n != "pods"), key=lambda n: (not is_accelerator(n), n))
+    amounts = dict(shape.requests)
+    return " + ".join(f"{format_quantity(amounts[name], name)} {name}" for name in shown[:3]) or "1 pod"
+
+
+def _together(islands: Iterable[Island]) -> str:
+    kinds = Counter((i.topology.mode, i.topology.key) for i in islands if i.topology is not None)
+    words = {
+        Mode.EXCLUSIVE: "each alone in one",
+        Mode.REQUIRED: "each within one",
+        Mode.PREFERRED: "each preferably within one",
+    }
+    return ", ".join(f"{count} island{'s' * (count > 1)} {words[mode]} {key}" for (mode, key), count in kinds.items())
+
+
+# Reasons
+
+
+def suspended(gang: Gang) -> Reason:
+    return Reason(Code.SUSPENDED, needs(gang), wanted=gang.minimum)
+
+
+def gated(gang: Gang) -> Reason:
+    refusals = tuple(Refusal(f"scheduling gate {gate} has to be lifted", gang.size) for gate in gang.gates)
+    return Reason(Code.GATED, needs(gang), wanted=gang.minimum, refusals=refusals)
+
+
+def unsupported(gang: Gang) -> Reason:
+    words = Counter(word for m in gang.members() for word in m.shape.unsupported)
+    return Reason(
+        Code.UNSUPPORTED,
+        needs(gang),
+        wanted=gang.minimum,
+        refusals=tuple(Refusal(f"not supported: {word}", count) for word, count in sorted(words.items())),
+    )
+
+
+def still_leaving(gang: Gang) -> Reason:
+    why = Refusal("its own pods are still on their way out", len(gang.leaving))
+    return Reason(Code.STILL_LEAVING, needs(gang), wanted=gang.minimum, refusals=(why,))
+
+
+def guarded(gang: Gang, guard: Guarded) -> Reason:
+    return Reason(
+        Code.GUARDED, needs(gang), wanted=gang.minimum, guard=f"{guard.guard}: {guard.detail}", until=guard.until
+    )
+
+
+def no_replacement(gang: Gang, why: str, deadline: float | None) -> Reason:
+    """It still runs on a node that is leaving, and nothing can take that node's place yet."""
+    refusal = Refusal(f"{why}; nothing can replace it yet, it runs on until then", 1)
+    return Reason(Code.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,), until=deadline)
+
+
+def victims_leaving(floor: Floor, gang: Gang, nodes: set[str]) -> Reason:
+    counts: Counter[str] = Counter()
+    for name in nodes:
+        counts.update(seat.gang for seat in floor.snapshot.rooms[name].seats if seat.leaving)
+    holders = [
+        Holder(key, floor.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
+    ]
+    return Reason(
+        Code.VICTIMS_LEAVING,
+        needs(gang),
+        wanted=len(nodes),
+        holders=tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))[:SHOWN_HOLDERS]),
+    )
+
+
+def no_room(floor: Floor, gang: Gang) -> Reason:
+    """What is free, why the rest does not do, and who keeps it."""
+    bound = [Part(i, i.members) for i in gang.islands if i.topology is not None and i.topology.binding]
+    guard = over_budget(gang, floor.policy, floor.now) if gang.preempts else None
+    if bound:
+        code, wanted, free = Code.BLOCKED_DOMAINS, _islands_wanted(gang), _islands_free(floor, gang, bound)
+        refusals, holders = _domain_refusals(floor, gang, bound[0]), _tenants(floor, gang, bound[0])
+    else:
+        members = sorted(gang.unseated(), key=lambda m: m.shape.requests)
+        code, wanted, free = Code.NO_ROOM, gang.minimum, _members_free(floor, gang, members)
+        refusals, holders = _node_refusals(floor, gang, members[-1]), _neighbours(floor, gang, members[-1])
+    if free >= wanted:
+        code = Code.NO_ROOM  # there is room for each, but not for all of them together
+    return Reason(
+        Code.GUARDED if guard else code,
+        needs(gang),
+        wanted=wanted,
+        free=min(free, wanted - 1) if free >= wanted else free,
+        refusals=refusals,
+        holders=holders,
+        guard=f"{guard.guard}: {guard.detail}" if guard else "",
+        until=guard.until if guard else None,
+    )
+
+
+def _islands_wanted(gang: Gang) -> int:
+    size, count = 0, 0
+    for island in gang.islands:
+        size, count = size + len(island.members), count + 1
+        if size >= gang.minimum:
+            break
+    return count
+
+
+def _islands_free(floor: Floor, gang: Gang, parts: list[Part]) -> int:
+    """How many of the islands could be seated now, taken one after the other."""
+    trial = Trial(floor, gang, Hypothesis())
+    free = 0
+    for part in parts:
+        assert part.island.topology is not None
+        key = part.island.topology.key
+        for value in sorted(floor.snapshot.domains[key]):
+            if (key, value) in trial.claims or why_domain_closed(trial, part, value) is not None:
+                continue
+            nodes = floor.domain(key, value)
+            if next(trial.seatings(part.island, part.members, only(nodes)), True) is None:
+                free += 1
+                if part.island.topology.mode is Mode.EXCLUSIVE:
+                    trial.claims[key, value] = part.island.name
+                break
+    return free
+
+
+def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> int:
+    """How many of the members could be seated now, small ones first."""
+    trial = Trial(floor, gang, Hypothesis())
+    island = Island("", ())
+    free = 0
+    places = {id(m.shape): iter(floor.candidates(m.shape)) for m in members}
+    current: dict[int, str] = {}
+    for member in members:
+        name = current.get(id(member.shape)) or next(places[id(member.shape)], None)
+        while name is not None and not trial.seat(island, member, name):
+            name = next(places[id(member.shape)], None)
+        if name is not None:
+            current[id(member.shape)] = name
+            free += 1
+    return free
+
+
+def _node_refusals(floor: Floor, gang: Gang, member: Member) -> tuple[Refusal, ...]:
+    """Why nodes do not do for this member, counted. Whole shelves with too little left are counted at once."""
+    trial = Trial(floor, gang, Hypothesis())
+    island = Island("", ())
+    counts: Counter[str] = Counter()
+    asked = {name: amount for name, amount in member.shape.requests if is_accelerator(name)}
+    for shelf, names in floor.snapshot.shelves.items():
+        short = _too_little(shelf, asked)
+        if short is not None and len(names) > COUNTED_GANGS:
+            counts[short] += len(names)
+            continue
+        for name in names:
+            room = floor.snapshot.rooms[name]
+            why = trial.why_closed(member.shape, island, name)
+            why = why or shortage(member.shape, trial.tray(name).free, room.node)
+            counts[why or "has room for too few of them"] += 1
+    for name in floor.snapshot.sick:
+        counts[floor.refusal(member.shape, name) or "is not healthy"] += 1
+    return _refusals(counts)
+
+
+def _too_little(shelf: Shelf, asked: dict[str, int]) -> str | None:
+    flavor, level = shelf
+    if asked and flavor == "cpu":
+        return f"has no {next(iter(asked))}"
+    return f"too little {flavor} is free" if level < asked.get(flavor, 0) else None
+
+
+def _domain_refusals(floor: Floor, gang: Gang, part: Part) -> tuple[Refusal, ...]:
+    trial = Trial(floor, gang, Hypothesis())
+    counts = Counter(why_not_domain(trial, part, value) or "is free" for value in domains_of(floor, part))
+    return _refusals(counts)
+
+
+def domains_of(floor: Floor, part: Part) -> list[str]:
+    assert part.island.topology is not None
+    return sorted(floor.snapshot.domains[part.island.topology.key])
+
+
+def why_not_domain(trial: Trial, part: Part, value: str) -> str | None:
+    """Why the island cannot be seated in this domain now."""
+    assert part.island.topology is not None
+    why = why_domain_closed(trial, part, value)
+    if why is not None:
+        return why
+    nodes = trial.floor.domain(part.island.topology.key, value)
+    for _ in trial.seatings(part.island, part.members, only(nodes)):
+        return None
+    counts: Counter[str] = Counter()
+    for name in nodes:
+        for shape in {id(m.shape): m.shape for m in part.members}.values():
+            node = trial.floor.snapshot.rooms[name].node
+            why = trial.why_closed(shape, part.island, name) or shortage(shape, trial.tray(name).free, node)
+            if why is not None:
+                counts[why] += 1
+    return f"does not hold the island: {counts.most_common(1)[0][0]}" if counts else "is too small for the island"
+
+
+def _refusals(counts: Counter[str]) -> tuple[Refusal, ...]:
+    return tuple(Refusal(why, count) for why, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _tenants(floor: Floor, gang: Gang, part: Part) -> tuple[Holder, ...]:
+    assert part.island.topology is not None
+    counts: Counter[str] = Counter()
+    for tenants in floor.snapshot.tenants[part.island.topology.key].values():
+        for tenant in tenants:
+            counts[tenant] += tenants[tenant]
+    return _holders(floor, gang, counts)
+
+
+def _neighbours(floor: Floor, gang: Gang, member: Member) -> tuple[Holder, ...]:
+    counts: Counter[str] = Counter()
+    looked_at = 0
+    for priority in sorted(floor.snapshot.running, reverse=True):
+        for key in sorted(floor.snapshot.running[priority])[: COUNTED_GANGS - looked_at]:
+            looked_at += 1
+            seats = floor.snapshot.gangs[key].seated()
+            counts[key] = sum(1 for m in seats if floor.refusal(member.shape, m.node) is None)
+    return _holders(floor, gang, counts)
+
+
+def _holders(floor: Floor, gang: Gang, counts: Counter[str]) -> tuple[Holder, ...]:
+    holders = [
+        Holder(key, floor.snapshot.gangs[key].priority, seats, _keeps(gang, floor.snapshot.gangs[key]))
+        for key, seats in counts.items()
+        if seats and key != gang.key and not floor.snapshot.gangs[key].infrastructure
+    ]
+    return tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))[:SHOWN_HOLDERS])
+
+
+def _keeps(gang: Gang, holder: Gang) -> str:
+    if not holder.managed:
+        return "another scheduler seats it"
+    if holder.priority >= gang.priority:
+        return f"priority {holder.priority} is not lower than {gang.priority}"
+    if not gang.seated() and not gang.preempts:
+        return "the waiting gang may not preempt"
+    return "its leaving would not make enough room"
+
+
+# Actions in words
+
+
+def describe(action: Action) -> str:
+    match action:
+        case Start(gang, seats, ()):
+            return f"start {gang} on {_nodes(n for _, n in seats)}"
+        case Start(gang, seats, waits_for):
+            return f"start {gang} on {_nodes(n for _, n in seats)} once {', '.join(waits_for)} left"
+        case Grow(gang, seats):
+            return f"grow {gang} by {len(seats)} on {_nodes(n for _, n in seats)}"
+        case Preempt(gang, by, members, _, True, why):
+            return f"preempt {gang} ({len(members)} pods) for {by}: {why}"
+        case Preempt(gang, by, members, _, _, why):
+            return f"take {', '.join(members)} from {gang} for {by}: {why}"
+        case Swap(gang, moves, why, waits_for):
+            told = ", ".join(f"{m.member} {m.from_node or '(no seat)'} -> {m.to_node} ({m.source})" for m in moves)
+            return f"swap {gang}: {told}" + (f", once {', '.join(waits_for)} left" if waits_for else "") + f"; {why}"
+        case Shrink(gang, members, why):
+            return f"shrink {gang} by {', '.join(members)}: {why}"
+        case Requeue(gang, _, why):
+            return f"requeue {gang}: {why}"
+        case Hold(gang, (), why):
+            return f"give up the seats held for {gang}: {why}"
+        case Hold(gang, seats, why):
+            return f"hold {_nodes(n for _, n in seats)} for {gang}: {why}"
+        case Wait(gang, reason):
+            return f"{gang} waits: {summary(reason)}"
+        case _:
+            assert_never(action)
+
+
+def summary(reason: Reason) -> str:
+    """The reason in one line."""
+    match reason.code:
+        case Code.SUSPENDED:
+            return "it is suspended by its owner"
+        case Code.GATED | Code.UNSUPPORTED | Code.STILL_LEAVING | Code.NO_REPLACEMENT:
+            return "; ".join(refusal.why for refusal in reason.refusals)
+        case Code.VICTIMS_LEAVING:
+            return f"until {', '.join(h.gang for h in reason.holders) or 'those who sit there'} left its seats"
+        case Code.GUARDED:
+            return f"{reason.guard}; needs {reason.needs}"
+        case Code.NO_ROOM | Code.BLOCKED_DOMAINS:
+            what = "islands" if reason.code is Code.BLOCKED_DOMAINS else "pods"
+            why = "; ".join(f"{refusal.count} x {refusal.why}" for refusal in reason.refusals[:3])
+            return f"needs {reason.needs}; room for {reason.free} of {reason.wanted} {what}" + (
+                f"; {why}" if why else ""
+            )
+
+
+def _nodes(names: Iterable[str]) -> str:
+    counts = Counter(names)
+    return ", ".join(name if count == 1 else f"{name} x{count}" for name, count in sorted(counts.items()))

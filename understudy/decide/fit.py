@@ -1,0 +1,122 @@
+"""Whether a node will do for a pod, by Kubernetes' rules: turns a Shape and a Node into None (yes) or the reason not.
+
+A rule that looks at the node alone is one function in NODE_FILTERS. Rules about pods on other nodes are in neighbours.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from understudy.model.gangs import HostPort, Shape
+from understudy.model.nodes import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint, Verdict
+from understudy.model.selectors import NodeTerm
+
+NodeFilter = Callable[[Shape, Node], str | None]
+
+_CORDON = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
+
+
+def supported(shape: Shape, _node: Node) -> str | None:
+    return f"not supported: {'; '.join(shape.unsupported)}" if shape.unsupported else None
+
+
+def healthy(_shape: Shape, node: Node) -> str | None:
+    if node.health.verdict is Verdict.HEALTHY:
+        return None
+    return f"is {node.health.verdict}" + (f" ({node.health.cause})" if node.health.cause else "")
+
+
+def open_for_seats(shape: Shape, node: Node) -> str | None:
+    if not node.unschedulable or any(t.tolerates(_CORDON) for t in shape.tolerations):
+        return None
+    return "is cordoned"
+
+
+def tolerated(shape: Shape, node: Node) -> str | None:
+    for taint in node.taints:
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not any(t.tolerates(taint) for t in shape.tolerations):
+            return f"taint {taint} is not tolerated"
+    return None
+
+
+def selected(shape: Shape, node: Node) -> str | None:
+    for key, value in shape.selector:
+        if node.labels.get(key) != value:
+            return f"label {key}={value} is asked for"
+    return None
+
+
+def affine(shape: Shape, node: Node) -> str | None:
+    if not shape.required or _any_term(shape.required, node):
+        return None
+    return f"node affinity asks for {' or '.join(map(str, shape.required))}"
+
+
+def reaches_volumes(shape: Shape, node: Node) -> str | None:
+    for terms in shape.volumes:
+        if not _any_term(terms, node):
+            return f"a volume can only be reached where {' or '.join(map(str, terms))}"
+    return None
+
+
+NODE_FILTERS: tuple[NodeFilter, ...] = (
+    supported,
+    healthy,
+    open_for_seats,
+    selected,
+    affine,
+    tolerated,
+    reaches_volumes,
+)
+
+
+def refusal(shape: Shape, node: Node) -> str | None:
+    """The first reason this node will never do, whatever sits on it."""
+    for node_filter in NODE_FILTERS:
+        if (why := node_filter(shape, node)) is not None:
+            return why
+    return None
+
+
+def capacity(shape: Shape, free: Mapping[str, int], limit: int) -> int:
+    """How many pods of this shape the free resources hold, at most `limit`."""
+    for name, amount in shape.requests:
+        if amount * limit > (there := free.get(name, 0)):
+            limit = there // amount
+            if limit <= 0:
+                return 0
+    return limit
+
+
+def shortage(shape: Shape, free: Mapping[str, int], node: Node) -> str | None:
+    """The first resource that is missing, in words."""
+    for name, amount in sorted(shape.requests, key=_scarcest_first):
+        if amount > free.get(name, 0):
+            if amount > node.allocatable.get(name, 0):
+                return f"has no {name}" if not node.allocatable.get(name) else f"is too small: {name}"
+            return f"too little {name} is free"
+    return None
+
+
+def ports_clash(shape: Shape, taken: Iterable[HostPort]) -> bool:
+    return any(port.clashes(other) for other in taken for port in shape.host_ports)
+
+
+def dislikes(shape: Shape, node: Node) -> int:
+    """Taints that ask to stay away without forbidding it."""
+    return sum(
+        1
+        for taint in node.taints
+        if taint.effect == PREFER_NO_SCHEDULE and not any(t.tolerates(taint) for t in shape.tolerations)
+    )
+
+
+def preference(shape: Shape, node: Node) -> int:
+    """The summed weight of the preferred node affinity terms this node meets."""
+    return sum(weight for weight, term in shape.preferred if term.matches(node.name, node.labels))
+
+
+def _any_term(terms: Iterable[NodeTerm], node: Node) -> bool:
+    return any(term.matches(node.name, node.labels) for term in terms)
+
+
+def _scarcest_first(request: tuple[str, int]) -> tuple[bool, str]:
+    return ("/" not in request[0], request[0])

@@ -1,0 +1,215 @@
+"""The cluster as one plan has changed it so far: turns each decided action into the state the next decision sees.
+
+A Floor is born and dies inside one `plan`. It keeps what many decisions of a cycle ask again and again: the order in
+which idle nodes are offered, which domains are vacant, who owns or holds a place.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from understudy.decide.fit import refusal
+from understudy.decide.guards import failed_lately, lemon
+from understudy.decide.outcome import advanced
+from understudy.decide.policy import Policy
+from understudy.decide.spares import may_borrow, spare_nodes
+from understudy.model.gangs import Gang, Island, Member, Mode, Shape
+from understudy.model.nodes import PREFER_NO_SCHEDULE, is_accelerator
+from understudy.model.plans import Action, Wait
+from understudy.model.snapshot import Shelf, Snapshot
+
+Rank = tuple[bool, bool, str, str]  # best avoided, in an untouched domain, domain, name
+
+
+class HeldSeat(msgspec.Struct, frozen=True):
+    gang: Gang
+    island: Island
+    member: Member
+
+
+class Floor:
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: float) -> None:
+        self.snapshot = snapshot
+        self.policy = policy
+        self.now = now
+        self.actions: list[Action] = []
+        self.touched: set[str] = set()  # gangs that something was decided about
+        self.spares = spare_nodes(snapshot, policy)
+        self.keys = sorted(snapshot.tenants)
+        self._refusals: dict[tuple[int, str], str | None] = {}
+        self._ranked: dict[Shelf, list[Rank]] = {}
+        self._ranks: dict[str, Rank] = {}
+        self._vacant: dict[str, dict[str, None]] = {}
+        self._owners: dict[tuple[str, str], tuple[str, str] | None] = {}
+        self._held: dict[str, list[HeldSeat]] | None = None
+        self._held_domains: dict[tuple[str, str], list[HeldSeat]] | None = None
+        self._sick_domains: dict[str, frozenset[str]] = {}
+
+    def do(self, *actions: Action) -> None:
+        """Decide these actions. Whatever is decided next sees the cluster as they leave it."""
+        self.actions.extend(actions)
+        self.touched.update(action.gang for action in actions)
+        changing = [action for action in actions if not isinstance(action, Wait)]
+        if not changing:
+            return
+        before = self.snapshot
+        self.snapshot = advanced(before, changing)
+        self._owners.clear()
+        self._held = self._held_domains = None
+        touched: set[str] = set()
+        for key in {action.gang for action in changing}:
+            for gang in (before.gangs[key], self.snapshot.gangs[key]):
+                touched.update(m.node for m in gang.members() if m.node)
+        for name in touched:
+            self._reshelve(name, before)
+
+    # What a node alone has to say
+
+    def refusal(self, shape: Shape, name: str) -> str | None:
+        """Why this node will never do for this shape, remembered for the cycle."""
+        key = (id(shape), name)  # shapes live as long as the snapshot, so their identity does too
+        if key not in self._refusals:
+            node = self.snapshot.rooms[name].node
+            self._refusals[key] = refusal(shape, node) or lemon(node, self.policy, self.now)
+        return self._refusals[key]
+
+    def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
+        """Whether the node is a spare that this gang may not have now."""
+        role = self.spares.get(name)
+        return role is not None and not repairing and not may_borrow(gang, role, self.policy)
+
+    # The order in which idle nodes are offered
+
+    def candidates(self, shape: Shape) -> Iterator[str]:
+        """Nodes with some room, in packing order: the fullest that could do first, whole domains kept free."""
+        for shelf in _shelves_for(shape, self.snapshot):
+            if shelf not in self._ranked:
+                self._ranked[shelf] = sorted(self._rank(name) for name in self.snapshot.shelves[shelf])
+            for rank in self._ranked[shelf]:
+                yield rank[3]
+
+    def _rank(self, name: str) -> Rank:
+        """A node keeps its rank for the whole cycle, so that one domain is filled before the next is touched."""
+        if name not in self._ranks:
+            self._ranks[name] = self._first_rank(name)
+        return self._ranks[name]
+
+    def _first_rank(self, name: str) -> Rank:
+        node = self.snapshot.rooms[name].node
+        avoided = failed_lately(node, self.policy, self.now) or any(t.effect == PREFER_NO_SCHEDULE for t in node.taints)
+        for key in self.keys:
+            if (value := node.labels.get(key)) is not None:
+                return (avoided, value not in self.snapshot.tenants[key], value, name)
+        return (avoided, False, "", name)
+
+    def _reshelve(self, name: str, before: Snapshot) -> None:
+        room = self.snapshot.rooms[name]
+        for key in self._vacant:
+            value = room.node.labels.get(key)
+            if value in self._vacant[key] and self._occupied(key, value):
+                del self._vacant[key][value]
+        old, new = before.rooms[name].shelf, room.shelf
+        if old == new:
+            return
+        if old in self._ranked:
+            ranked = self._ranked[old]
+            del ranked[bisect_left(ranked, self._rank(name))]
+        if new in self._ranked:
+            insort(self._ranked[new], self._rank(name))
+
+    # Domains
+
+    def domain(self, key: str, value: str) -> tuple[str, ...]:
+        return self.snapshot.domains[key].get(value, ())
+
+    def vacant(self, key: str) -> Iterable[str]:
+        """Domains nobody but daemons sits in, all of whose nodes are healthy; the smallest first."""
+        if key not in self._vacant:
+            sick = self.sick_domains(key)
+            values = [
+                (len(nodes), value)
+                for value, nodes in self.snapshot.domains[key].items()
+                if value not in sick and not self._occupied(key, value)
+            ]
+            self._vacant[key] = {value: None for _, value in sorted(values)}
+        return list(self._vacant[key])
+
+    def _occupied(self, key: str, value: str) -> bool:
+        tenants = self.snapshot.tenants[key].get(value, ())
+        return any(not self.snapshot.gangs[gang].infrastructure for gang in tenants)
+
+    def sick_domains(self, key: str) -> frozenset[str]:
+        """Domains with a node that cannot be trusted: a slice works only whole."""
+        if key not in self._sick_domains:
+            labels = (self.snapshot.rooms[name].node.labels.get(key) for name in self.snapshot.sick)
+            self._sick_domains[key] = frozenset(value for value in labels if value is not None)
+        return self._sick_domains[key]
+
+    def owner(self, key: str, value: str) -> tuple[str, str] | None:
+        """The gang and island that have this domain to themselves; pods on their way out keep it until they left."""
+        if (key, value) not in self._owners:
+            self._owners[key, value] = self._find_owner(key, value)
+        return self._owners[key, value]
+
+    def _find_owner(self, key: str, value: str) -> tuple[str, str] | None:
+        for tenant in sorted(self.snapshot.tenants[key].get(value, ())):
+            gang = self.snapshot.gangs[tenant]
+            for island in gang.islands:
+                if island.topology is None or island.topology.key != key or island.topology.mode is not Mode.EXCLUSIVE:
+                    continue
+                names = {m.name for m in island.members}
+                sitting = [m for m in island.members if m.node]
+                sitting += [m for m in gang.leaving if m.name in names]
+                if any(self.snapshot.rooms[m.node].node.labels.get(key) == value for m in sitting):
+                    return (tenant, island.name)
+        return None
+
+    # Holds
+
+    @property
+    def held(self) -> dict[str, list[HeldSeat]]:
+        """Node -> seats kept there for gangs that are not seated yet."""
+        if self._held is None:
+            self._held = {}
+            for key in sorted(self.snapshot.holding):
+                gang = self.snapshot.gangs[key]
+                wanted = dict(gang.holds)
+                for island in gang.islands:
+                    for member in island.members:
+                        if (node := wanted.get(member.name)) and node != member.node:
+                            self._held.setdefault(node, []).append(HeldSeat(gang, island, member))
+        return self._held
+
+    def held_for(self, key: str, value: str) -> list[Gang]:
+        """The gangs that hold this domain for islands that will have it to themselves."""
+        return [seat.gang for seat in self.held_domains.get((key, value), ())]
+
+    @property
+    def held_domains(self) -> dict[tuple[str, str], list[HeldSeat]]:
+        """(key, value) -> seats kept there for islands that will have the whole domain."""
+        if self._held_domains is None:
+            self._held_domains = {}
+            for node, seats in self.held.items():
+                for seat in seats:
+                    topology = seat.island.topology
+                    if topology is not None and topology.mode is Mode.EXCLUSIVE and node in self.snapshot.rooms:
+                        value = self.snapshot.rooms[node].node.labels.get(topology.key, "")
+                        self._held_domains.setdefault((topology.key, value), []).append(seat)
+        return self._held_domains
+
+
+def _shelves_for(shape: Shape, snapshot: Snapshot) -> list[Shelf]:
+    """The shelves worth looking at, best fit first. Nodes bought for something else come last."""
+    asked = {name: amount for name, amount in shape.requests if is_accelerator(name)}
+    cpu = dict(shape.requests).get("cpu", 0).bit_length()
+
+    def order(shelf: Shelf) -> tuple[bool, int, str]:
+        flavor, level = shelf
+        return (flavor not in asked if asked else flavor != "cpu", level, flavor)
+
+    def hopeless(shelf: Shelf) -> bool:
+        flavor, level = shelf
+        return level < (cpu if flavor == "cpu" else asked.get(flavor, 0))
+
+    return sorted((shelf for shelf in snapshot.shelves if not hopeless(shelf)), key=order)

@@ -1,0 +1,74 @@
+"""Guards, so that healing never hurts more than the illness. Each turns the past into a reason to wait, or None."""
+
+import msgspec
+
+from understudy.decide.policy import Policy
+from understudy.model.gangs import Gang
+from understudy.model.nodes import Node, Verdict
+from understudy.model.snapshot import Snapshot
+
+HOUR = 3600.0
+
+
+class Guarded(msgspec.Struct, frozen=True):
+    guard: str
+    detail: str
+    until: float | None = None
+
+
+def backing_off(gang: Gang, policy: Policy, now: float) -> Guarded | None:
+    """A gang that keeps failing on healthy nodes is not worth seats, or anybody's eviction, for a while."""
+    recent = [at for at in gang.failures if now - at < policy.backoff_window]
+    if len(recent) < 2:
+        return None
+    until = max(recent) + min(policy.backoff * 2 ** (len(recent) - 1), policy.backoff_limit)
+    if until <= now:
+        return None
+    return Guarded("back-off", f"it failed {len(recent)} times on healthy nodes lately", until)
+
+
+def over_budget(gang: Gang, policy: Policy, now: float) -> Guarded | None:
+    """One gang must not drive others out again and again. An occasion counts once, however many had to go."""
+    recent = sorted(at for at in gang.preempted_for_it if now - at < HOUR)
+    if len(recent) < policy.preemptions_per_hour:
+        return None
+    until = recent[len(recent) - policy.preemptions_per_hour] + HOUR
+    return Guarded("preemption budget", f"others were preempted for it {len(recent)} times within the hour", until)
+
+
+def lemon(node: Node, policy: Policy, now: float) -> str | None:
+    recent = sum(1 for at in node.failures if now - at < policy.lemon_window)
+    return f"failed {recent} times lately" if recent >= policy.lemon_failures else None
+
+
+def failed_lately(node: Node, policy: Policy, now: float) -> bool:
+    return bool(node.failures) and now - node.failures[-1] < policy.node_cooldown
+
+
+def mass_failure(snapshot: Snapshot, policy: Policy, now: float) -> dict[str, Guarded]:
+    """The pools in which so many nodes turned bad at once that the nodes are not to blame; pool -> guard."""
+    turned_bad: dict[str, list[float]] = {}
+    for name in snapshot.sick:
+        node = snapshot.rooms[name].node
+        since = now if node.health.since is None else node.health.since
+        if node.health.verdict is not Verdict.LEAVING and now - since <= policy.mass_failure_window:
+            turned_bad.setdefault(pool_of(node, policy), []).append(since)
+    pools: dict[str, Guarded] = {}
+    for pool, times in turned_bad.items():
+        if len(times) >= policy.mass_failure_nodes:
+            size = _size(snapshot, policy, pool)
+            if len(times) > policy.mass_failure_share * size:
+                detail = f"{len(times)} of {size} nodes{f' of {pool}' if pool else ''} turned bad at once"
+                pools[pool] = Guarded("mass failure", detail, max(times) + policy.mass_failure_window)
+    return pools
+
+
+def pool_of(node: Node, policy: Policy) -> str:
+    return node.labels.get(policy.pool_label, "")
+
+
+def _size(snapshot: Snapshot, policy: Policy, pool: str) -> int:
+    indexed = snapshot.domains.get(policy.pool_label)
+    if indexed is not None and pool:
+        return len(indexed.get(pool, ()))
+    return sum(1 for room in snapshot.rooms.values() if pool_of(room.node, policy) == pool)

@@ -1,0 +1,144 @@
+"""Rules about pods on other nodes: affinity, anti-affinity, spreading. Turns who sits where into a reason not, or None.
+
+Only gangs that mind their neighbours, and newcomers that seated gangs repel, pay for these rules.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from understudy.decide.fit import affine, selected, tolerated
+from understudy.model.gangs import Gang, Member, PodTerm, Shape, Spread
+from understudy.model.nodes import Node
+from understudy.model.snapshot import Seat, Snapshot
+
+Counts = dict[str, int]  # domain value -> matching pods
+
+
+class Neighbourhood:
+    """Who sits where, apart from the seats `emptied` says to overlook, plus the members seated during a search."""
+
+    def __init__(self, snapshot: Snapshot, gang: Gang, emptied: Callable[[Seat], bool]) -> None:
+        self.snapshot = snapshot
+        self.gang = gang
+        self.emptied = emptied
+        self.seated: dict[str, tuple[Member, Node]] = {}
+        self._counts: dict[tuple[PodTerm, bool], Counts] = {}
+        self._repelled: list[tuple[PodTerm, str]] | None = None
+
+    def refusal(self, member: Member, node: Node) -> str | None:
+        return self._repels(member, node) or self._is_drawn(member, node) or self._spreads(member, node)
+
+    def matters(self, member: Member) -> bool:
+        return member.shape.minds_neighbours or bool(len(self.snapshot.repelling))
+
+    def attraction(self, shape: Shape, node: Node) -> int:
+        """How much the soft rules speak for this node: weights of preferred terms met, less the crowd there."""
+        total = 0
+        for weight, term in shape.preferred_affinity:
+            if (value := node.labels.get(term.topology_key)) is not None:
+                total += weight * (self._count(term, leaving=False).get(value, 0) + self._own(term, value))
+        for spread in shape.spreads:
+            if not spread.hard and (value := node.labels.get(spread.topology_key)) is not None:
+                term = PodTerm(spread.topology_key, spread.selector, (self.gang.namespace,))
+                total -= self._count(term, leaving=False).get(value, 0) + self._own(term, value)
+        return total
+
+    def _repels(self, member: Member, node: Node) -> str | None:
+        for term in member.shape.anti_affinity:
+            value = node.labels.get(term.topology_key)
+            if value is not None and self._count(term, leaving=True).get(value, 0) + self._own(term, value):
+                return f"anti-affinity to a pod in the same {term.topology_key}"
+        for term, value in self._repelled_places():
+            if node.labels.get(term.topology_key) == value and term.matches(self.gang.namespace, member.labels):
+                return f"a pod in the same {term.topology_key} has anti-affinity to it"
+        for other, where in self.seated.values():
+            for term in other.shape.anti_affinity:
+                value = where.labels.get(term.topology_key)
+                same = value is not None and node.labels.get(term.topology_key) == value
+                if same and term.matches(self.gang.namespace, member.labels):
+                    return f"another member in the same {term.topology_key} has anti-affinity to it"
+        return None
+
+    def _is_drawn(self, member: Member, node: Node) -> str | None:
+        terms = member.shape.affinity
+        for term in terms:
+            value = node.labels.get(term.topology_key)
+            if value is None:
+                return f"affinity asks for label {term.topology_key}"
+            if self._count(term, leaving=False).get(value, 0) + self._own(term, value):
+                continue
+            # The first of a group of pods that want to be together has nobody to join yet.
+            alone = not any(self._count(t, leaving=False) or self._own(t, None) for t in terms)
+            if alone and all(t.matches(self.gang.namespace, member.labels) for t in terms):
+                continue
+            return f"no pod its affinity asks for is in the same {term.topology_key}"
+        return None
+
+    def _spreads(self, member: Member, node: Node) -> str | None:
+        for spread in member.shape.spreads:
+            if not spread.hard:
+                continue
+            value = node.labels.get(spread.topology_key)
+            if value is None:
+                return f"spreading asks for label {spread.topology_key}"
+            term = PodTerm(spread.topology_key, spread.selector, (self.gang.namespace,))
+            counts = self._count_eligible(term, spread, member.shape)
+            least = min(counts.values(), default=0) if len(counts) >= spread.min_domains else 0
+            joins = 1 if term.matches(self.gang.namespace, member.labels) else 0
+            if counts.get(value, 0) + joins - least > spread.max_skew:
+                return f"too many pods are in the same {spread.topology_key} already"
+        return None
+
+    def _own(self, term: PodTerm, value: str | None) -> int:
+        """Members seated during this search that the term matches, in one domain or (None) anywhere."""
+        return sum(
+            1
+            for member, node in self.seated.values()
+            if term.matches(self.gang.namespace, member.labels)
+            and (node.labels.get(term.topology_key) == value if value is not None else term.topology_key in node.labels)
+        )
+
+    def _count(self, term: PodTerm, leaving: bool) -> Counts:
+        if (term, leaving) not in self._counts:
+            counts: Counts = defaultdict(int)
+            for node, seat in self._sitting():
+                value = node.labels.get(term.topology_key)
+                if value is None or (seat.leaving and not leaving):
+                    continue
+                if term.matches(self.snapshot.gangs[seat.gang].namespace, seat.member.labels):
+                    counts[value] += 1
+            self._counts[term, leaving] = dict(counts)
+        return self._counts[term, leaving]
+
+    def _count_eligible(self, term: PodTerm, spread: Spread, shape: Shape) -> Counts:
+        counts: Counts = {}
+        existing = self._count(term, leaving=False)
+        for room in self.snapshot.rooms.values():
+            value = room.node.labels.get(term.topology_key)
+            if value is not None and value not in counts and _eligible(spread, shape, room.node):
+                counts[value] = existing.get(value, 0) + self._own(term, value)
+        return counts
+
+    def _repelled_places(self) -> list[tuple[PodTerm, str]]:
+        if self._repelled is None:
+            self._repelled = []
+            for key in sorted(self.snapshot.repelling):
+                for member in self.snapshot.gangs[key].seated():
+                    if member.shape.anti_affinity and not self.emptied(Seat(key, member)):
+                        labels = self.snapshot.rooms[member.node].node.labels
+                        places = ((t, labels.get(t.topology_key)) for t in member.shape.anti_affinity)
+                        self._repelled.extend((t, value) for t, value in places if value is not None)
+        return self._repelled
+
+    def _sitting(self) -> Iterator[tuple[Node, Seat]]:
+        for room in self.snapshot.rooms.values():
+            for seat in room.seats:
+                if not self.emptied(seat):
+                    yield room.node, seat
+
+
+def _eligible(spread: Spread, shape: Shape, node: Node) -> bool:
+    """Whether the node's domain counts for this spread, by the spread's own node inclusion policies."""
+    if spread.honor_affinity and (selected(shape, node) or affine(shape, node)):
+        return False
+    return not (spread.honor_taints and tolerated(shape, node))

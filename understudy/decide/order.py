@@ -1,0 +1,39 @@
+"""The orders of the decision, as sort keys that read as policy. Every one ends in a unique key."""
+
+from understudy.model.gangs import Gang, Member, Shape
+
+
+def importance(gang: Gang) -> tuple[int, float, str]:
+    """Whose turn it is: the most important first, then whoever has waited longest."""
+    return (-gang.priority, gang.queued_at, gang.key)
+
+
+def turn(gang: Gang, broken: bool) -> tuple[int, bool, float, str]:
+    """Whose turn it is in a cycle: by importance, and at equal priority a broken gang before one that waits."""
+    return (-gang.priority, not broken, gang.queued_at, gang.key)
+
+
+def hardest_first(shape: Shape) -> tuple[int, int, tuple[tuple[str, int], ...]]:
+    """Large pods are seated before small ones, which fit into what is left."""
+    amounts = dict(shape.requests)
+    return (-shape.accelerators, -amounts.get("cpu", 0), shape.requests)
+
+
+def surplus_of(gang: Gang) -> tuple[tuple[Member, ...], ...]:
+    """What an elastic gang can do without, last in line first, in the pieces it can be given up in.
+
+    Members go one by one. Islands bound to a domain go whole.
+    """
+    if not gang.elastic:
+        return ()
+    spare = len(gang.seated()) - gang.minimum
+    pieces: list[tuple[Member, ...]] = []
+    for island in reversed(gang.islands):
+        seated = [m for m in reversed(island.members) if m.node]
+        bound = island.topology is not None and island.topology.binding
+        for piece in [tuple(seated)] if bound and seated else [(m,) for m in seated]:
+            if len(piece) > spare:
+                return tuple(pieces)
+            pieces.append(piece)
+            spare -= len(piece)
+    return tuple(pieces)

@@ -1,0 +1,104 @@
+"""The whole story of one gang: turns a Snapshot into what the gang needs, every place looked at, and why not."""
+
+import msgspec
+
+from understudy.decide.cycle import plan
+from understudy.decide.explain import domains_of, needs, why_not_domain
+from understudy.decide.fit import shortage
+from understudy.decide.floor import Floor
+from understudy.decide.order import turn
+from understudy.decide.place import Part
+from understudy.decide.policy import Policy
+from understudy.decide.swap import damaged_gangs
+from understudy.decide.trial import Hypothesis, Trial
+from understudy.decide.worth import Ledger
+from understudy.model.gangs import Gang, Island, Mode
+from understudy.model.plans import Action, Cost, Preempt
+from understudy.model.snapshot import Snapshot
+
+
+class Look(msgspec.Struct, frozen=True):
+    """A place that was looked at: a node, or a domain (`key` is its label). `refused` is '' where it would do."""
+
+    island: str
+    place: str
+    key: str = ""
+    refused: str = ""
+    occupants: tuple[str, ...] = ()
+    cost: Cost | None = None  # of preempting every occupant, where all of them could be
+
+
+class Story(msgspec.Struct, frozen=True):
+    gang: str
+    title: str
+    priority: int
+    needs: str
+    turn: int  # its place among all who want something in this cycle; 0 where it wants nothing
+    turns: int
+    looks: tuple[Look, ...]
+    actions: tuple[Action, ...]  # everything the plan does to it, or to others for it
+
+
+def story(snapshot: Snapshot, policy: Policy, now: float, key: str) -> Story:
+    gang = snapshot.gangs[key]
+    actions = plan(snapshot, policy, now).actions
+    own = tuple(a for a in actions if a.gang == key or (isinstance(a, Preempt) and a.by == key))
+    damaged = damaged_gangs(snapshot)
+    keys = {*damaged, *snapshot.open}
+    queue = sorted((snapshot.gangs[k] for k in keys), key=lambda g: turn(g, g.key in damaged))
+    position = [g.key for g in queue].index(key) + 1 if key in keys else 0
+    looks = tuple(look_around(snapshot, policy, now, gang)) if position else ()
+    return Story(key, gang.title, gang.priority, needs(gang), position, len(queue), looks, own)
+
+
+def look_around(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) -> list[Look]:
+    """Every place for every kind of island, in the cluster as it is before this plan."""
+    floor = Floor(snapshot, policy, now)
+    broken = bool(gang.seated())
+    looks: list[Look] = []
+    seen: set[object] = set()
+    for island in gang.islands:
+        likeness = (island.topology, tuple(id(m.shape) for m in island.members))
+        if likeness in seen:
+            continue  # the next island of the same kind sees the same
+        seen.add(likeness)
+        trial = Trial(floor, gang, Hypothesis(), repairing=broken)
+        if island.topology is not None and island.topology.binding:
+            looks.extend(_domains(trial, island))
+        else:
+            looks.extend(_nodes(trial, island))
+    return looks
+
+
+def _domains(trial: Trial, island: Island) -> list[Look]:
+    assert island.topology is not None
+    floor, key, part = trial.floor, island.topology.key, Part(island, island.members)
+    looks = []
+    for value in domains_of(floor, part):
+        tenants = tuple(sorted(floor.snapshot.tenants[key].get(value, ())))
+        occupants = tuple(t for t in tenants if t != trial.gang.key and not floor.snapshot.gangs[t].infrastructure)
+        refused = why_not_domain(trial, part, value) or ""
+        trial = Trial(floor, trial.gang, Hypothesis(), trial.repairing)
+        blocking = occupants if island.topology.mode is Mode.EXCLUSIVE or refused else ()
+        looks.append(Look(island.name, value, key, refused, occupants, _price(trial, blocking)))
+    return looks
+
+
+def _nodes(trial: Trial, island: Island) -> list[Look]:
+    floor = trial.floor
+    shape = max((m.shape for m in island.members), key=lambda shape: (shape.accelerators, shape.requests))
+    looks = []
+    for name in sorted(floor.snapshot.rooms):
+        room = floor.snapshot.rooms[name]
+        refused = trial.why_closed(shape, island, name) or shortage(shape, trial.tray(name).free, room.node) or ""
+        seated = sorted({seat.gang for seat in room.seats if seat.gang != trial.gang.key})
+        occupants = tuple(key for key in seated if not floor.snapshot.gangs[key].infrastructure)
+        looks.append(Look(island.name, name, "", refused, occupants, _price(trial, occupants) if refused else None))
+    return looks
+
+
+def _price(trial: Trial, occupants: tuple[str, ...]) -> Cost | None:
+    gangs = [trial.floor.snapshot.gangs[key] for key in occupants]
+    if not gangs or not all(g.managed and g.priority < trial.gang.priority for g in gangs):
+        return None
+    return Ledger(trial.floor, trial.gang).cost(set(occupants), frozenset())

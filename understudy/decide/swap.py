@@ -1,0 +1,285 @@
+"""Hot swap: turns a running gang that lost seats, or is about to, into the least disturbing way to make it whole again.
+
+In this order: spares and idle places; the seats of the cheapest less important gangs; fewer members, if the gang is
+elastic; else it gives up what it has left and queues. Healthy members keep their seats, except that an island that has
+its domain to itself moves as a whole, since a slice works only whole.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from understudy.decide import explain
+from understudy.decide.floor import Floor
+from understudy.decide.guards import Guarded, over_budget, pool_of
+from understudy.decide.place import Part, Quest, part_of, place
+from understudy.decide.trial import Hypothesis
+from understudy.decide.victims import Choice, choose_victims, preemptions
+from understudy.model.gangs import Gang, Island, Member, Mode
+from understudy.model.nodes import Verdict
+from understudy.model.plans import Hold, Move, Requeue, Shrink, Source, Swap, Wait
+from understudy.model.snapshot import Snapshot
+
+Parts = tuple[Part, ...]
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """What is wrong with a running gang."""
+
+    lost: tuple[Member, ...] = ()  # on nodes that are gone
+    going: tuple[Member, ...] = ()  # on nodes that will be gone
+    suspect: tuple[Member, ...] = ()  # on nodes that may be gone
+    missing: tuple[Member, ...] = ()  # without a seat
+    moving: tuple[Member, ...] = ()  # seated, but on the move with their island already
+    healthy: tuple[Member, ...] = ()
+
+    @property
+    def displaced(self) -> tuple[Member, ...]:
+        return self.lost + self.going + self.missing + self.moving
+
+    @property
+    def broken(self) -> bool:
+        """Whether the gang cannot go on as it is. One on a leaving node still can, until the node goes."""
+        return bool(self.lost or self.missing)
+
+
+def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> None:
+    """Make a damaged gang whole again, as far as that can be done now."""
+    damage = assess(floor, gang)
+    guard = _guard(floor, damage, guarded)
+    if guard is not None:
+        floor.do(Wait(gang.key, explain.guarded(gang, guard)))
+    elif damage.displaced:
+        Repair(floor, gang, damage).carry_out()
+    elif damage.suspect:
+        _plan_ahead(floor, gang, damage)
+
+
+def damaged_gangs(snapshot: Snapshot) -> set[str]:
+    """Running gangs with seats on nodes that are not healthy, or with members that have none."""
+    hit = {seat.gang for name in snapshot.sick for seat in snapshot.rooms[name].seats if not seat.leaving}
+    hit |= {key for key in snapshot.open if _is_seated(snapshot.gangs[key])}
+    return {key for key in hit if snapshot.gangs[key].managed and not snapshot.gangs[key].infrastructure}
+
+
+def release_stale_holds(floor: Floor) -> None:
+    """A gang that is whole and sound needs no seats kept for it."""
+    for key in sorted(floor.snapshot.holding):
+        gang = floor.snapshot.gangs[key]
+        if not gang.unseated() and not any(m.node in floor.snapshot.sick for m in gang.seated()):
+            floor.do(Hold(key, (), "it is whole again"))
+
+
+def _is_seated(gang: Gang) -> bool:
+    return any(m.node for island in gang.islands for m in island.members)
+
+
+def assess(floor: Floor, gang: Gang) -> Damage:
+    found: dict[str, list[Member]] = {verdict.value: [] for verdict in Verdict}
+    missing = []
+    for member in gang.members():
+        if member.node:
+            found[floor.snapshot.rooms[member.node].node.health.verdict].append(member)
+        else:
+            missing.append(member)
+    holds = dict(gang.holds)
+    healthy = found[Verdict.HEALTHY] + found[Verdict.SUSPECT]
+    moving = [m for m in found[Verdict.HEALTHY] if holds.get(m.name, m.node) != m.node]
+    if len(healthy) + len(found[Verdict.LEAVING]) >= gang.minimum and gang.elastic:
+        missing = []  # it goes on without them; seats for them are growth, not repair
+    return Damage(
+        lost=tuple(found[Verdict.LOST]),
+        going=tuple(found[Verdict.LEAVING]),
+        suspect=tuple(found[Verdict.SUSPECT]),
+        missing=tuple(missing),
+        moving=tuple(moving) if missing or found[Verdict.LOST] or found[Verdict.LEAVING] else (),
+        healthy=tuple(healthy),
+    )
+
+
+def _guard(floor: Floor, damage: Damage, guarded: Mapping[str, Guarded]) -> Guarded | None:
+    for member in damage.lost:
+        if guard := guarded.get(pool_of(floor.snapshot.rooms[member.node].node, floor.policy)):
+            return guard
+    return None
+
+
+def _plan_ahead(floor: Floor, gang: Gang, damage: Damage) -> None:
+    """Keep a place ready for members on suspect nodes, where that disturbs nobody."""
+    quest = Quest(gang, _parts(floor, gang, damage.suspect, moving=False), repairing=True, near=_near(damage.suspect))
+    seats = place(floor, quest)
+    if seats is not None and tuple(sorted(seats.items())) != gang.holds:
+        floor.do(Hold(gang.key, tuple(sorted(seats.items())), f"node {damage.suspect[0].node} is suspect"))
+
+
+def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
+    return tuple(m.node or m.last_node for m in members if m.node or m.last_node)
+
+
+def _parts(floor: Floor, gang: Gang, displaced: tuple[Member, ...], moving: bool) -> Parts:
+    """What has to be seated: the displaced, and with `moving` whole islands that are bound to one domain."""
+    names = {m.name for m in displaced}
+    parts = []
+    for island in gang.islands:
+        members = [m for m in island.members if m.name in names]
+        if members and _moves_whole(floor, island, members, moving):
+            members = list(island.members)
+        if members:
+            parts.append(part_of(floor, island, members))
+    return tuple(parts)
+
+
+def _moves_whole(floor: Floor, island: Island, displaced: list[Member], moving: bool) -> bool:
+    if island.topology is None or not island.topology.binding:
+        return False
+    key, rooms = island.topology.key, floor.snapshot.rooms
+    seated = [m.node for m in (*displaced, *island.members) if m.node]
+    sick = any(n in floor.snapshot.sick or rooms[n].node.labels.get(key) in floor.sick_domains(key) for n in seated)
+    return moving or (sick and island.topology.mode is Mode.EXCLUSIVE)
+
+
+class Repair:
+    """The fall-backs for one gang, in order."""
+
+    def __init__(self, floor: Floor, gang: Gang, damage: Damage) -> None:
+        self.floor = floor
+        self.gang = gang
+        self.damage = damage
+        self.why = self._cause()
+
+    def carry_out(self) -> None:
+        everyone = self.damage.displaced
+        if self._replace(everyone) or self._await_leaving(everyone) or self._take_over(everyone):
+            return
+        for fewer in self._fewer():
+            if not fewer or self._replace(fewer) or self._take_over(fewer):
+                self._go_on_without(fewer)
+                return
+        self._give_up()
+
+    def _cause(self) -> str:
+        for members, what in ((self.damage.lost, "lost"), (self.damage.going, "leaving")):
+            if members:
+                nodes = sorted({m.node for m in members})
+                cause = self.floor.snapshot.rooms[nodes[0]].node.health.cause
+                return f"{', '.join(nodes)} {what}" + (f": {cause}" if cause else "")
+        return f"{len(self.damage.missing)} members have no seat"
+
+    def _quests(self, members: tuple[Member, ...]) -> Iterator[Quest]:
+        """First with the others where they are; then, where that cannot be, with whole islands on the move."""
+        tried: set[tuple[str, ...]] = set()
+        for moving in (False, True):
+            parts = _parts(self.floor, self.gang, members, moving)
+            names = tuple(m.name for part in parts for m in part.members)
+            if names not in tried:
+                tried.add(names)
+                yield Quest(self.gang, parts, repairing=True, near=_near(members))
+
+    def _replace(self, members: tuple[Member, ...]) -> bool:
+        """Spares and idle places."""
+        for quest in self._quests(members):
+            seats = place(self.floor, quest)
+            if seats is not None:
+                self.floor.do(self._swap(seats, frozenset(), ()))
+                return True
+        return False
+
+    def _await_leaving(self, members: tuple[Member, ...]) -> bool:
+        """Room that is being cleared already."""
+        for quest in self._quests(members):
+            seats = place(self.floor, quest.imagining(Hypothesis(leaving=True), leaving_nodes(self.floor)))
+            if seats is not None:
+                keep_and_wait(self.floor, self.gang, seats)
+                return True
+        return False
+
+    def _take_over(self, members: tuple[Member, ...]) -> bool:
+        """The seats of the cheapest less important gangs."""
+        if not self.gang.preempts or over_budget(self.gang, self.floor.policy, self.floor.now):
+            return False
+        choices = [c for quest in self._quests(members) if (c := choose_victims(self.floor, quest)) is not None]
+        if not choices:
+            return False
+        choice: Choice = min(choices, key=lambda c: c.cost)
+        why = f"{self.gang.key} needs the place: {self.why}"
+        cleared = frozenset(
+            m.node
+            for key in choice.victims
+            for m in self.floor.snapshot.gangs[key].seated()
+            if key in choice.gangs or (key, m.name) in choice.members
+        )
+        swap = self._swap(choice.seats, cleared, choice.victims)
+        self.floor.do(*preemptions(self.floor, choice, self.gang.key, why), swap)
+        return True
+
+    def _fewer(self) -> Iterator[tuple[Member, ...]]:
+        """Smaller sets of members to replace, as long as an elastic gang keeps its minimum."""
+        if not self.gang.elastic:
+            return
+        bound = any(island.topology is not None and island.topology.binding for island in self.gang.islands)
+        order = [m for m in self.gang.members() if m in self.damage.displaced]
+        keeps = len(self.damage.healthy)
+        for count in range(len(order) - 1, -1, -1):
+            fewer = tuple(order[:count])
+            if keeps + count >= self.gang.minimum and not (bound and _splits_island(self.gang, fewer, order)):
+                yield fewer
+
+    def _go_on_without(self, replaced: tuple[Member, ...]) -> None:
+        names = {m.name for m in replaced}
+        gone = tuple(m.name for m in self.damage.lost if m.name not in names)
+        if gone:
+            self.floor.do(Shrink(self.gang.key, gone, self.why))
+
+    def _give_up(self) -> None:
+        if self.damage.broken:
+            seated = tuple(m.name for m in self.gang.seated())
+            self.floor.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
+            return
+        deadline = min(
+            (
+                at
+                for m in self.damage.going
+                if (at := self.floor.snapshot.rooms[m.node].node.health.deadline) is not None
+            ),
+            default=None,
+        )
+        self.floor.do(Wait(self.gang.key, explain.no_replacement(self.gang, self.why, deadline)))
+
+    def _swap(self, seats: dict[str, str], cleared: frozenset[str], victims: tuple[str, ...]) -> Swap:
+        at = {m.name: m.node for m in self.gang.members()}
+        moves = [
+            Move(name, at[name], node, self._source(node, cleared))
+            for name, node in sorted(seats.items())
+            if at[name] != node
+        ]
+        return Swap(self.gang.key, tuple(moves), self.why, victims)
+
+    def _source(self, node: str, cleared: frozenset[str]) -> Source:
+        if node in cleared:
+            return Source.VICTIM
+        return Source.SPARE if node in self.floor.spares else Source.IDLE
+
+
+def _splits_island(gang: Gang, kept: tuple[Member, ...], displaced: list[Member]) -> bool:
+    """Whether leaving the others out would leave part of an island that has to be whole."""
+    names, dropped = {m.name for m in kept}, {m.name for m in displaced}
+    for island in gang.islands:
+        out = [m for m in island.members if m.name in dropped and m.name not in names]
+        if out and len(out) < len(island.members):
+            return True
+    return False
+
+
+def leaving_nodes(floor: Floor) -> Iterator[str]:
+    """Where pods are on their way out."""
+    for key in sorted(floor.snapshot.leaving):
+        for member in floor.snapshot.gangs[key].leaving:
+            yield member.node
+
+
+def keep_and_wait(floor: Floor, gang: Gang, seats: dict[str, str]) -> None:
+    """Hold seats that will be free once those who are leaving have left."""
+    wanted = tuple(sorted(seats.items()))
+    if wanted != gang.holds:
+        floor.do(Hold(gang.key, wanted, "those who sit there are leaving"))
+    floor.do(Wait(gang.key, explain.victims_leaving(floor, gang, set(seats.values()))))

@@ -1,0 +1,273 @@
+"""One attempt to seat members of a gang: turns a Floor and a hypothesis ("if these were gone") into seats, or nothing.
+
+The search takes and gives back seats in scratch trays. Every search is a generator that has the seats taken while it
+yields, so that searches nest: domains for islands, nodes for members. The first descent is the greedy one, and is all
+there is to it in the common case; the rest is exact, within a bounded number of steps.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+from understudy.decide.fit import capacity, ports_clash
+from understudy.decide.floor import Floor
+from understudy.decide.neighbours import Neighbourhood
+from understudy.decide.order import hardest_first
+from understudy.model.gangs import Gang, HostPort, Island, Member, Shape
+from understudy.model.snapshot import Seat
+
+SEARCHED_NODES = 64  # how many of the best nodes the exact search looks at
+SEARCHED_MEMBERS = 32  # and for how many members
+
+NodeOrder = Callable[[Shape], Iterable[str]]
+
+
+class Hypothesis(msgspec.Struct, frozen=True):
+    """Seats to be thought empty: those of whole gangs, of single members, and of pods already on their way out."""
+
+    gangs: frozenset[str] = frozenset()
+    members: frozenset[tuple[str, str]] = frozenset()
+    leaving: bool = False
+
+    def empties(self, seat: Seat) -> bool:
+        if seat.leaving:
+            return self.leaving or seat.gang in self.gangs
+        return seat.gang in self.gangs or (seat.gang, seat.member.name) in self.members
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.gangs or self.members or self.leaving)
+
+
+class Tray:
+    """What is left of one node during the search."""
+
+    __slots__ = ("free", "ports")
+
+    def __init__(self, free: dict[str, int], ports: list[HostPort]) -> None:
+        self.free = free
+        self.ports = ports
+
+
+class Trial:
+    def __init__(self, floor: Floor, gang: Gang, gone: Hypothesis, repairing: bool = False) -> None:
+        self.floor = floor
+        self.gang = gang
+        self.gone = gone
+        self.repairing = repairing
+        self.seats: dict[str, str] = {}
+        self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
+        self.steps = floor.policy.search_steps
+        self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties)
+        self._trays: dict[str, Tray] = {}
+        self._closed: dict[tuple[str, str], str | None] = {}
+        self._wanted = dict(gang.holds)
+
+    # What a node has room for
+
+    def why_closed(self, shape: Shape, island: Island, name: str) -> str | None:
+        """Why no member of the island may sit on this node, however empty it is."""
+        return self.floor.refusal(shape, name) or self._place_closed(island, name) or self._claimed(island, name)
+
+    def _place_closed(self, island: Island, name: str) -> str | None:
+        key = (island.name, name)
+        if key not in self._closed:
+            kept = self.floor.kept_as_spare(self.gang, name, self.repairing)
+            self._closed[key] = "is a spare, kept free for repairs" if kept else self._owned_by_another(island, name)
+        return self._closed[key]
+
+    def _claimed(self, island: Island, name: str) -> str | None:
+        if self.claims:
+            labels = self.floor.snapshot.rooms[name].node.labels
+            for (key, value), claimant in self.claims.items():
+                if claimant != island.name and labels.get(key) == value:
+                    return f"{key}={value} goes to {claimant} alone"
+        return None
+
+    def _owned_by_another(self, island: Island, name: str) -> str | None:
+        if self.gang.infrastructure:
+            return None
+        labels = self.floor.snapshot.rooms[name].node.labels
+        for key in self.floor.keys:
+            if (value := labels.get(key)) is None:
+                continue
+            owner = self.floor.owner(key, value)
+            if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
+                return f"{key}={value} belongs to {owner[0]} alone"
+            for holder in self.floor.held_for(key, value):
+                if holder.key != self.gang.key and holder.priority >= self.gang.priority:
+                    return f"{key}={value} is held for {holder.key}"
+        return None
+
+    def leaves(self, gang: str, key: str, value: str) -> bool:
+        """Whether the gang has no seat left in the domain under the hypothesis."""
+        if gang in self.gone.gangs:
+            return True
+        if self.gone.nothing:
+            return False
+        rooms = (self.floor.snapshot.rooms[name] for name in self.floor.domain(key, value))
+        return all(self.gone.empties(seat) for room in rooms for seat in room.seats if seat.gang == gang)
+
+    def tray(self, name: str) -> Tray:
+        if name not in self._trays:
+            room = self.floor.snapshot.rooms[name]
+            free = dict(room.free)
+            ports: list[HostPort] = []
+            for seat in room.seats:
+                if not self.gone.nothing and self.gone.empties(seat):
+                    _give(free, seat.member.shape, 1)
+                elif seat.member.shape.host_ports:
+                    ports.extend(seat.member.shape.host_ports)
+            for held in self.floor.held.get(name, ()):
+                if held.gang.key != self.gang.key and held.gang.priority >= self.gang.priority:
+                    _give(free, held.member.shape, -1)
+                    ports.extend(held.member.shape.host_ports)
+            self._trays[name] = Tray(free, ports)
+        return self._trays[name]
+
+    def room_for(self, shape: Shape, island: Island, name: str, limit: int) -> int:
+        """How many members of this shape the node takes now, neighbours aside."""
+        if self.why_closed(shape, island, name) is not None:
+            return 0
+        tray = self.tray(name)
+        if shape.host_ports:
+            if ports_clash(shape, tray.ports):
+                return 0
+            limit = min(limit, 1)
+        return capacity(shape, tray.free, limit)
+
+    def take(self, member: Member, name: str) -> None:
+        tray = self.tray(name)
+        _give(tray.free, member.shape, -1)
+        tray.ports.extend(member.shape.host_ports)
+        self.seats[member.name] = name
+        self.neighbours.seated[member.name] = (member, self.floor.snapshot.rooms[name].node)
+
+    def untake(self, member: Member) -> None:
+        name = self.seats.pop(member.name)
+        del self.neighbours.seated[member.name]
+        tray = self.tray(name)
+        _give(tray.free, member.shape, 1)
+        if member.shape.host_ports:
+            del tray.ports[-len(member.shape.host_ports) :]
+
+    # Members onto nodes
+
+    def seatings(self, island: Island, members: Sequence[Member], nodes: NodeOrder) -> Iterator[None]:
+        """Every way to seat these members on these nodes, best first, as far as the steps go."""
+        ordered = _grouped(members)
+        simple = not any(self.neighbours.matters(m) for m in members)
+        if self._greedy(island, ordered, nodes, simple):
+            yield
+            self._clear(ordered)
+        elif simple and all(m.shape is ordered[0].shape for m in ordered):
+            return  # alike members fill nodes independently of each other: what greed cannot do cannot be done
+        if len(ordered) <= SEARCHED_MEMBERS:
+            names = list(islice(_merged([nodes(m.shape) for m in _one_a_shape(ordered)]), SEARCHED_NODES))
+            yield from self._exhaustive(island, ordered, names, simple)
+
+    def _greedy(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> bool:
+        for run in _runs(members):
+            left = self._at_home(island, run, simple)
+            for name in nodes(run[0].shape) if left else ():
+                fits = self.room_for(run[0].shape, island, name, len(left))
+                if fits and simple:
+                    for member in left[:fits]:
+                        self.take(member, name)
+                    left = left[fits:]
+                elif fits:
+                    left = [m for m in left if not self.seat(island, m, name)]
+                if not left:
+                    break
+            if left:
+                self._clear(members)
+                return False
+        return True
+
+    def _at_home(self, island: Island, members: Sequence[Member], simple: bool) -> list[Member]:
+        """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
+        left: list[Member] = []
+        for member in members:
+            home = self.home(member)
+            if not home or not self.seat(island, member, home, simple):
+                left.append(member)
+        return left
+
+    def seat(self, island: Island, member: Member, name: str, simple: bool = False) -> bool:
+        """Take the seat if it will do."""
+        if not self.room_for(member.shape, island, name, 1):
+            return False
+        if not simple and self.neighbours.refusal(member, self.floor.snapshot.rooms[name].node) is not None:
+            return False
+        self.take(member, name)
+        return True
+
+    def home(self, member: Member) -> str:
+        """Where a seat is held for the member, else where it sat before; '' where neither is known."""
+        home = self._wanted.get(member.name) or member.last_node
+        return home if home in self.floor.snapshot.rooms else ""
+
+    def _clear(self, members: Sequence[Member]) -> None:
+        for member in reversed(members):
+            if member.name in self.seats:
+                self.untake(member)
+
+    def _exhaustive(
+        self, island: Island, members: Sequence[Member], names: Sequence[str], simple: bool, start: int = 0
+    ) -> Iterator[None]:
+        """Depth first. Alike members take nodes in one order only, since who of them sits where makes no difference."""
+        if not members:
+            yield
+            return
+        member, rest = members[0], members[1:]
+        alike = bool(rest) and simple and rest[0].shape is member.shape
+        for index in range(start, len(names)):
+            if self.steps <= 0:
+                return
+            self.steps -= 1
+            if self.seat(island, member, names[index], simple):
+                yield from self._exhaustive(island, rest, names, simple, index if alike else 0)
+                self.untake(member)
+
+
+def only(names: Sequence[str]) -> NodeOrder:
+    """The same nodes in the same order, whatever the shape."""
+    return lambda _shape: names
+
+
+def _give(free: dict[str, int], shape: Shape, count: int) -> None:
+    for name, amount in shape.requests:
+        free[name] = free.get(name, 0) + amount * count
+
+
+def _grouped(members: Sequence[Member]) -> list[Member]:
+    """The hardest to seat first, members of one shape together."""
+    first = {id(m.shape): index for index, m in reversed(list(enumerate(members)))}
+    return sorted(members, key=lambda m: (hardest_first(m.shape), first[id(m.shape)]))
+
+
+def _runs(members: Sequence[Member]) -> Iterator[list[Member]]:
+    """Neighbours in the sequence that share a shape."""
+    run: list[Member] = []
+    for member in members:
+        if run and run[0].shape is not member.shape:
+            yield run
+            run = []
+        run.append(member)
+    if run:
+        yield run
+
+
+def _one_a_shape(members: Iterable[Member]) -> list[Member]:
+    return list({id(m.shape): m for m in members}.values())
+
+
+def _merged(orders: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Each name once, in the order it is first met."""
+    seen: set[str] = set()
+    for order in orders:
+        for name in order:
+            if name not in seen:
+                seen.add(name)
+                yield name

@@ -1,0 +1,209 @@
+"""Who gives way: turns a gang that does not fit into the cheapest set of less important gangs whose leaving makes room.
+
+`Cost` is the order of choice. Small cases are searched exactly, cheapest first: the first set that makes room is the
+best one, and since every part of it would have been cheaper, each victim in it is necessary. Large cases are covered
+greedily (see cover), and what turns out not to be needed is put back.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations, product
+
+import msgspec
+
+from understudy.decide.cover import cheap_covers
+from understudy.decide.floor import Floor
+from understudy.decide.order import surplus_of
+from understudy.decide.place import Quest, place
+from understudy.decide.trial import Hypothesis
+from understudy.decide.worth import Ledger
+from understudy.model.gangs import Gang
+from understudy.model.plans import Cost, Preempt
+
+Pieces = frozenset[tuple[str, str]]  # (gang, member)
+
+PRUNED_VICTIMS = 24  # up to so many victims are put back one by one to see whether each is needed
+PRUNED_MEMBERS = 64
+
+
+class Choice(msgspec.Struct, frozen=True):
+    gangs: frozenset[str]
+    members: Pieces  # surplus of elastic gangs that go on
+    cost: Cost
+    seats: dict[str, str]
+
+    @property
+    def victims(self) -> tuple[str, ...]:
+        return tuple(sorted(self.gangs | {gang for gang, _ in self.members}))
+
+
+def choose_victims(floor: Floor, quest: Quest) -> Choice | None:
+    """The cheapest choice that makes room for the quest, or None."""
+    ledger = Ledger(floor, quest.gang)
+    candidates = list(ledger.candidates())
+    if not candidates:
+        return None
+    options = _options(floor, quest, candidates)
+    if options is not None:
+        return _exact(floor, quest, ledger, options)
+    return _greedy(floor, quest, ledger)
+
+
+# Small cases: every choice, cheapest first
+
+Option = tuple[frozenset[str], Pieces]  # what one gang gives: nothing, some surplus, or everything
+NOTHING: Option = (frozenset(), frozenset())
+
+
+def _options(floor: Floor, quest: Quest, candidates: list[str]) -> list[list[Option]] | None:
+    """What each gang could give, or None where that is too much to search."""
+    most = floor.policy.exact_victims
+    if len(candidates) > 4 * most:
+        return None
+    relevant = [floor.snapshot.gangs[key] for key in sorted(candidates) if _in_the_way(floor, quest, key)]
+    options = [list(_gifts(gang)) for gang in relevant]
+    count = 1
+    for gifts in options:
+        count *= len(gifts)
+    return options if count <= 1 << most else None
+
+
+def _gifts(gang: Gang) -> Iterator[Option]:
+    yield NOTHING
+    pieces = surplus_of(gang)
+    for size in range(1, len(pieces) + 1):
+        for chosen in combinations(pieces, size):
+            yield (frozenset(), frozenset((gang.key, m.name) for m in chain(*chosen)))
+    yield (frozenset([gang.key]), frozenset())
+
+
+def _in_the_way(floor: Floor, quest: Quest, key: str) -> bool:
+    """Whether the gang sits anywhere that a member of the quest could use, or in a domain an island could own."""
+    shapes = list({id(m.shape): m.shape for part in quest.parts for m in part.members}.values())
+    topologies = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
+    for member in floor.snapshot.gangs[key].seated():
+        if any(floor.refusal(shape, member.node) is None for shape in shapes):
+            return True
+        if topologies & floor.snapshot.rooms[member.node].node.labels.keys():
+            return True
+    # One that only repels the newcomers may sit anywhere.
+    return key in floor.snapshot.repelling or any(shape.minds_neighbours for shape in shapes)
+
+
+def _exact(floor: Floor, quest: Quest, ledger: Ledger, options: list[list[Option]]) -> Choice | None:
+    everything = _union(gifts[-1] for gifts in options)
+    if _seats_without(floor, quest, everything) is None:
+        return None
+    needed = [
+        index
+        for index in range(len(options))
+        if _seats_without(floor, quest, _union(o[-1] for i, o in enumerate(options) if i != index)) is None
+    ]
+    # A gang without which nothing else suffices is in every choice that makes room.
+    choices = [_union(gifts) for gifts in product(*(o[1:] if i in needed else o for i, o in enumerate(options)))]
+    priced = sorted(((ledger.cost(*choice), choice) for choice in choices), key=lambda priced: priced[0])
+    for cost, choice in priced:
+        seats = _seats_without(floor, quest, choice)
+        if seats is not None:
+            return Choice(*choice, cost, seats)
+    return None
+
+
+def _union(options: Iterable[Option]) -> Option:
+    taken = list(options)
+    return frozenset(chain(*(gangs for gangs, _ in taken))), frozenset(chain(*(pieces for _, pieces in taken)))
+
+
+def _seats_without(floor: Floor, quest: Quest, choice: Option) -> dict[str, str] | None:
+    """Seats for the quest once these have left, and everybody who is leaving already."""
+    gangs, pieces = choice
+    gone = Hypothesis(gangs, pieces | quest.gone.members, leaving=True)
+    return place(floor, quest.imagining(gone, _nodes_of(floor, gangs, pieces)))
+
+
+def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
+    names = {name for _, name in pieces}
+    for key in sorted({*gangs, *(gang for gang, _ in pieces)}):
+        whole = key in gangs
+        for member in floor.snapshot.gangs[key].seated():
+            if whole or ((key, member.name) in pieces and member.name in names):
+                yield member.node
+
+
+# Large cases: cover greedily, put back what is not needed
+
+
+def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
+    gangs = floor.snapshot.gangs
+    elastic = [gangs[key] for key in ledger.candidates() if gangs[key].min_members is not None]
+    pieces = frozenset((gang.key, m.name) for gang in elastic for m in chain(*surplus_of(gang)))
+    if pieces and _seats_without(floor, quest, (frozenset(), pieces)) is not None:
+        return _trimmed(floor, quest, ledger, (frozenset(), pieces))
+    choices = (
+        _trimmed(floor, quest, ledger, (victims, frozenset(p for p in pieces if p[0] not in victims)))
+        for victims in cheap_covers(floor, quest, ledger, pieces)
+    )
+    return min((choice for choice in choices if choice is not None), key=lambda choice: choice.cost, default=None)
+
+
+def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, cover: Option) -> Choice | None:
+    """The cover without what it can do without; what nobody's seat depends on in one go, then the dearest first."""
+    seats = _seats_without(floor, quest, cover)
+    if seats is None:
+        return None
+    nodes = set(seats.values())
+    gangs = frozenset(key for key in cover[0] if _touches(floor, quest, key, nodes))
+    fewer: Option = (gangs, frozenset(p for p in cover[1] if _sits_on(floor, p, nodes)))
+    if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
+        cover, seats = fewer, fewer_seats
+    if len(cover[0]) + len(cover[1]) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
+        for gift in sorted(_single_gifts(cover), key=lambda gift: ledger.cost(*gift), reverse=True):
+            fewer = (cover[0] - gift[0], cover[1] - gift[1])
+            if (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
+                cover, seats = fewer, fewer_seats
+    return Choice(*cover, ledger.cost(*cover), seats)
+
+
+def _single_gifts(cover: Option) -> list[Option]:
+    return [(frozenset([key]), frozenset()) for key in cover[0]] + [(frozenset(), frozenset([p])) for p in cover[1]]
+
+
+def _sits_on(floor: Floor, piece: tuple[str, str], nodes: set[str]) -> bool:
+    return any(m.name == piece[1] and m.node in nodes for m in floor.snapshot.gangs[piece[0]].seated())
+
+
+def _touches(floor: Floor, quest: Quest, key: str, nodes: set[str]) -> bool:
+    """Whether the gang sits on one of these nodes, or in one of the domains the quest will own."""
+    owned = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
+    rooms = floor.snapshot.rooms
+    domains = {(k, v) for name in nodes for k in owned if (v := rooms[name].node.labels.get(k)) is not None}
+    for member in floor.snapshot.gangs[key].seated():
+        labels = rooms[member.node].node.labels
+        if member.node in nodes or any((k, labels.get(k)) in domains for k in owned):
+            return True
+    return False
+
+
+# As actions
+
+
+def preemptions(floor: Floor, choice: Choice, by: str, why: str) -> list[Preempt]:
+    ledger = Ledger(floor, floor.snapshot.gangs[by])
+    actions = []
+    for key in choice.victims:
+        gang = floor.snapshot.gangs[key]
+        whole = key in choice.gangs
+        members = [m for m in gang.seated() if whole or (key, m.name) in choice.members]
+        cost = ledger.cost({key}, frozenset()) if whole else Cost()
+        actions.append(
+            Preempt(
+                gang=key,
+                by=by,
+                members=tuple(m.name for m in members),
+                nodes=tuple(m.node for m in members),
+                whole=whole,
+                why=why,
+                work_lost=cost.work_lost,
+                budget_violations=cost.budget_violations,
+            )
+        )
+    return actions

@@ -1,0 +1,120 @@
+"""The understudy.dev annotations on jobs (and lone pods): what people and Understudy itself wrote there, as values."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from understudy.model.gangs import Mode, OnPreemption, Topology
+from understudy.objects.errors import BadObject
+
+PREFIX = "understudy.dev/"
+_TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
+
+
+class Notes(msgspec.Struct, frozen=True):
+    topology: Topology | None = None
+    min_members: int | None = None
+    on_preemption: OnPreemption = OnPreemption.REQUEUE
+    checkpoint_at: float | None = None
+    queued_at: float | None = None
+    requeued: bool = False
+    preempted_for_it: tuple[float, ...] = ()
+    failures: tuple[float, ...] = ()
+    holds: tuple[tuple[str, str], ...] = ()
+    last_seats: tuple[tuple[str, str], ...] = ()
+
+
+NO_NOTES = Notes()
+
+
+def notes_of(annotations: Mapping[str, str], title: str) -> Notes:
+    if not annotations or not any(key.startswith(PREFIX) for key in annotations):
+        return NO_NOTES
+    reader = _Reader(annotations, title)
+    return Notes(
+        topology=reader.topology(),
+        min_members=reader.count("min-members"),
+        on_preemption=reader.on_preemption(),
+        checkpoint_at=reader.time("last-checkpoint"),
+        queued_at=reader.time("queued-at"),
+        requeued=reader.time("requeued-at") is not None,
+        preempted_for_it=reader.times("preempted-for"),
+        failures=reader.times("failed-at"),
+        holds=reader.seats("holds"),
+        last_seats=reader.seats("last-seats"),
+    )
+
+
+def times_in(annotations: Mapping[str, str], name: str, title: str) -> tuple[float, ...]:
+    """The moments an understudy.dev annotation lists, oldest first."""
+    return _Reader(annotations, title).times(name)
+
+
+def time_in(annotations: Mapping[str, str], name: str, title: str) -> float | None:
+    return _Reader(annotations, title).time(name)
+
+
+class _Reader:
+    def __init__(self, annotations: Mapping[str, str], title: str) -> None:
+        self._annotations = annotations
+        self._title = title
+
+    def _bad(self, name: str, problem: str) -> BadObject:
+        return BadObject(self._title, f"metadata.annotations[{PREFIX}{name}]", problem)
+
+    def _text(self, name: str) -> str:
+        return self._annotations.get(PREFIX + name, "").strip()
+
+    def topology(self) -> Topology | None:
+        given = [(key, mode) for key, mode in _TOPOLOGIES.items() if key in self._annotations]
+        if len(given) > 1:
+            both = " and ".join(key for key, _ in given)
+            raise BadObject(self._title, "metadata.annotations", f"has {both}; keep one of them")
+        for key, mode in given:
+            if not (label := self._annotations[key].strip()):
+                raise BadObject(self._title, f"metadata.annotations[{key}]", "is empty; name a node label")
+            return Topology(label, mode)
+        return None
+
+    def count(self, name: str) -> int | None:
+        text = self._text(name)
+        if not text and PREFIX + name not in self._annotations:
+            return None
+        if not (text.isascii() and text.isdigit() and int(text)):
+            raise self._bad(name, f"{text!r} is not a number of members; write 1 or more")
+        return int(text)
+
+    def on_preemption(self) -> OnPreemption:
+        text = self._annotations.get(f"{PREFIX}on-preemption", OnPreemption.REQUEUE)
+        if text not in tuple(OnPreemption):
+            raise self._bad("on-preemption", f"{text!r} is neither requeue nor fail")
+        return OnPreemption(text)
+
+    def time(self, name: str) -> float | None:
+        text = self._text(name)
+        return self._moment(name, text) if text else None
+
+    def times(self, name: str) -> tuple[float, ...]:
+        parts = (part.strip() for part in self._text(name).split(","))
+        return tuple(sorted(self._moment(name, part) for part in parts if part))
+
+    def _moment(self, name: str, text: str) -> float:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is None:
+            raise self._bad(name, f"{text!r} is not a time; write it like 2026-01-31T12:00:00Z")
+        return moment.timestamp()
+
+    def seats(self, name: str) -> tuple[tuple[str, str], ...]:
+        found = []
+        for part in self._text(name).split(","):
+            if not part.strip():
+                continue
+            member, _, node = (piece.strip() for piece in part.partition("="))
+            if not member or not node:
+                raise self._bad(name, f"{part.strip()!r} is not of the form member=node")
+            found.append((member, node))
+        return tuple(found)

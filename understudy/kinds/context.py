@@ -1,0 +1,68 @@
+"""What a job means depends on its surroundings: priority classes, runtimes, volumes, namespaces, and who schedules."""
+
+import msgspec
+
+from understudy.objects.cluster import PriorityClass
+from understudy.objects.errors import BadObject
+from understudy.objects.jobs import TrainingRuntime
+from understudy.objects.pods import PodSpec
+from understudy.objects.shapes import Shapes, Surroundings
+
+BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SYSTEM_PRIORITY = 2_000_000_000  # from here on only Kubernetes' own components
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """How important a pod is, and whether others may go for it."""
+
+    priority: int = 0
+    preempts: bool = True
+
+
+class Context:
+    def __init__(self, scheduler_name: str | None = None) -> None:
+        self.scheduler_name = scheduler_name
+        self.classes: dict[str, PriorityClass] = {}
+        self.runtimes: dict[tuple[str, str, str], TrainingRuntime] = {}  # by kind, namespace ('' for cluster), name
+        self.surroundings = Surroundings()
+        self.shapes = Shapes(self.surroundings)
+        self._default: PriorityClass | None = None
+
+    def changed(self) -> None:
+        """To be called after any of the surroundings was changed."""
+        self.shapes.forget()
+        # Where several call themselves the default, Kubernetes takes the least important.
+        defaults = [c for c in self.classes.values() if c.global_default]
+        self._default = min(defaults, key=lambda c: (c.value, c.metadata.name), default=None)
+
+    def ours(self, spec: PodSpec) -> bool:
+        return self.scheduler_name is None or spec.scheduler_name == self.scheduler_name
+
+    def standing(self, spec: PodSpec, title: str, field: str) -> Standing:
+        """A priority that is written down wins, else the class decides. `field` is where the spec stands in the object."""
+        if spec.priority is not None and spec.preemption_policy:
+            return Standing(spec.priority, spec.preemption_policy != "Never")
+        if spec.priority is not None and not spec.priority_class_name:
+            return Standing(spec.priority)
+        given = self._class_of(spec, title, field)
+        policy = spec.preemption_policy or given.preemption_policy
+        return Standing(given.value if spec.priority is None else spec.priority, policy != "Never")
+
+    def _class_of(self, spec: PodSpec, title: str, field: str) -> PriorityClass:
+        name = spec.priority_class_name
+        if not name:
+            return self._default or _NO_CLASS
+        if found := self.classes.get(name):
+            return found
+        if name in BUILT_IN:
+            return msgspec.structs.replace(_NO_CLASS, value=BUILT_IN[name])
+        if spec.priority is not None:  # the class is gone, what it meant for this pod is not
+            return _NO_CLASS
+        known = ", ".join(sorted(self.classes)) or "none"
+        raise BadObject(title, f"{field}.priorityClassName", f"there is no PriorityClass {name!r}; there are: {known}")
+
+
+_NO_CLASS = msgspec.convert(
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "none"}, "value": 0},
+    PriorityClass,
+)

@@ -1,0 +1,9 @@
+"""JAXJob: workers, the first of which coordinates."""
+
+from understudy.kinds.outlines import Outline
+from understudy.kinds.training import replicas_outline
+from understudy.objects.jobs import JAXJob
+
+
+def outline(job: JAXJob) -> Outline:
+    return replicas_outline(job, "jaxReplicaSpecs", ("worker",))

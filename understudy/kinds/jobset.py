@@ -1,0 +1,95 @@
+"""JobSet: child Jobs of replicated templates, each an island; exclusive placement makes each own its domain."""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from understudy.kinds.annotations import notes_of
+from understudy.kinds.job import pod_indexes
+from understudy.kinds.outlines import Outline, Role
+from understudy.kinds.ownership import (
+    COMPLETION_INDEX,
+    JOB_INDEX,
+    JOB_KEY,
+    JOB_NAME,
+    JOBSET_NAME,
+    OLD_JOB_NAME,
+    REPLICATED_JOB,
+)
+from understudy.model.gangs import Mode, Topology
+from understudy.objects.jobs import JobSet, ReplicatedJob
+from understudy.objects.meta import holds
+from understudy.objects.pods import PodTemplate, PodToleration
+
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+_NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
+_NO_SCHEDULE = PodToleration("alpha.jobset.sigs.k8s.io/no-schedule", "Exists", "", "NoSchedule")
+
+
+def outline(jobset: JobSet) -> Outline:
+    if holds(jobset.status.conditions, "Completed", "Failed"):
+        return Outline()
+    finished = {status.name: status.succeeded for status in jobset.status.replicated_jobs_status}
+    roles = [
+        role
+        for position, job in enumerate(jobset.spec.replicated_jobs)
+        if finished.get(job.name, 0) < job.replicas
+        for role in _roles(jobset, job, f"spec.replicatedJobs[{position}].template.spec.template")
+    ]
+    return Outline(tuple(roles), jobset.spec.suspend)
+
+
+def topology_of(annotations: Mapping[str, str], title: str) -> Topology | None:
+    """JobSet's own annotation, else ours. With the node-selector strategy the nodes were labelled beforehand."""
+    if EXCLUSIVE in annotations and NODE_SELECTOR not in annotations:
+        return Topology(annotations[EXCLUSIVE], Mode.EXCLUSIVE)
+    return notes_of(annotations, title).topology
+
+
+def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[Role]:
+    """One role a child Job. What stands on the replicated job's template goes before what stands on the JobSet."""
+    own = job.template.metadata.annotations
+    topology = topology_of(own, jobset.title) or topology_of(jobset.metadata.annotations, jobset.title)
+    preselected = EXCLUSIVE in (both := {**jobset.metadata.annotations, **own}) and NODE_SELECTOR in both
+    indexes = pod_indexes(job.template.spec, indexed=True)
+    roles = []
+    for replica in range(job.replicas):
+        name = f"{jobset.metadata.name}-{job.name}-{replica}"
+        template = job.template.spec.template
+        roles.append(
+            Role(
+                island=name,
+                names=tuple(f"{name}-{i}" for i in indexes),
+                template=_preselected(template, jobset.metadata.namespace, name) if preselected else template,
+                field=field,
+                labels=_labels(jobset, job, replica, name),
+                index_label=COMPLETION_INDEX,
+                indexes=indexes,
+                topology=None if preselected else topology,
+            )
+        )
+    return roles
+
+
+def _labels(jobset: JobSet, job: ReplicatedJob, replica: int, name: str) -> dict[str, str]:
+    full_name = f"{jobset.metadata.namespace}/{name}"
+    return {
+        JOBSET_NAME: jobset.metadata.name,
+        REPLICATED_JOB: job.name,
+        JOB_INDEX: str(replica),
+        JOB_KEY: hashlib.sha1(full_name.encode(), usedforsecurity=False).hexdigest(),
+        JOB_NAME: name,
+        OLD_JOB_NAME: name,
+    }
+
+
+def _preselected(template: PodTemplate, namespace: str, job: str) -> PodTemplate:
+    """The node-selector strategy: each child Job's nodes carry its name, and a taint that keeps the others out."""
+    spec = msgspec.structs.replace(
+        template.spec,
+        node_selector={**template.spec.node_selector, _NAMESPACED_JOB: f"{namespace}_{job}"},
+        tolerations=(*template.spec.tolerations, _NO_SCHEDULE),
+    )
+    return msgspec.structs.replace(template, spec=spec)

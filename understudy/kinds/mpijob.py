@@ -1,0 +1,86 @@
+"""MPIJob in its three versions: a launcher and its workers are one gang."""
+
+import msgspec
+
+from understudy.kinds.annotations import notes_of
+from understudy.kinds.outlines import Outline, Role
+from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
+from understudy.kinds.training import in_order, minimum
+from understudy.objects.jobs import MPIJob
+from understudy.objects.meta import holds
+from understudy.objects.pods import PodTemplate, Resources
+
+_ON_MASTER = "launcherOnMaster is not supported; give the launcher a node selector instead"
+
+
+def outline(job: MPIJob) -> Outline:
+    if holds(job.status.conditions, "Succeeded", "Failed") or job.status.launcher_status in ("Succeeded", "Failed"):
+        return Outline()
+    if not job.spec.mpi_replica_specs:
+        return _first_version(job)
+    ordered = in_order(job.spec.mpi_replica_specs, "spec.mpiReplicaSpecs", ("launcher", "worker"))
+    roles = [_role(job, role, spec.replicas, spec.template, field) for role, spec, field in ordered]
+    return Outline(tuple(roles), job.spec.run_policy.suspend, minimum(job.spec.run_policy, None))
+
+
+def _first_version(job: MPIJob) -> Outline:
+    """v1alpha1: one template for all. The launcher runs it without the workers' resources."""
+    template = job.spec.template
+    assert template is not None  # decoding asks for it
+    workers, units = _workers(job)
+    launcher = _with_resources(template, job.spec.launcher_resources or Resources())
+    if units:
+        template = _with_resources(template, _with_units(template, job.spec.processing_resource_type, units))
+    first = _role(job, "launcher", 1, launcher, "spec.template")
+    if job.spec.launcher_on_master:
+        first = msgspec.structs.replace(first, unsupported=(_ON_MASTER,))
+    return Outline((first, _role(job, "worker", workers, template, "spec.template")))
+
+
+def _workers(job: MPIJob) -> tuple[int, int]:
+    """How many workers, and how many units each gets where the job counts in units."""
+    spec = job.spec
+    if spec.replicas is not None:
+        return spec.replicas, 0
+    units = spec.gpus if spec.gpus is not None else spec.processing_units or 0
+    per_node = (spec.gpus_per_node if spec.gpus is not None else spec.processing_units_per_node) or 1
+    return (1, units) if units < per_node else (units // per_node, per_node)
+
+
+def _with_units(template: PodTemplate, resource: str, units: int) -> Resources:
+    resource = {"gpu": "nvidia.com/gpu"}.get(resource, resource)
+    first = template.spec.containers[0].resources
+    return Resources({**first.requests, resource: units}, {**first.limits, resource: units})
+
+
+def _with_resources(template: PodTemplate, resources: Resources) -> PodTemplate:
+    first, *others = template.spec.containers
+    containers = (msgspec.structs.replace(first, resources=resources), *others)
+    return msgspec.structs.replace(template, spec=msgspec.structs.replace(template.spec, containers=containers))
+
+
+def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: str) -> Role:
+    """Launchers are one, and are named without a number."""
+    name = job.metadata.name
+    indexes = tuple(range(replicas))
+    return Role(
+        island=name,
+        names=tuple(f"{name}-launcher" if role == "launcher" else f"{name}-{role}-{i}" for i in indexes),
+        template=template,
+        field=field,
+        labels=_labels(job, role),
+        index_label=REPLICA_INDEX if job.spec.mpi_replica_specs else "",
+        indexes=indexes,
+        topology=notes_of(job.metadata.annotations, job.title).topology,
+    )
+
+
+def _labels(job: MPIJob, role: str) -> dict[str, str]:
+    name = job.metadata.name
+    match job.api_version.rpartition("/")[2]:
+        case "v1alpha1":
+            return {MPI_JOB: name, MPI_ROLE: role, "group_name": "kubeflow.org"}
+        case "v1":
+            return {OPERATOR: "mpijob-controller", TRAINING_JOB: name, REPLICA_TYPE: role}
+        case _:
+            return {OPERATOR: "mpi-operator", TRAINING_JOB: name, JOB_ROLE: role}

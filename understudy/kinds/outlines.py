@@ -1,0 +1,56 @@
+"""What every job kind says of itself: the places it wants filled, by role, and whether it wants them filled now."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from understudy.kinds.context import Context
+from understudy.model.gangs import Member, Shape, Topology
+from understudy.objects.pods import PodTemplate
+
+
+class Role(msgspec.Struct, frozen=True):
+    """Places that are filled from one template, in one island."""
+
+    island: str
+    names: tuple[str, ...]
+    template: PodTemplate
+    field: str  # where the template stands in the object
+    labels: Mapping[str, str] = {}  # what its controller adds to the template's own
+    index_label: str = ""
+    indexes: tuple[int, ...] = ()
+    topology: Topology | None = None
+    unsupported: tuple[str, ...] = ()
+
+    def labels_at(self, position: int) -> dict[str, str]:
+        labels = {**self.template.metadata.labels, **self.labels}
+        if self.index_label:
+            labels[self.index_label] = str(self.indexes[position])
+        return labels
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """No roles: the job is finished, or wants nothing. Pods that are there all the same keep to the `topologies`."""
+
+    roles: tuple[Role, ...] = ()
+    suspended: bool = False
+    minimum: int | None = None
+    topologies: Mapping[str, Topology | None] = {}  # of islands without a role
+
+
+def planned(role: Role, positions: Iterable[int], namespace: str, context: Context) -> list[Member]:
+    """The members its controller will make at these positions."""
+    spec = role.template.spec
+    shared: Shape | None = None
+    members = []
+    for position in positions:
+        name, labels = role.names[position], role.labels_at(position)
+        shape = shared
+        if shape is None:
+            shape = context.shapes.of(spec, namespace, name, labels)
+            if role.unsupported:
+                shape = msgspec.structs.replace(shape, unsupported=shape.unsupported + role.unsupported)
+            if not (spec.affinity or spec.topology_spread_constraints or spec.volumes):
+                shared = shape
+        members.append(Member(name, shape, labels, exists=False))
+    return members

@@ -1,0 +1,95 @@
+"""Which gang a pod belongs to, and which place in it, told by the labels and owners its controllers put on it."""
+
+import msgspec
+
+from understudy.kinds.context import SYSTEM_PRIORITY
+from understudy.objects.meta import ObjectMeta
+from understudy.objects.pods import Pod
+
+JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+JOB_KEY = "jobset.sigs.k8s.io/job-key"
+TRAINING_JOB = "training.kubeflow.org/job-name"
+OPERATOR = "training.kubeflow.org/operator-name"
+JOB_ROLE = "training.kubeflow.org/job-role"
+REPLICA_TYPE = "training.kubeflow.org/replica-type"
+REPLICA_INDEX = "training.kubeflow.org/replica-index"
+MPI_JOB = "mpi_job_name"
+MPI_ROLE = "mpi_role_type"
+JOB_NAME = "batch.kubernetes.io/job-name"
+OLD_JOB_NAME = "job-name"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+
+_OPERATED = {
+    "pytorchjob-controller": "PyTorchJob",
+    "tfjob-controller": "TFJob",
+    "xgboostjob-controller": "XGBoostJob",
+    "paddlejob-controller": "PaddleJob",
+    "jaxjob-controller": "JAXJob",
+    "mpijob-controller": "MPIJob",
+    "mpi-operator": "MPIJob",
+}
+_EVERYWHERE = ("DaemonSet", "Node")  # owners whose pods belong to their node
+
+
+class GangRef(msgspec.Struct, frozen=True, gc=False):
+    """A pod's gang and its place there. No slot: any place its job still has to fill."""
+
+    kind: str
+    namespace: str
+    name: str
+    island: str = ""
+    slot: str = ""
+    infrastructure: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+
+def owner_of(pod: Pod) -> GangRef:
+    meta = pod.metadata
+    if not meta.labels and not meta.owner_references:
+        return GangRef("Pod", meta.namespace, meta.name, infrastructure=(pod.spec.priority or 0) >= SYSTEM_PRIORITY)
+    owner = meta.controller
+    if (pod.spec.priority or 0) >= SYSTEM_PRIORITY or (owner is not None and owner.kind in _EVERYWHERE):
+        return GangRef("Pod", meta.namespace, meta.name, infrastructure=True)
+    if JOBSET_NAME in meta.labels:
+        return _of_jobset(meta)
+    if TRAINING_JOB in meta.labels or MPI_JOB in meta.labels:
+        return _of_training(meta)
+    job = meta.labels.get(JOB_NAME) or meta.labels.get(OLD_JOB_NAME)
+    if not job and owner is not None and owner.kind == "Job":
+        job = owner.name
+    if job:
+        index = _completion_index(meta)
+        return GangRef("Job", meta.namespace, job, job, f"{job}-{index}" if index else "")
+    return GangRef("Pod", meta.namespace, meta.name)
+
+
+def _completion_index(meta: ObjectMeta) -> str:
+    return meta.labels.get(COMPLETION_INDEX) or meta.annotations.get(COMPLETION_INDEX, "")
+
+
+def _of_jobset(meta: ObjectMeta) -> GangRef:
+    labels, name = meta.labels, meta.labels[JOBSET_NAME]
+    job = labels.get(JOB_NAME) or labels.get(OLD_JOB_NAME)
+    if REPLICATED_JOB in labels and JOB_INDEX in labels:
+        job = f"{name}-{labels[REPLICATED_JOB]}-{labels[JOB_INDEX]}"
+    island = job or labels.get(JOB_KEY, name)
+    index = _completion_index(meta)
+    return GangRef("JobSet", meta.namespace, name, island, f"{island}-{index}" if index else "")
+
+
+def _of_training(meta: ObjectMeta) -> GangRef:
+    """Their pods have the names of their places, but for launchers that are made by a Job."""
+    labels = meta.labels
+    name = labels.get(TRAINING_JOB) or labels[MPI_JOB]
+    kind = _OPERATED.get(labels.get(OPERATOR, ""), "") if TRAINING_JOB in labels else "MPIJob"
+    owner = meta.controller
+    if not kind and owner is not None:
+        kind = owner.kind
+    role = labels.get(REPLICA_TYPE) or labels.get(JOB_ROLE) or labels.get(MPI_ROLE, "")
+    launcher = kind == "MPIJob" and role == "launcher"
+    return GangRef(kind or "Job", meta.namespace, name, name, f"{name}-launcher" if launcher else meta.name)

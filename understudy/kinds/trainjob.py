@@ -1,0 +1,102 @@
+"""TrainJob: its runtime's JobSet template, with the numbers and patches of the job."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from understudy.kinds import jobset
+from understudy.kinds.annotations import PREFIX
+from understudy.kinds.context import Context
+from understudy.kinds.outlines import Outline
+from understudy.objects.errors import BadObject
+from understudy.objects.jobs import JobSet, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
+from understudy.objects.meta import holds
+from understudy.objects.pods import PodSpec, Resources
+
+_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+
+def outline(job: TrainJob, context: Context) -> Outline:
+    if holds(job.status.conditions, "Complete", "Failed"):
+        return Outline()
+    return jobset.outline(jobset_of(job, _runtime(job, context)))
+
+
+def _runtime(job: TrainJob, context: Context) -> TrainingRuntime:
+    ref = job.spec.runtime_ref
+    namespace = "" if ref.kind == "ClusterTrainingRuntime" else job.metadata.namespace
+    runtime = context.runtimes.get((ref.kind, namespace, ref.name))
+    if runtime is None:
+        known = ", ".join(sorted(f"{kind} {name}" for kind, _, name in context.runtimes)) or "none"
+        raise BadObject(job.title, "spec.runtimeRef.name", f"there is no {ref.kind} {ref.name!r}; there are: {known}")
+    return runtime
+
+
+def jobset_of(job: TrainJob, runtime: TrainingRuntime) -> JobSet:
+    """The JobSet the trainer would make; it goes by the job's name and title."""
+    template = runtime.spec.template
+    annotations = {**template.metadata.annotations, **job.spec.annotations, **_ours(job)}
+    replicated = tuple(_patched(_sized(r, job, runtime), job) for r in template.spec.replicated_jobs)
+    spec = msgspec.structs.replace(template.spec, replicated_jobs=replicated, suspend=job.spec.suspend)
+    metadata = msgspec.structs.replace(job.metadata, annotations=annotations)
+    return JobSet(kind=job.kind, api_version=job.api_version, metadata=metadata, spec=spec)
+
+
+def _ours(job: TrainJob) -> dict[str, str]:
+    return {k: v for k, v in job.metadata.annotations.items() if k.startswith(PREFIX) or k == jobset.EXCLUSIVE}
+
+
+def _sized(replicated: ReplicatedJob, job: TrainJob, runtime: TrainingRuntime) -> ReplicatedJob:
+    """The trainer's step has a pod a node; where the launcher is a node itself, one less."""
+    step = replicated.template.metadata.labels.get(_STEP)
+    if step != "trainer" and replicated.name != "node":
+        return replicated
+    policy = runtime.spec.ml_policy
+    nodes = policy.num_nodes if job.spec.trainer.num_nodes is None else job.spec.trainer.num_nodes
+    if policy.mpi.run_launcher_as_node and replicated.name == "node":
+        nodes -= 1
+    elif replicated.name == "launcher":
+        nodes = 1
+    spec = msgspec.structs.replace(replicated.template.spec, parallelism=nodes, completions=nodes)
+    if job.spec.trainer.resources_per_node:
+        pod = _with_resources(spec.template.spec, job.spec.trainer.resources_per_node)
+        spec = msgspec.structs.replace(spec, template=msgspec.structs.replace(spec.template, spec=pod))
+    return _with_spec(replicated, spec)
+
+
+def _with_resources(pod: PodSpec, resources: Resources) -> PodSpec:
+    """They are the trainer container's: the one called node, else the first."""
+    names = [c.name for c in pod.containers]
+    index = names.index("node") if "node" in names else 0
+    containers = list(pod.containers)
+    containers[index] = msgspec.structs.replace(containers[index], resources=resources)
+    return msgspec.structs.replace(pod, containers=tuple(containers))
+
+
+def _patched(replicated: ReplicatedJob, job: TrainJob) -> ReplicatedJob:
+    for patch in _patches(replicated.name, job):
+        template = replicated.template.spec.template
+        pod = msgspec.structs.replace(
+            template.spec,
+            node_selector={**template.spec.node_selector, **patch.node_selector},
+            tolerations=template.spec.tolerations + patch.tolerations,
+            affinity=patch.affinity or template.spec.affinity,
+            scheduling_gates=template.spec.scheduling_gates + patch.scheduling_gates,
+        )
+        template = msgspec.structs.replace(template, spec=pod)
+        replicated = _with_spec(replicated, msgspec.structs.replace(replicated.template.spec, template=template))
+    return replicated
+
+
+def _patches(name: str, job: TrainJob) -> Iterator[PodSpecPatch]:
+    for override in job.spec.pod_template_overrides:
+        if any(target.name == name for target in override.target_jobs):
+            yield override.spec
+    for patch in job.spec.runtime_patches:
+        for replicated in patch.training_runtime_spec.template.spec.replicated_jobs:
+            if replicated.name == name:
+                yield replicated.template.spec.template.spec
+
+
+def _with_spec(replicated: ReplicatedJob, spec: msgspec.Struct) -> ReplicatedJob:
+    return msgspec.structs.replace(replicated, template=msgspec.structs.replace(replicated.template, spec=spec))

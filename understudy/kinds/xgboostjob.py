@@ -1,0 +1,9 @@
+"""XGBoostJob: a master and workers."""
+
+from understudy.kinds.outlines import Outline
+from understudy.kinds.training import replicas_outline
+from understudy.objects.jobs import XGBoostJob
+
+
+def outline(job: XGBoostJob) -> Outline:
+    return replicas_outline(job, "xgbReplicaSpecs", ("master", "worker"))

@@ -1,0 +1,50 @@
+"""What surrounds the pods: priority classes, disruption budgets, volumes and namespaces."""
+
+from understudy.objects.meta import KubeObject, LabelSelector, Part
+from understudy.objects.pods import NodeSelector
+
+
+class PriorityClass(KubeObject, frozen=True, gc=False, kw_only=True):
+    value: int
+    global_default: bool = False
+    preemption_policy: str = "PreemptLowerPriority"
+
+
+class BudgetSpec(Part, frozen=True, gc=False):
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class BudgetStatus(Part, frozen=True, gc=False):
+    disruptions_allowed: int | None = None
+
+
+class PodDisruptionBudget(KubeObject, frozen=True, gc=False, kw_only=True):
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
+
+
+class ClaimSpec(Part, frozen=True, gc=False):
+    volume_name: str = ""
+    access_modes: tuple[str, ...] = ()
+
+
+class PersistentVolumeClaim(KubeObject, frozen=True, gc=False, kw_only=True):
+    spec: ClaimSpec = ClaimSpec()
+
+
+class VolumeAffinity(Part, frozen=True, gc=False):
+    required: NodeSelector | None = None
+
+
+class VolumeSpec(Part, frozen=True, gc=False):
+    node_affinity: VolumeAffinity | None = None
+
+
+class PersistentVolume(KubeObject, frozen=True, gc=False, kw_only=True):
+    spec: VolumeSpec = VolumeSpec()
+
+
+class Namespace(KubeObject, frozen=True, gc=False, kw_only=True):
+    pass

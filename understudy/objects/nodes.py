@@ -1,0 +1,41 @@
+"""Nodes and their leases: what a node offers, whom it repels, and the signs of its health."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from understudy.objects.meta import Condition, KubeObject, Part
+from understudy.objects.pods import Quantity
+
+LEASE_NAMESPACE = "kube-node-lease"
+
+
+class NodeTaint(Part, frozen=True, gc=False):
+    key: str
+    effect: str
+    value: str = ""
+    time_added: datetime | None = None
+
+
+class NodeSpec(Part, frozen=True, gc=False):
+    taints: tuple[NodeTaint, ...] = ()
+    unschedulable: bool = False
+
+
+class NodeStatus(Part, frozen=True, gc=False):
+    allocatable: Mapping[str, Quantity] = {}
+    capacity: Mapping[str, Quantity] = {}
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(KubeObject, frozen=True, gc=False, kw_only=True):
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+class LeaseSpec(Part, frozen=True, gc=False):
+    lease_duration_seconds: int = 40
+    renew_time: datetime | None = None
+
+
+class Lease(KubeObject, frozen=True, gc=False, kw_only=True):
+    spec: LeaseSpec = LeaseSpec()

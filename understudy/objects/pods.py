@@ -1,0 +1,166 @@
+"""Pods and pod templates: the fields that decide where a pod may sit, and what it is doing now."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from understudy.objects.meta import Expression, KubeObject, LabelSelector, ObjectMeta, Part
+
+Quantity = str | int | float
+
+
+class Resources(Part, frozen=True, gc=False):
+    requests: Mapping[str, Quantity] = {}
+    limits: Mapping[str, Quantity] = {}
+
+
+class Port(Part, frozen=True, gc=False):
+    container_port: int
+    host_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str = msgspec.field(name="hostIP", default="")
+
+
+NO_RESOURCES = Resources()
+
+
+class Container(Part, frozen=True, gc=False):
+    name: str = ""
+    resources: Resources = NO_RESOURCES
+    ports: tuple[Port, ...] = ()
+    restart_policy: str = ""  # Always makes an init container a sidecar
+
+
+class NodeSelectorTerm(Part, frozen=True, gc=False):
+    match_expressions: tuple[Expression, ...] = ()
+    match_fields: tuple[Expression, ...] = ()
+
+
+class NodeSelector(Part, frozen=True, gc=False):
+    node_selector_terms: tuple[NodeSelectorTerm, ...]
+
+
+class PreferredNodeTerm(Part, frozen=True, gc=False):
+    weight: int
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Part, frozen=True, gc=False):
+    required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: tuple[PreferredNodeTerm, ...] = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class PodAffinityTerm(Part, frozen=True, gc=False):
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodTerm(Part, frozen=True, gc=False):
+    weight: int
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(Part, frozen=True, gc=False):
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+    preferred: tuple[WeightedPodTerm, ...] = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class Affinity(Part, frozen=True, gc=False):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class PodToleration(Part, frozen=True, gc=False):
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class TopologySpreadConstraint(Part, frozen=True, gc=False):
+    topology_key: str
+    max_skew: int
+    when_unsatisfiable: str
+    label_selector: LabelSelector | None = None
+    min_domains: int = 1
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+class ClaimSource(Part, frozen=True, gc=False):
+    claim_name: str
+
+
+class Ephemeral(Part, frozen=True, gc=False):
+    """A claim made for the pod alone, named after the pod and the volume."""
+
+
+class Volume(Part, frozen=True, gc=False):
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: Ephemeral | None = None
+
+
+class SchedulingGate(Part, frozen=True, gc=False):
+    name: str
+
+
+class Named(Part, frozen=True, gc=False):
+    name: str = ""
+
+
+class SchedulingGroup(Part, frozen=True, gc=False):
+    pod_group_name: str = ""
+
+
+class PodSpec(Part, frozen=True, gc=False):
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...] = ()
+    overhead: Mapping[str, Quantity] = {}
+    resources: Resources | None = None
+    node_name: str = ""
+    node_selector: Mapping[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[PodToleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[Named, ...] = ()
+    scheduling_group: SchedulingGroup | None = None
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+
+
+class PodStatus(Part, frozen=True, gc=False):
+    phase: str = "Pending"
+    nominated_node_name: str = ""
+    start_time: datetime | None = None
+
+
+NO_STATUS = PodStatus()
+
+
+class Pod(KubeObject, frozen=True, gc=False, kw_only=True):
+    spec: PodSpec
+    status: PodStatus = NO_STATUS
+
+
+class PodTemplate(Part, frozen=True, gc=False):
+    spec: PodSpec
+    metadata: ObjectMeta = ObjectMeta()

@@ -1,0 +1,218 @@
+"""Pod specs into Shapes. Pods of one template get one and the same Shape, found by the few fields that make it."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from understudy.model.gangs import HostPort, PodTerm, Shape
+from understudy.model.nodes import Toleration, is_accelerator
+from understudy.model.selectors import NodeTerm
+from understudy.objects.cluster import Namespace, PersistentVolume, PersistentVolumeClaim
+from understudy.objects.pods import PodAffinityTerm, PodSpec, PodToleration, Volume
+from understudy.objects.requests import requests_of
+from understudy.objects.selecting import (
+    label_key_requirements,
+    node_term_of,
+    node_terms_of,
+    selector_of,
+    spread_of,
+)
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Sitter(msgspec.Struct, frozen=True, gc=False):
+    """Whose spec it is: terms about neighbours and volumes depend on that."""
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+
+
+class Surroundings:
+    """The objects besides pods and nodes that change what a pod asks for."""
+
+    def __init__(self) -> None:
+        self.namespaces: dict[str, Namespace] = {}
+        self.claims: dict[tuple[str, str], PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+
+
+class Shapes:
+    """A book of shapes: made once for each spec, then found. `forget` when the surroundings changed."""
+
+    def __init__(self, surroundings: Surroundings | None = None) -> None:
+        self.surroundings = surroundings or Surroundings()
+        self._by_spec: dict[bytes, Shape] = {}
+        self._by_value: dict[Shape, Shape] = {}
+        self._lean: dict[tuple[Shape, str, bool], Shape] = {}
+
+    def forget(self) -> None:
+        self._by_spec.clear()
+        self._by_value.clear()
+        self._lean.clear()
+
+    def of(self, spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> Shape:
+        key = _encode(_essence(spec, namespace, name, labels))
+        shape = self._by_spec.get(key)
+        if shape is None:
+            shape = self._by_spec[key] = self._shared(
+                _shape_of(spec, Sitter(namespace, name, labels), self.surroundings)
+            )
+        return shape
+
+    def without_injected(self, shape: Shape, topology_key: str, label: str, follower: bool) -> Shape:
+        """The shape without what JobSet added to keep others out of a domain: the island's topology says the same."""
+        known = self._lean.get((shape, topology_key, follower))
+        if known is None:
+            lean = _without_injected(shape, topology_key, label, follower)
+            known = self._lean[shape, topology_key, follower] = self._shared(lean)
+        return known
+
+    def _shared(self, shape: Shape) -> Shape:
+        return self._by_value.setdefault(shape, shape)
+
+
+def _essence(spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> tuple[object, ...]:
+    """What makes the shape. Labels and names only count where a term looks at them."""
+    plain = (spec.containers, spec.tolerations, spec.node_selector)
+    if not (
+        spec.affinity or spec.volumes or spec.init_containers or spec.topology_spread_constraints or spec.overhead
+        or spec.resources or spec.host_network or spec.resource_claims or spec.scheduling_group
+    ):  # fmt: skip
+        return plain
+    claims = tuple(v for v in spec.volumes if v.persistent_volume_claim or v.ephemeral)
+    own = (namespace, labels) if spec.affinity or spec.topology_spread_constraints else (namespace if claims else "",)
+    own_name = name if any(v.ephemeral for v in claims) else ""
+    rest = (spec.init_containers, spec.overhead, spec.resources, spec.affinity, spec.topology_spread_constraints)
+    return (plain, rest, claims, own, own_name, spec.host_network, spec.resource_claims, spec.scheduling_group)
+
+
+def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
+    requests = requests_of(spec)
+    words: list[str] = []
+    node, affinity, anti, leaning = _affinities(spec, sitter, around, words)
+    volumes = _volumes(spec, sitter, around, words)
+    if spec.resource_claims:
+        words.append("resource claims (dynamic resource allocation) are not supported")
+    if spec.scheduling_group:
+        words.append("spec.schedulingGroup (PodGroup) is not supported; Understudy finds the gang by its job")
+    return Shape(
+        requests=requests,
+        accelerators=sum(amount for resource, amount in requests if is_accelerator(resource)),
+        required=node,
+        selector=tuple(sorted(spec.node_selector.items())),
+        volumes=volumes,
+        tolerations=tuple(_toleration(t) for t in spec.tolerations),
+        preferred=_preferred_nodes(spec),
+        affinity=affinity,
+        anti_affinity=anti,
+        preferred_affinity=leaning,
+        spreads=tuple(spread_of(c, sitter.labels) for c in spec.topology_spread_constraints),
+        host_ports=_host_ports(spec),
+        unsupported=tuple(dict.fromkeys(words)),
+    )
+
+
+def _toleration(toleration: PodToleration) -> Toleration:
+    return Toleration(toleration.key, toleration.operator or "Equal", toleration.value, toleration.effect)
+
+
+def _preferred_nodes(spec: PodSpec) -> tuple[tuple[int, NodeTerm], ...]:
+    affinity = spec.affinity and spec.affinity.node_affinity
+    return tuple((p.weight, node_term_of(p.preference)) for p in affinity.preferred) if affinity else ()
+
+
+def _affinities(
+    spec: PodSpec, sitter: Sitter, around: Surroundings, words: list[str]
+) -> tuple[tuple[NodeTerm, ...], tuple[PodTerm, ...], tuple[PodTerm, ...], tuple[tuple[int, PodTerm], ...]]:
+    """(required node terms, required affinity, required anti-affinity, preferred both ways)"""
+    if spec.affinity is None:
+        return (), (), (), ()
+    nodes, near, far = spec.affinity.node_affinity, spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity
+
+    def term(given: PodAffinityTerm) -> PodTerm:
+        return _pod_term(given, sitter, around, words)
+
+    leaning = [(w.weight, term(w.pod_affinity_term)) for w in (near.preferred if near else ())]
+    leaning += [(-w.weight, term(w.pod_affinity_term)) for w in (far.preferred if far else ())]
+    return (
+        node_terms_of(nodes.required) if nodes and nodes.required else (),
+        tuple(term(t) for t in near.required) if near else (),
+        tuple(term(t) for t in far.required) if far else (),
+        tuple(leaning),
+    )
+
+
+def _pod_term(term: PodAffinityTerm, sitter: Sitter, around: Surroundings, words: list[str]) -> PodTerm:
+    own = label_key_requirements(term.match_label_keys, "In", sitter.labels)
+    own += label_key_requirements(term.mismatch_label_keys, "NotIn", sitter.labels)
+    selector = selector_of(term.label_selector, own)
+    wanted = selector_of(term.namespace_selector)
+    if wanted is None:
+        return PodTerm(term.topology_key, selector, tuple(sorted(term.namespaces)) or (sitter.namespace,))
+    if not wanted.requirements:
+        return PodTerm(term.topology_key, selector, every_namespace=True)
+    if not around.namespaces:
+        words.append("a namespaceSelector needs the Namespace objects, and none are known")
+    named = {n for n, namespace in around.namespaces.items() if wanted.matches(namespace.metadata.labels)}
+    return PodTerm(term.topology_key, selector, tuple(sorted(named | set(term.namespaces))))
+
+
+def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """On the host's network every container port is a port of the host."""
+    sidecars = (c for c in spec.init_containers if c.restart_policy == "Always")
+    ports = {
+        HostPort(number, port.protocol, port.host_ip if port.host_ip not in ("", "::") else "0.0.0.0")
+        for container in (*spec.containers, *sidecars)
+        for port in container.ports
+        if (number := port.host_port or (port.container_port if spec.host_network else 0))
+    }
+    return tuple(sorted(ports, key=lambda p: (p.port, p.protocol, p.ip)))
+
+
+def _volumes(spec: PodSpec, sitter: Sitter, around: Surroundings, words: list[str]) -> tuple[tuple[NodeTerm, ...], ...]:
+    """Where the pod's bound volumes can be reached. Without any claim objects, claims are somebody else's matter."""
+    found = []
+    for volume in spec.volumes if around.claims else ():
+        name = _claim_name(volume, sitter)
+        if name and (terms := _reach(name, sitter.namespace, around, words)):
+            found.append(terms)
+    return tuple(found)
+
+
+def _claim_name(volume: Volume, sitter: Sitter) -> str:
+    if volume.persistent_volume_claim:
+        return volume.persistent_volume_claim.claim_name
+    return f"{sitter.name}-{volume.name}" if volume.ephemeral else ""
+
+
+def _reach(name: str, namespace: str, around: Surroundings, words: list[str]) -> tuple[NodeTerm, ...]:
+    claim = around.claims.get((namespace, name))
+    if claim is None:
+        words.append(f"PersistentVolumeClaim {namespace}/{name} does not exist")
+        return ()
+    if "ReadWriteOncePod" in claim.spec.access_modes:
+        words.append(f"PersistentVolumeClaim {namespace}/{name} is ReadWriteOncePod, which is not supported")
+    volume = around.volumes.get(claim.spec.volume_name)
+    if volume is None:
+        bound = claim.spec.volume_name
+        state = f"is bound to {bound}, which is not known" if bound else "is not bound"
+        words.append(f"PersistentVolumeClaim {namespace}/{name} {state}; where its volume can be reached is not known")
+        return ()
+    affinity = volume.spec.node_affinity
+    return node_terms_of(affinity.required) if affinity and affinity.required else ()
+
+
+def _without_injected(shape: Shape, topology_key: str, label: str, follower: bool) -> Shape:
+    def kept(terms: tuple[PodTerm, ...]) -> tuple[PodTerm, ...]:
+        return tuple(t for t in terms if not (t.topology_key == topology_key and _mentions(t, label)))
+
+    selector = tuple(pair for pair in shape.selector if not (follower and pair[0] == topology_key))
+    return msgspec.structs.replace(
+        shape, affinity=kept(shape.affinity), anti_affinity=kept(shape.anti_affinity), selector=selector
+    )
+
+
+def _mentions(term: PodTerm, label: str) -> bool:
+    return term.selector is not None and any(r.key == label for r in term.selector.requirements)
