@@ -1,7 +1,8 @@
-"""What holds for the project as a whole: one version, links that lead somewhere, modules that say what they do, budgets."""
+"""What holds for the project as a whole: one version, links that lead somewhere, a true map, budgets."""
 
 import ast
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import understudy
+from understudy.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted(path for folder in ("understudy", "bench", "tests") for path in (ROOT / folder).rglob("*.py"))
@@ -64,6 +66,23 @@ def test_the_map_names_every_module() -> None:
     mapped = set(re.findall(r"`((?:understudy|bench)/[\w/]+\.py)`", architecture))
     modules = {name(path) for path in SOURCES if path.name not in ("__init__.py", "__main__.py")}
     assert mapped == {module for module in modules if module.startswith(("understudy/", "bench/"))}
+
+
+def transcripts(page: Path) -> list[tuple[str, str]]:
+    """The commands a page shows with `$`, each with the output it shows."""
+    return re.findall(r"^```\n\$ understudy ([^\n]+)\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_commands_print_what_the_readme_shows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = transcripts(ROOT / "README.md")
+    assert shown, "the README shows no command"
+    for arguments, output in shown:
+        assert main(shlex.split(arguments)) == 0
+        assert capsys.readouterr().out.rstrip() == output.rstrip()
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)

@@ -65,10 +65,10 @@ def filled(objects: Iterable[KubeObject]) -> tuple[View, Snapshot]:
 
 
 def measure(name: str, nodes: int, scenario: Scenario, repeats: int) -> Result:
-    objects, decode_seconds = decoded(scenario.documents)
-    changes, _ = decoded(scenario.failures)
     rounds = []
     with garbage_collector_off():
+        objects, decode_seconds = decoded(scenario.documents)
+        changes, _ = decoded(scenario.failures)
         for _ in range(repeats):
             once, snapshot, answer = _round(objects, changes)
             scenario.check(snapshot, answer)

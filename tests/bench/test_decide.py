@@ -2,19 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.decide import answers, table
 from bench.decide.__main__ import main
-from bench.decide.measure import decoded, filled, measure
+from bench.decide.measure import Result, decoded, filled, measure
 from bench.decide.scenarios import SCENARIOS, WANTED
 from understudy.model.plans import Plan, Preempt, Start
 
 KEYS = {"scenario", "nodes", "total_seconds", "plan_seconds", "victims"}
 
 
-def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, float]]:
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -53,7 +54,7 @@ def test_a_seat_somebody_keeps_is_a_wrong_answer() -> None:
     _, snapshot = filled(objects)
     start = Start(WANTED, (("a", "node-00000"),), waits_for=("Job/default/job-0-0",))
     preempt = Preempt("Job/default/job-0-0", WANTED, ("p",), ("node-00000",), True, "")
-    with pytest.raises(answers.WrongAnswer, match="job-0-1.*stays"):
+    with pytest.raises(answers.WrongAnswer, match=r"job-0-1.*stays"):
         answers.starts_after_preempting(snapshot, Plan((preempt, start)), WANTED, 1)
 
 
@@ -64,17 +65,15 @@ def test_needless_loss_of_work_is_a_wrong_answer() -> None:
         answers.victims_are(Plan((preempt,)), 1, 100.0)
 
 
+def reclaim(nodes: int, seconds: float) -> Result:
+    figures = {"total_seconds": seconds, "best_total_seconds": seconds, "plan_seconds": 0.01}
+    return {"scenario": "kai-reclaim", "nodes": nodes, **figures}
+
+
 def test_the_table_puts_ours_beside_the_peers(tmp_path: Path) -> None:
     (tmp_path / table.KAI_FILE).write_text("nodes,kai_seconds,note\n500,8.97,\n1000,,timeout\n")
     kai = table.kai_figures(tmp_path)
-    figures = {"scenario": "kai-reclaim", "plan_seconds": 0.01, "victims": 8}
-    rows = list(
-        table.rows(
-            [{**figures, "nodes": 500, "total_seconds": 0.05}, {**figures, "nodes": 1000, "total_seconds": 0.2}],
-            kai,
-            0.1,
-        )
-    )
+    rows = list(table.rows([reclaim(500, 0.05), reclaim(1000, 0.2)], kai, pace=0.1))
     assert "8.97 s" in rows[1]
     assert "179.4" in rows[1]
     assert "MISSED" in rows[2]

@@ -3,77 +3,12 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from tests.cli.shell import NODE, NOW, POD, Shell, joined
 from understudy import __version__
-from understudy.main import main
-
-NOW = ("--now", "2026-01-01T12:00:00Z")
-NODE = """
-apiVersion: v1
-kind: Node
-metadata: {name: %s}
-status:
-  allocatable: {cpu: "8", memory: 32Gi, nvidia.com/gpu: "8", pods: "110"}
-  conditions: [{type: Ready, status: "True"}]
-"""
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: %s}
-spec:
-  containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: "%d"}}}]
-"""
-
-
-def joined(*documents: str) -> str:
-    return "---".join(documents)
-
-
-class Shell:
-    """Runs the command in this process, in a folder of its own."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.capsys = folder, capsys
-
-    def write(self, **files: str) -> None:
-        for name, text in files.items():
-            (self.folder / f"{name}.yaml").write_text(text)
-
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        try:
-            code = main(arguments)
-        except SystemExit as end:  # how argparse refuses and prints its help
-            code = int(end.code or 0)
-        printed = self.capsys.readouterr()
-        return code, printed.out, printed.err
-
-    def plan(self, *arguments: str) -> str:
-        code, out, err = self.run("plan", *NOW, *arguments)
-        assert (code, err) == (0, "")
-        return out
-
-    def figures(self, *arguments: str) -> Any:
-        return json.loads(self.plan(*arguments, "-o", "json"))
-
-    def refused(self, *arguments: str) -> str:
-        """The one line on stderr that refuses bad input."""
-        code, out, err = self.run("plan", *NOW, *arguments)
-        assert (code, out) == (2, "")
-        assert err.startswith("understudy")
-        assert err.endswith("\n")
-        assert err.count("\n") == 1
-        return err.rstrip("\n")
-
-
-@pytest.fixture
-def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
 
 
 def test_a_start_shows_every_seat(shell: Shell) -> None:
@@ -161,13 +96,13 @@ BAD = {
             "[{matchExpressions: [{key: zone, operator: Inn, values: [a]}]}]}}}",
         ),
         (
-            "understudy: c.yaml: Pod default/x: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-            "nodeSelectorTerms[0].matchExpressions[0].operator: "
+            "understudy: c.yaml: Pod default/x: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnored"
+            "DuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: 'Inn' is none of In, NotIn, Exists, "
         ),
     ),
     "two nodes of one name": (
         joined(NODE % "a", NODE % "b", NODE % "a"),
-        "understudy: c.yaml: Node a: metadata.name: taken already by line 2; rename or remove the one on line 18",
+        "understudy: c.yaml: Node a: metadata.name: taken already by line 2; rename or remove the one on line 16",
     ),
     "a PriorityClass that does not exist": (
         joined(
@@ -178,6 +113,10 @@ BAD = {
             "understudy: c.yaml: Pod default/x: spec.priorityClassName: there is no PriorityClass 'urgent'; "
             "there are: low"
         ),
+    ),
+    "nesting without end": (
+        "apiVersion: v1\nkind: Node\nmetadata: &loop {name: x, labels: *loop}\n",
+        "understudy: c.yaml: document 1 (line 1): nested too deeply for a Kubernetes object; ",
     ),
     "a key twice": (
         "kind: Pod\nkind: Node\n",

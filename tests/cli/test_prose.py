@@ -30,7 +30,7 @@ GANGS = {
 SCENE = Scene(GANGS, now=1000.0)
 REASON = Reason(
     Code.NO_ROOM,
-    needs="4 × 8 nvidia.com/gpu",
+    needs="4 x 8 nvidia.com/gpu",
     wanted=4,
     free=1,
     refusals=(Refusal("not enough nvidia.com/gpu", 3), Refusal("cordoned", 1)),
@@ -71,7 +71,7 @@ def test_a_preemption_says_for_whom_and_what_it_costs() -> None:
     headline = "JobSet default/low (priority 1000) gives up all its seats for JobSet default/high (priority 2000)"
     assert headline in told
     assert "why: it is more important" in told
-    cost = "2h of accelerator time since its last checkpoint lost; 1 more than its disruption budgets allow"
+    cost = "2h of accelerator time since its start lost; 1 more than its disruption budgets allow"
     assert f"cost: {cost}" in told
     assert "a  p-0" in told
     assert "b  p-1" in told
@@ -89,7 +89,7 @@ def test_a_swap_shows_every_move() -> None:
 def test_a_wait_tells_all_of_its_reason() -> None:
     told = lines(Wait(LOW, REASON))
     for line in (
-        "needs: 4 × 8 nvidia.com/gpu",
+        "needs: 4 x 8 nvidia.com/gpu",
         "room now: for 1 of 4 pods",
         "why not: 3 x not enough nvidia.com/gpu",
         "why not: 1 x cordoned",

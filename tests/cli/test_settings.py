@@ -42,7 +42,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
         ("3", "expected `key: value` lines"),
         ("policy: {}\n---\nhealth: {}\n", "2 documents; settings are one"),
         ("policy: {}\npolicy: {}\n", "line 2: policy: the key stands twice in one mapping; remove one of them"),
-        ("a: [", "line 1, column 5: not YAML: "),
+        ("a: [", "line 2, column 1: not YAML: "),
     ],
 )
 def test_bad_settings_name_the_key(tmp_path: Path, text: str, complaint: str) -> None:

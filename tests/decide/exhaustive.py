@@ -9,6 +9,7 @@ import msgspec
 from tests.decide import rules
 from understudy.decide.policy import Policy
 from understudy.model.gangs import Gang, Member
+from understudy.model.nodes import Node, Verdict
 from understudy.model.plans import Cost
 from understudy.model.snapshot import Budget, Snapshot
 
@@ -104,6 +105,12 @@ def choices(setting: Setting, by: Gang) -> Iterator[tuple[Loss, ...]]:
         yield tuple(loss for loss in combination if loss is not None)
 
 
+def settled_board(snapshot: Snapshot, gang: Gang) -> rules.Board:
+    """What the gang finds once all who are leaving have left: the others, and what is held for those not below it."""
+    others = [g for key, g in snapshot.gangs.items() if key != gang.key and g.holds and g.priority >= gang.priority]
+    return rules.board_of(snapshot, with_leaving=False, holders=others)
+
+
 def without(board: rules.Board, chosen: Iterable[Loss]) -> rules.Board:
     gone = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
     staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in gone)
@@ -119,5 +126,58 @@ def cheapest(setting: Setting, by: Gang, board: rules.Board, feasible: Feasible)
     return next(cost for cost, chosen in priced if feasible(without(board, chosen)))
 
 
-def nameless(cost: Cost) -> Cost:
-    return msgspec.structs.replace(cost, names=())
+# What a gang needs
+
+
+def displaced(snapshot: Snapshot, gang: Gang) -> list[str]:
+    """Members of a running gang that need another seat: it is lost, will be, or is missing though the gang needs it."""
+    verdicts = {m.name: snapshot.rooms[m.node].node.health.verdict for m in gang.seated()}
+    bad = {name for name, verdict in verdicts.items() if verdict in (Verdict.LOST, Verdict.LEAVING)}
+    staying = len(verdicts) - sum(verdict is Verdict.LOST for verdict in verdicts.values())
+    needed = {m.name for m in gang.members()} if not gang.elastic else set(essential(gang))
+    if gang.elastic and staying >= gang.minimum:
+        needed = set()
+    return [m.name for m in gang.members() if m.name in bad or (m.name in needed and not m.node)]
+
+
+def makes_room(setting: Setting, gang: Gang, wanted: Sequence[str]) -> Feasible:
+    """Whether the wanted members get seats on a board: for a waiting gang anywhere, for a running one beside its own."""
+    repair = bool(gang.seated())
+
+    def allowed(member: Member, node: Node) -> bool:
+        return rules.may_ever_sit(gang, member, node, setting.policy, setting.now, repair)
+
+    def feasible(board: rules.Board) -> bool:
+        for names in on_the_move(setting.snapshot, gang, wanted) if repair else [list(wanted)]:
+            if rules.placement(moved_out(board, gang, names), gang, names, allowed) is not None:
+                return True
+        return False
+
+    return feasible
+
+
+def on_the_move(snapshot: Snapshot, gang: Gang, wanted: Sequence[str]) -> list[list[str]]:
+    """Who changes seats in a repair: only who has to, with exclusive islands whole; or every bound island whole."""
+    few: list[str] = []
+    many: list[str] = []
+    for island in gang.islands:
+        everyone = [m.name for m in island.members]
+        asked = [name for name in everyone if name in wanted]
+        sick = any(m.node in snapshot.sick for m in island.members)
+        bound = island.topology is not None and island.topology.binding
+        few += everyone if asked and sick and rules.is_exclusive(island) else asked
+        many += everyone if asked and bound else asked
+    return [few] if few == many else [few, many]
+
+
+def moved_out(board: rules.Board, gang: Gang, names: Sequence[str]) -> rules.Board:
+    """The board on which these members of the gang still fill their old seats, but belong to no island any more."""
+    kept = rules.Board(board.nodes)
+    for sitter in board.sitters():
+        if sitter.gang.key != gang.key or sitter.member.name not in names:
+            kept.add(sitter)
+        elif board.nodes[sitter.node].health.verdict is not Verdict.LOST:
+            kept.add(
+                sitter._replace(island=msgspec.structs.replace(sitter.island, name=sitter.island.name + " before"))
+            )
+    return kept

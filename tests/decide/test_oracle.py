@@ -10,14 +10,14 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from tests.decide import exhaustive, rules
+from tests.decide import exhaustive
 from tests.decide.clusters import Cluster, Knobs, seeded
 from understudy.decide.cycle import plan
 from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Health, Verdict
-from understudy.model.plans import Action, Cost, Preempt, Start, Swap, Wait
+from understudy.model.plans import Action, Cost, Hold, Preempt, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 CASES = {"one waits": 1_000, "one is broken": 500, "several wait": 500}
@@ -95,13 +95,24 @@ def wants(snapshot: Snapshot, gang: Gang) -> bool:
     return not gang.seated() or any(is_lost(snapshot, m.node) for m in gang.seated())
 
 
+def new_seats(action: Action) -> list[str]:
+    match action:
+        case Start() | Hold():
+            return [name for name, _ in action.seats]
+        case Swap():
+            return [move.member for move in action.moves]
+        case _:
+            return []
+
+
 def is_lost(snapshot: Snapshot, node: str) -> bool:
     return snapshot.rooms[node].node.health.verdict is Verdict.LOST
 
 
 def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Cost | None:
     actions = list(actions)
-    if not any(isinstance(a, Start | Swap) and a.gang == key for a in actions):
+    seats = {name for a in actions if a.gang == key for name in new_seats(a)}
+    if not seats >= set(wanted_by(setting.snapshot, setting.snapshot.gangs[key])):
         return None
     losses = []
     for action in actions:
@@ -113,25 +124,22 @@ def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Co
 
 
 def least(setting: exhaustive.Setting, gang: Gang) -> Cost | None:
-    snapshot, policy, now = setting
-    holders = [g for k, g in snapshot.gangs.items() if k != gang.key and g.holds and g.priority >= gang.priority]
-    board = rules.board_of(snapshot, with_leaving=False, holders=holders)
-    wanted = exhaustive.essential(gang)
-
-    def feasible(board: rules.Board) -> bool:
-        may = lambda m, n: rules.may_ever_sit(gang, m, n, policy, now)  # noqa: E731
-        return rules.placement(board, gang, wanted, may) is not None
-
+    feasible = exhaustive.makes_room(setting, gang, wanted_by(setting.snapshot, gang))
+    board = exhaustive.settled_board(setting.snapshot, gang)
     if not gang.preempts:
-        return Cost() if feasible(board) else None
+        return exhaustive.cost_of([], setting) if feasible(board) else None
     return exhaustive.cheapest(setting, gang, board, feasible)
+
+
+def wanted_by(snapshot: Snapshot, gang: Gang) -> list[str]:
+    return exhaustive.displaced(snapshot, gang) if gang.seated() else exhaustive.essential(gang)
 
 
 # All of them
 
 
 class Tally(msgspec.Struct):
-    """What a run of cases came to. `excess`: work lost beyond the least, in parts of it, summed over the dearer ones."""
+    """What a run of cases came to. `excess` is the work lost beyond the least, in parts of it, summed up."""
 
     cases: int = 0
     possible: int = 0
@@ -158,9 +166,9 @@ class Tally(msgspec.Struct):
     def line(self, title: str) -> str:
         share = 100.0 * self.dearer / max(1, self.victims)
         mean = 100.0 * self.excess / max(1, self.dearer)
+        found = f"{self.cases} decisions, {self.possible} possible, {self.victims} only with victims"
         return (
-            f"{title}: {self.cases} decisions, {self.possible} possible, {self.victims} of them with victims; "
-            f"{self.missed} not found, {self.dearer} not optimal ({share:.1f} %, work lost {mean:+.0f} % on average there)"
+            f"{title}: {found}; {self.missed} not found, {self.dearer} not optimal ({share:.1f} %, there {mean:+.0f} %)"
         )
 
 

@@ -1,5 +1,6 @@
 """Answers one `understudy plan`: from the files named to the text printed."""
 
+import gc
 import sys
 from typing import Any
 
@@ -11,12 +12,12 @@ from understudy.cli.figures import dumped, figures, story_figures
 from understudy.cli.inputs import decoded, joined, snapshot
 from understudy.cli.names import gang_named
 from understudy.cli.paint import Painter
-from understudy.cli.prose import Scene, tell
+from understudy.cli.prose import Scene, screen_width, tell, wrapped
 from understudy.cli.settings import Settings
 from understudy.cli.settings import read as read_settings
 from understudy.cli.tale import tell_story
 from understudy.decide.cycle import plan
-from understudy.decide.explain import story
+from understudy.decide.story import Story, story
 from understudy.model.plans import Plan
 from understudy.model.snapshot import Snapshot
 
@@ -48,8 +49,22 @@ class Look(msgspec.Struct, frozen=True):
     def plan(self) -> Plan:
         return plan(self.snapshot, self.settings.policy, self.now)
 
+    def story(self, key: str) -> Story:
+        return story(self.snapshot, self.settings.policy, self.now, key)
+
 
 def answered(question: Question) -> Answer:
+    """All that is read stays to the end: collecting garbage would walk it again and again, for half the time spent."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _answered(question)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _answered(question: Question) -> Answer:
     settings = read_settings(question.settings)
     changes = whatif.changes(question.what_if, question.now)
     inputs = decoded(documents.read(question.files))
@@ -74,31 +89,42 @@ def _planned(question: Question, looks: list[Look]) -> str:
         values = [figures(plan, look.snapshot.gangs, look.now) for plan, look in zip(plans, looks, strict=True)]
         return dumped(_paired(values), question.form)
     texts = [tell(plan, _scene(look)) for plan, look in zip(plans, looks, strict=True)]
-    return texts[0] if len(plans) == 1 else _compared(question, texts, differences(*plans))
+    if len(plans) == 1:
+        return texts[0]
+    return _compared(question, texts) + _told(differences(*plans))
 
 
 def _explained(question: Question, looks: list[Look]) -> str:
-    wanted = question.explain or ""
     everyone = {key for look in looks for key in look.snapshot.gangs}
-    key = gang_named(wanted, everyone, "--explain")
-    there = [look for look in looks if key in look.snapshot.gangs]
-    stories = [story(look.snapshot, look.settings.policy, look.now, key) for look in there]
+    key = gang_named(question.explain or "", everyone, "--explain")
     if question.form != "text":
-        return dumped(_paired([story_figures(told) for told in stories]), question.form)
-    texts = [tell_story(told, _scene(look)) for told, look in zip(stories, there, strict=True)]
-    return texts[0] if len(looks) == 1 else _compared(question, texts, [])
+        values = [story_figures(look.story(key)) if key in look.snapshot.gangs else None for look in looks]
+        return dumped(_paired(values), question.form)
+    texts = [_story_text(look, key) for look in looks]
+    return texts[0] if len(texts) == 1 else _compared(question, texts)
 
 
-def _paired(values: list[dict[str, Any]]) -> dict[str, Any]:
+def _story_text(look: Look, key: str) -> str:
+    if key not in look.snapshot.gangs:
+        return f"{key} is not there.\n"
+    return tell_story(look.story(key), _scene(look))
+
+
+def _paired(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else {"before": values[0], "after": values[1]}
 
 
-def _compared(question: Question, texts: list[str], changes: list[str]) -> str:
+def _compared(question: Question, texts: list[str]) -> str:
     paint = Painter.on(sys.stdout)
-    parts = [paint("Before", "bold"), texts[0], paint(f"After {', '.join(question.what_if)}", "bold"), texts[-1]]
-    parts += [paint("What differs", "bold"), *(f"  {line}" for line in changes or ["nothing"]), ""]
-    return "\n".join(parts)
+    after = paint(f"After {', '.join(question.what_if)}", "bold")
+    return f"{paint('Before', 'bold')}\n{texts[0]}\n{after}\n{texts[1]}"
+
+
+def _told(changes: list[str]) -> str:
+    paint = Painter.on(sys.stdout)
+    lines = [line for change in changes or ["nothing"] for line in wrapped(change, screen_width(), indent="  ")]
+    return "\n".join(["", paint("What differs", "bold"), *lines, ""])
 
 
 def _scene(look: Look) -> Scene:
-    return Scene.wide(look.snapshot.gangs, look.now, Painter.on(sys.stdout))
+    return Scene(look.snapshot.gangs, look.now, Painter.on(sys.stdout), screen_width())

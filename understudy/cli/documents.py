@@ -13,6 +13,7 @@ import msgspec
 from understudy.cli.complaint import BadInput, one_line
 
 STDIN = "-"
+TOO_DEEP = "nested too deeply for a Kubernetes object; is it generated, or does an anchor refer to itself?"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -95,7 +96,10 @@ def load_text(path: str) -> str:
 
 
 def _values(text: Text) -> list[Loaded]:
-    return _json_values(text) if text.text.lstrip()[:1] == "{" else _yaml_values(text)
+    try:
+        return _json_values(text) if text.text.lstrip()[:1] == "{" else _yaml_values(text)
+    except RecursionError:
+        raise BadInput(f"{text.source}: {TOO_DEEP}") from None
 
 
 def _json_values(text: Text) -> list[Loaded]:
@@ -140,8 +144,10 @@ def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _yaml_values(text: Text) -> list[Loaded]:
     import yaml  # costs a fifth of the start-up, and JSON does without
 
-    from understudy.cli.yamls import DuplicateKey, load_all
+    from understudy.cli.yamls import DuplicateKey, load_all, too_deep
 
+    if too_deep(text.text):
+        raise BadInput(f"{text.source}: {TOO_DEEP}")
     try:
         return [Loaded(*loaded) for loaded in load_all(text.text)]
     except DuplicateKey as error:

@@ -8,6 +8,7 @@ import msgspec
 
 from understudy.cli.moments import rfc3339
 from understudy.decide.explain import describe
+from understudy.decide.story import Story
 from understudy.model.gangs import Gang
 from understudy.model.plans import Action, Plan
 
@@ -22,6 +23,11 @@ def figures(plan: Plan, gangs: Mapping[str, Gang], now: float) -> dict[str, Any]
         "recheck_at": plan.recheck_at,
         "gangs": {key: _gang(gangs[key]) for key in spoken_of if key in gangs},
     }
+
+
+def story_figures(story: Story) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(story)
+    return {**made, "actions": [_action(action) for action in story.actions]}
 
 
 def dumped(value: object, form: str) -> str:

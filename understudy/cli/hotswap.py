@@ -1,5 +1,6 @@
 """The hot-swap story in five steps: each changes a snapshot, asks the planner, and shows the cluster that follows."""
 
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from understudy.decide.explain import describe
 from understudy.decide.outcome import after, settled
 from understudy.decide.policy import Policy
 from understudy.model.nodes import Health, Verdict
-from understudy.model.plans import Plan, Wait
+from understudy.model.plans import Wait
 from understudy.model.snapshot import Snapshot
 
 FOLDER = Path(__file__).parents[2] / "examples" / "hot-swap"
@@ -41,11 +42,16 @@ def tell_hot_swap(folder: str | None, out: TextIO) -> None:
     paint = Painter.on(out)
     empty, full = _cluster(place)
     print(DRY_RUN, file=out)
-    state = _shown(empty, "A cluster of slices, and nobody on it", paint, out)
+    state = empty
+    print(f"\n{paint('A cluster of slices, and nobody on it', 'bold')}", file=out)
+    _draw(state, out)
     for number, step in enumerate(_steps(full), start=1):
+        print(f"\n{paint(f'{number}. {step.title}', 'bold')}", file=out)
         now = BEGIN + number * PAUSE
-        state = step.change(state, now)
-        state = _settled_after(_shown(state, f"{number}. {step.title}", paint, out), now, out)
+        changed = step.change(state, now)
+        if changed.rooms is not state.rooms:
+            _draw(changed, out)
+        state = _settled_after(changed, now, out)
     print(f"\n{DRY_RUN}", file=out)
 
 
@@ -66,7 +72,7 @@ def _steps(full: Snapshot) -> list[Step]:
         Step("Two JobSets are submitted", lambda state, _: state.updated(gangs=jobs)),
         Step("A node of high-priority dies; a slice is idle", lambda state, now: _one_fails(state, now)),
         Step("Another dies; no slice is idle", lambda state, now: _one_fails(state, now)),
-        Step("The dead nodes come back", lambda state, _: _all_recover(state)),
+        Step("The node that died first comes back", lambda state, _: _first_recovers(state)),
     ]
 
 
@@ -75,33 +81,31 @@ def _one_fails(state: Snapshot, now: float) -> Snapshot:
     return state.updated(nodes=[msgspec.structs.replace(victim, health=Health(Verdict.LOST, "it died", since=now))])
 
 
-def _all_recover(state: Snapshot) -> Snapshot:
-    dead = [state.rooms[name].node for name in state.sick]
-    return state.updated(nodes=[msgspec.structs.replace(node, health=Health()) for node in dead])
+def _first_recovers(state: Snapshot) -> Snapshot:
+    dead = min((state.rooms[name].node for name in state.sick), key=lambda node: (node.health.since or 0.0, node.name))
+    return state.updated(nodes=[msgspec.structs.replace(dead, health=Health())])
 
 
 def _settled_after(state: Snapshot, now: float, out: TextIO) -> Snapshot:
     """Plans until there is nothing left to do; between two plans, whoever was told to leave has left."""
+    told: set[str] = set()
     while True:
         began = time.perf_counter()
         made = plan(state, Policy(), now)
         spent = time.perf_counter() - began
-        print(f"\n   planned in {spent * 1000:.2f} ms:", file=out)
-        for line in _sentences(made):
-            print(f"   - {line}", file=out)
+        if sentences := [line for line in map(describe, made.actions) if line not in told]:
+            print(f"   {'then, ' if told else ''}planned in {spent * 1000:.2f} ms:", file=out)
+            print("\n".join(_bullet(line) for line in sentences), file=out)
+        told.update(sentences)
         state = settled(after(state, made))
         if all(isinstance(action, Wait) for action in made.actions):
             return state
-        for line in drawn(state, TOPOLOGY):
-            print(f"     {line}", file=out)
+        _draw(state, out)
 
 
-def _sentences(made: Plan) -> list[str]:
-    return [describe(action) for action in made.actions] or ["nothing to do"]
+def _bullet(line: str) -> str:
+    return textwrap.fill(line, 100, initial_indent="   - ", subsequent_indent="     ", break_on_hyphens=False)
 
 
-def _shown(state: Snapshot, title: str, paint: Painter, out: TextIO) -> Snapshot:
-    print(f"\n{paint(title, 'bold')}", file=out)
-    for line in drawn(state, TOPOLOGY):
-        print(f"     {line}", file=out)
-    return state
+def _draw(state: Snapshot, out: TextIO) -> None:
+    print("\n".join(f"       {line}" for line in drawn(state, TOPOLOGY)), file=out)

@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.cli import skipped
 from understudy.cli.complaint import BadInput, near
-from understudy.cli.documents import Document
+from understudy.cli.documents import TOO_DEEP, Document
 from understudy.cli.settings import Settings
 from understudy.control.view import View
 from understudy.model.snapshot import Snapshot
@@ -65,6 +65,8 @@ def _kind(document: Document) -> str:
 def _object(document: Document, kind: str) -> KubeObject:
     try:
         return decode(document.value)
+    except RecursionError:
+        raise BadInput(f"{document.place}: {TOO_DEEP}") from None
     except BadObject as error:
         place = document.source if _has_name(document) else document.place
         if kind not in KINDS and (close := near(kind, KINDS)):

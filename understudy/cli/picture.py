@@ -3,6 +3,8 @@
 from understudy.model.nodes import Verdict
 from understudy.model.snapshot import Room, Snapshot
 
+_NARROWEST = len("DEAD")
+
 
 def drawn(snapshot: Snapshot, topology: str) -> list[str]:
     domains: dict[str, list[Room]] = {}
@@ -10,7 +12,7 @@ def drawn(snapshot: Snapshot, topology: str) -> list[str]:
         if (domain := room.node.labels.get(topology)) is not None:
             domains.setdefault(domain, []).append(room)
     cells = {domain: [_occupant(snapshot, room) for room in rooms] for domain, rooms in domains.items()}
-    cell = max((len(text) for row in cells.values() for text in row), default=0)
+    cell = max([_NARROWEST, *(len(text) for row in cells.values() for text in row)])
     name = max((len(domain) for domain in cells), default=0)
     return [f"{domain:<{name}}  | {' | '.join(t.center(cell) for t in cells[domain])} |" for domain in sorted(cells)]
 

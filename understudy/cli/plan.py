@@ -14,6 +14,12 @@ and changes nothing anywhere. Jobs whose pods do not exist yet are planned from 
 templates."""
 
 _EXAMPLES = """\
+changes for --what-if:
+  fail-node=NAME[,NAME...]   these nodes are lost, all at once
+  drain=NODE@DEADLINE        the node will be gone then: RFC 3339, seconds since 1970, or +5m
+  add=FILE                   the objects in the file are there too
+  remove=GANG                the gang is gone, with all its pods
+
 examples:
   understudy plan -f cluster.yaml -f jobs/
   kubectl get nodes,pods,jobsets,priorityclasses -A -o yaml | understudy plan -f -
@@ -35,8 +41,7 @@ def add_to(verbs: Any) -> None:
     add("--explain", metavar="GANG",
         help="tell the whole story of one gang: NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME")  # fmt: skip
     add("--what-if", action="append", default=[], metavar="CHANGE", dest="what_if",
-        help="plan with and without a change: fail-node=NAME[,NAME...], drain=NODE@DEADLINE (such as @+5m), "
-             "add=FILE, remove=GANG; may be repeated, all apply together")  # fmt: skip
+        help="plan with and without a change, see below; may be repeated, all come true together")  # fmt: skip
     add("--settings", metavar="FILE", help="an understudy.yaml with the sections policy: and health:")
     add("--scheduler", metavar="NAME", default="",
         help="only pods with this spec.schedulerName are Understudy's to place (default: all)")  # fmt: skip

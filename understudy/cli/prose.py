@@ -61,10 +61,6 @@ class Scene(msgspec.Struct, frozen=True):
     paint: Painter = Painter()
     width: int = 100
 
-    @staticmethod
-    def wide(gangs: Mapping[str, Gang], now: float, paint: Painter) -> "Scene":
-        return Scene(gangs, now, paint, max(60, shutil.get_terminal_size((100, 24)).columns))
-
     def name(self, key: str) -> str:
         gang = self.gangs.get(key)
         return gang.title if gang else key
@@ -74,16 +70,26 @@ class Scene(msgspec.Struct, frozen=True):
         return f"{gang.title} (priority {gang.priority})" if gang else key
 
 
+def screen_width() -> int:
+    return max(60, shutil.get_terminal_size((100, 24)).columns)
+
+
 def tell(plan: Plan, scene: Scene) -> str:
-    lines = [scene.paint(f"plan: {counted(plan)}", "bold")]
-    for kind in KINDS:
-        actions = [action for action in plan.actions if isinstance(action, kind.action)]
-        if actions:
-            lines += ["", scene.paint(kind.heading, kind.colour)]
-            lines += [line for action in actions for line in _told(action, scene)]
+    lines = [scene.paint(f"plan: {counted(plan)}", "bold"), *sections(plan.actions, scene)]
     if plan.recheck_at is not None:
         lines += ["", f"Stands until {_when(plan.recheck_at, scene.now)}, unless the cluster changes."]
     return "\n".join(lines) + "\n"
+
+
+def sections(actions: Iterable[Action], scene: Scene) -> list[str]:
+    """The lines of a section for each kind of action there is, each after an empty line."""
+    lines: list[str] = []
+    for kind in KINDS:
+        of_kind = [action for action in actions if isinstance(action, kind.action)]
+        if of_kind:
+            lines += ["", scene.paint(kind.heading, kind.colour)]
+            lines += [line for action in of_kind for line in _told(action, scene)]
+    return lines
 
 
 def counted(plan: Plan) -> str:
@@ -96,7 +102,7 @@ def _told(action: Action, scene: Scene) -> Iterator[str]:
     headline = scene.title(action.gang) + _manner(action, scene)
     yield from textwrap.wrap(headline, scene.width, initial_indent="  ", subsequent_indent=INDENT)
     for line in _details(action, scene):
-        yield from _wrapped(line, scene.width)
+        yield from wrapped(line, scene.width)
 
 
 def _manner(action: Action, scene: Scene) -> str:
@@ -127,9 +133,9 @@ def _pods(count: int) -> str:
 def _details(action: Action, scene: Scene) -> Iterable[str]:
     match action:
         case Start() | Grow() | Hold():
-            return _seats(action.seats)
+            return seat_lines(action.seats)
         case Preempt():
-            return _loss(action)
+            return _loss(action, scene)
         case Swap():
             return [f"why: {action.why}", *_moves(action)]
         case Shrink() | Requeue():
@@ -140,7 +146,7 @@ def _details(action: Action, scene: Scene) -> Iterable[str]:
             assert_never(action)
 
 
-def _seats(seats: Iterable[tuple[str, str]]) -> list[str]:
+def seat_lines(seats: Iterable[tuple[str, str]]) -> list[str]:
     """Who sits where: a line for each node, all its pods on it."""
     by_node: dict[str, list[str]] = defaultdict(list)
     for member, node in seats:
@@ -153,14 +159,15 @@ def _moves(swap: Swap) -> list[str]:
     return [f"{m.member}: {m.from_node or '(its seat is gone)'} -> {m.to_node} ({m.source})" for m in swap.moves]
 
 
-def _loss(action: Preempt) -> Iterator[str]:
+def _loss(action: Preempt, scene: Scene) -> Iterator[str]:
     yield f"why: {action.why}"
-    yield f"cost: {_cost(action)}"
-    yield from _seats(zip(action.members, action.nodes, strict=True))
+    yield f"cost: {_cost(action, scene.gangs.get(action.gang))}"
+    yield from seat_lines(zip(action.members, action.nodes, strict=True))
 
 
-def _cost(action: Preempt) -> str:
-    lost = f"{span(action.work_lost)} of accelerator time since its last checkpoint" if action.work_lost else "no work"
+def _cost(action: Preempt, gang: Gang | None) -> str:
+    since = "since its last checkpoint" if gang and gang.checkpoint_at is not None else "since its start"
+    lost = f"{span(action.work_lost)} of accelerator time {since}" if action.work_lost else "no work"
     violations = action.budget_violations
     budgets = f"; {violations} more than its disruption budgets allow" if violations else ""
     return f"{lost} lost{budgets}"
@@ -189,13 +196,13 @@ def _when(moment: float, now: float) -> str:
     return f"{rfc3339(moment)} (in {span(ahead)})" if ahead >= 0 else f"{rfc3339(moment)} ({span(-ahead)} ago)"
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def wrapped(line: str, width: int, indent: str = INDENT) -> list[str]:
     """Continuation lines stand further in, so that the first word of a line is a node or a keyword."""
     return textwrap.wrap(
         line,
         width,
-        initial_indent=INDENT,
-        subsequent_indent=INDENT + "  ",
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -8,6 +8,7 @@ import yaml
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAP, _TIMESTAMP, _INT = "tag:yaml.org,2002:map", "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int"
+DEEPEST = 1000
 _MERGE = "tag:yaml.org,2002:merge"
 # Without YAML 1.1's base sixty, in which 1:30 is the number ninety.
 _WHOLE_NUMBER = re.compile(r"^(?:[-+]?0b[0-1_]+|[-+]?0o?[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+)$")
@@ -45,6 +46,18 @@ def _mapping(loader: Any, node: Any) -> Iterator[dict[object, object]]:
 
 _KubernetesLoader.yaml_implicit_resolvers = _resolvers()
 _KubernetesLoader.add_constructor(_MAP, _mapping)
+
+
+def too_deep(text: str) -> bool:
+    """Whether brackets nest so deeply that the parser, which is C and recursive, would run out of stack."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    depth = 0
+    for bracket in re.finditer(r"[\[\]{}]", text):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 class Loaded(NamedTuple):

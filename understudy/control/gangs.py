@@ -2,29 +2,38 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from understudy.kinds import KINDS, gang_of
 from understudy.kinds.context import Context
+from understudy.kinds.job import is_plain_single
 from understudy.kinds.orphans import orphan_gang
 from understudy.kinds.ownership import GangRef, owner_of
-from understudy.kinds.pod import lone_gang
+from understudy.kinds.pod import gang_of_one, is_live, lone_gang
 from understudy.kinds.sightings import Sighting, sighted
 from understudy.model.gangs import Gang
-from understudy.objects.jobs import Workload
+from understudy.objects.jobs import Job, TrainJob, Workload
+from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
 PodName = tuple[str, str]  # (namespace, name)
 
 
-class Group:
+class Entry(msgspec.Struct, gc=False):
+    """A pod, its place, and what it was seen to be, once somebody looked."""
+
+    pod: Pod
+    ref: GangRef
+    seen: Sighting | None = None
+
+
+class Group(msgspec.Struct, gc=False):
     """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it."""
 
-    __slots__ = ("gang", "jobs", "pods", "seen")
-
-    def __init__(self) -> None:
-        self.jobs: dict[str, Workload] = {}  # by kind
-        self.pods: dict[str, tuple[Pod, GangRef]] = {}
-        self.seen: dict[str, Sighting] = {}  # of the pods, as far as they were looked at
-        self.gang: Gang | None = None  # as handed out last
+    entries: list[Entry] = []
+    job: Workload | None = None
+    train_job: TrainJob | None = None
+    gang: Gang | None = None  # as handed out last
 
 
 class GangBook:
@@ -33,46 +42,58 @@ class GangBook:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._groups: dict[str, Group] = {}
-        self._homes: dict[PodName, str] = {}  # pod -> group
+        self._entries: dict[PodName, Entry] = {}
         self._dirty: dict[str, None] = {}
 
     def pods(self) -> Iterator[Pod]:
-        return (pod for group in self._groups.values() for pod, _ in group.pods.values())
+        return (entry.pod for entry in self._entries.values())
 
     @property
     def touched(self) -> bool:
         return bool(self._dirty)
 
     def put_pod(self, pod: Pod) -> None:
+        meta = pod.metadata
         ref = owner_of(pod)
-        key, name = ref.key, pod.metadata.name
-        home = (pod.metadata.namespace, name)
-        if (old := self._homes.get(home)) is not None and old != key:
-            self._drop(old, name)
-        self._homes[home] = key
-        group = self._group(key)
-        group.pods[name] = (pod, ref)
-        group.seen.pop(name, None)
+        home = (meta.namespace, meta.name)
+        entry = self._entries.get(home)
+        if entry is not None and entry.ref.key == ref.key:
+            entry.pod, entry.ref, entry.seen = pod, ref, None
+            self._dirty[ref.key] = None
+            return
+        if entry is not None:
+            self._drop(entry)
+        entry = self._entries[home] = Entry(pod, ref)
+        self._group(ref.key).entries.append(entry)
 
     def remove_pod(self, pod: Pod) -> None:
-        if (key := self._homes.pop((pod.metadata.namespace, pod.metadata.name), None)) is not None:
-            self._drop(key, pod.metadata.name)
+        entry = self._entries.pop((pod.metadata.namespace, pod.metadata.name), None)
+        if entry is not None:
+            self._drop(entry)
 
     def put_job(self, job: Workload) -> None:
-        owner = job.metadata.controller
-        if owner is not None and owner.kind in KINDS:  # a child: its parent speaks for the gang
-            return
-        self._group(_group_key(job)).jobs[job.kind] = job
+        meta = job.metadata
+        if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
+            return  # a child: its parent speaks for the gang
+        if isinstance(job, TrainJob):
+            self._group(_group_key(job)).train_job = job
+        else:
+            self._group(_group_key(job)).job = job
 
     def remove_job(self, job: Workload) -> None:
         key = _group_key(job)
-        if key in self._groups and self._groups[key].jobs.pop(job.kind, None) is not None:
-            self._dirty[key] = None
+        if (group := self._groups.get(key)) is None:
+            return
+        if isinstance(job, TrainJob):
+            group.train_job = None
+        else:
+            group.job = None
+        self._dirty[key] = None
 
     def touch_all(self) -> None:
         """After a change of the context: everything is looked at again."""
-        for group in self._groups.values():
-            group.seen.clear()
+        for entry in self._entries.values():
+            entry.seen = None
         self._dirty = dict.fromkeys(self._groups)
 
     def changes(self) -> dict[str, Gang | None]:
@@ -81,7 +102,7 @@ class GangBook:
         for key in self._dirty:
             group = self._groups[key]
             gang = self._made(group)
-            if gang != group.gang:
+            if gang is not group.gang and (group.gang is None or gang != group.gang):
                 changed[key] = gang
         return changed
 
@@ -95,7 +116,7 @@ class GangBook:
             group.gang = gang
         for key in self._dirty:
             group = self._groups[key]
-            if not group.pods and not group.jobs:
+            if not group.entries and group.job is None and group.train_job is None:
                 del self._groups[key]
         self._dirty = {}
         return gone
@@ -107,30 +128,32 @@ class GangBook:
         self._dirty[key] = None
         return group
 
-    def _drop(self, key: str, name: str) -> None:
-        group = self._groups[key]
-        del group.pods[name]
-        group.seen.pop(name, None)
-        self._dirty[key] = None
+    def _drop(self, entry: Entry) -> None:
+        entries = self._groups[entry.ref.key].entries
+        del entries[next(i for i, other in enumerate(entries) if other is entry)]
+        self._dirty[entry.ref.key] = None
 
     def _made(self, group: Group) -> Gang | None:
+        job = group.train_job or group.job
+        if len(group.entries) == 1:
+            (entry,) = group.entries
+            if job is None and entry.ref.kind == "Pod":
+                return lone_gang(entry.pod, entry.ref, self._context)
+            if isinstance(job, Job) and is_live(entry.pod) and is_plain_single(job):
+                created = seconds(job.metadata.creation_timestamp) or 0.0
+                return gang_of_one(entry.pod, entry.ref, created, self._context)
         seen = self._sightings(group)
-        if group.jobs:
-            job = group.jobs.get("TrainJob") or next(iter(group.jobs.values()))
+        if job is not None:
             return gang_of(job, self._context, seen)
-        if not seen:
-            return None
-        ref = seen[0].ref
-        if ref.kind == "Pod":
-            return lone_gang(seen[0], self._context)
-        return orphan_gang(seen, self._context)
+        return orphan_gang(seen, self._context) if seen else None
 
     def _sightings(self, group: Group) -> list[Sighting]:
-        seen = group.seen
-        for name, (pod, ref) in group.pods.items():
-            if name not in seen:
-                seen[name] = sighted(pod, ref, self._context)
-        return list(seen.values())
+        found = []
+        for entry in group.entries:
+            if entry.seen is None:
+                entry.seen = sighted(entry.pod, entry.ref, self._context)
+            found.append(entry.seen)
+        return found
 
 
 def _group_key(job: Workload) -> str:

@@ -184,7 +184,7 @@ def maintenance(case: Case) -> Iterator[Finding]:
 
 def drain_deadline(case: Case) -> Iterator[Finding]:
     meta = case.node.metadata
-    if meta.annotations and (deadline := time_in(meta.annotations, "drain-deadline", case.node.title)) is not None:
+    if meta.annotations and (deadline := time_in(meta.annotations, "drain-deadline", case.node)) is not None:
         yield Finding(Health(Verdict.LEAVING, "it is being drained", None, deadline))
 
 

@@ -24,7 +24,7 @@ def node_of(node: objects.Node, health: Health) -> Node:
         spec.unschedulable,
         health,
         spare_role(node) if SPARE in meta.labels else SpareRole.NONE,
-        times_in(meta.annotations, "failed-at", node.title) if meta.annotations else (),
+        times_in(meta.annotations, "failed-at", node) if meta.annotations else (),
     )
 
 

@@ -14,7 +14,7 @@ from understudy.decide.place import Part, Quest
 from understudy.decide.spots import DomainSpots, NodeSpots, Purchase
 from understudy.decide.trial import Hypothesis, Trial, only
 from understudy.decide.worth import Ledger
-from understudy.model.gangs import Member, Mode
+from understudy.model.gangs import Member
 
 Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which goes first
 
@@ -22,13 +22,16 @@ Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs,
 def cheap_covers(floor: Floor, quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
     classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
-    for key in ledger.candidates():
-        classes[ledger.rank(key)].append(key)
+    for gang in ledger.candidates():
+        young, violations, priority, _, _ = ledger.weigh(gang)
+        classes[young, violations > 0, priority].append(gang.key)
     ordered = sorted(classes)
+    spread_out = any(len(g.islands) > 1 or len(g.islands[0].members) > 1 for g in ledger.candidates())
 
     def covers(count: int) -> list[frozenset[str]]:
         allowed = frozenset(key for limit in ordered[:count] for key in classes[limit])
-        found = (_cover(quest, Purchase(floor, quest, ledger, allowed, pieces, s)) for s in (False, True))
+        pricings = (False, True) if spread_out else (False,)
+        found = (_cover(quest, Purchase(floor, quest, ledger, allowed, pieces, sharing)) for sharing in pricings)
         return [cover for cover in found if cover is not None]
 
     found = covers(1)
@@ -45,7 +48,7 @@ def _cover(quest: Quest, purchase: Purchase) -> frozenset[str] | None:
     offers: dict[object, DomainSpots] = {}
     for part in bound:
         likeness = (part.island.topology, part.pinned, tuple(id(m.shape) for m in part.members))
-        if likeness not in offers or not _is_exclusive(part):
+        if likeness not in offers or not part.exclusive:
             offers[likeness] = DomainSpots(purchase, part, _crowd, wanted=len(bound))
         if not _buy_domain(purchase, part, offers[likeness]):
             return None
@@ -53,10 +56,6 @@ def _cover(quest: Quest, purchase: Purchase) -> frozenset[str] | None:
         if not _buy_seats(purchase, group, None):
             return None
     return frozenset(purchase.bought)
-
-
-def _is_exclusive(part: Part) -> bool:
-    return part.island.topology is not None and part.island.topology.mode is Mode.EXCLUSIVE
 
 
 def _buy_domain(purchase: Purchase, part: Part, spots: DomainSpots) -> bool:

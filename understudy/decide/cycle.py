@@ -20,8 +20,8 @@ def plan(snapshot: Snapshot, policy: Policy, now: float) -> Plan:
     """What to do now. The same snapshot, policy and time always give the same plan."""
     floor = Floor(snapshot, policy, now)
     helpless = give_everybody_a_turn(floor)
-    grow_elastic_gangs(floor)
-    release_stale_holds(floor)
+    grow_elastic_gangs(floor, snapshot)
+    release_stale_holds(floor, snapshot)
     for key in helpless:  # explained last, by what is left when everybody has had a turn
         floor.do(Wait(key, explain.no_room(floor, floor.snapshot.gangs[key])))
     return Plan(tuple(floor.actions), _recheck_at(floor.actions))
@@ -121,12 +121,10 @@ def _make_room(floor: Floor, gang: Gang) -> bool:
     return True
 
 
-def grow_elastic_gangs(floor: Floor) -> None:
+def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
     """Give running elastic gangs the members they go without, where that disturbs nobody."""
-    gangs = [floor.snapshot.gangs[key] for key in floor.snapshot.open]
-    for gang in sorted(gangs, key=importance):
-        if gang.key in floor.touched or not gang.elastic or not gang.seated():
-            continue
+    untouched = (snapshot.gangs[key] for key in snapshot.open if key not in floor.touched)
+    for gang in sorted((g for g in untouched if g.elastic and g.seated()), key=importance):
         for size in _sizes(gang):
             parts = _first(floor, gang, size)
             if not parts:

@@ -5,11 +5,11 @@ which idle nodes are offered, which domains are vacant, who owns or holds a plac
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from understudy.decide.fit import refusal
+from understudy.decide.fit import capacity, refusal
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
@@ -30,7 +30,8 @@ class HeldSeat(msgspec.Struct, frozen=True):
 
 class Floor:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: float) -> None:
-        self.snapshot = snapshot
+        self._snapshot = snapshot
+        self._pending: list[Action] = []
         self.policy = policy
         self.now = now
         self.actions: list[Action] = []
@@ -45,18 +46,27 @@ class Floor:
         self._held: dict[str, list[HeldSeat]] | None = None
         self._held_domains: dict[tuple[str, str], list[HeldSeat]] | None = None
         self._sick_domains: dict[str, frozenset[str]] = {}
+        self._large_enough: dict[tuple[object, str, str], bool] = {}
 
     def do(self, *actions: Action) -> None:
         """Decide these actions. Whatever is decided next sees the cluster as they leave it."""
         self.actions.extend(actions)
         self.touched.update(action.gang for action in actions)
-        changing = [action for action in actions if not isinstance(action, Wait)]
-        if not changing:
-            return
-        before = self.snapshot
-        self.snapshot = advanced(before, changing)
+        self._pending.extend(action for action in actions if not isinstance(action, Wait))
         self._owners.clear()
         self._held = self._held_domains = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The cluster with everything decided so far carried out, which is done when somebody looks."""
+        if self._pending:
+            self._carry_out(self._pending)
+        return self._snapshot
+
+    def _carry_out(self, changing: list[Action]) -> None:
+        self._pending = []
+        before = self._snapshot
+        self._snapshot = advanced(before, changing)
         touched: set[str] = set()
         for key in {action.gang for action in changing}:
             for gang in (before.gangs[key], self.snapshot.gangs[key]):
@@ -125,11 +135,12 @@ class Floor:
 
     def vacant(self, key: str) -> Iterable[str]:
         """Domains nobody but daemons sits in, all of whose nodes are healthy; the smallest first."""
+        domains = self.snapshot.domains[key]
         if key not in self._vacant:
             sick = self.sick_domains(key)
             values = [
                 (len(nodes), value)
-                for value, nodes in self.snapshot.domains[key].items()
+                for value, nodes in domains.items()
                 if value not in sick and not self._occupied(key, value)
             ]
             self._vacant[key] = {value: None for _, value in sorted(values)}
@@ -138,6 +149,18 @@ class Floor:
     def _occupied(self, key: str, value: str) -> bool:
         tenants = self.snapshot.tenants[key].get(value, ())
         return any(not self.snapshot.gangs[gang].infrastructure for gang in tenants)
+
+    def could_hold(self, key: str, value: str, members: Sequence[Member]) -> bool:
+        """Whether the domain, were it empty, could hold these members by their number alone; a cheap first look."""
+        shapes = tuple(id(m.shape) for m in members)
+        memo = (shapes, key, value)
+        if memo not in self._large_enough:
+            shape = members[0].shape
+            wanted = shapes.count(id(shape))
+            rooms = (self.snapshot.rooms[n] for n in self.domain(key, value) if self.refusal(shape, n) is None)
+            held = sum(capacity(shape, room.node.allocatable, wanted) for room in rooms)
+            self._large_enough[memo] = held >= wanted
+        return self._large_enough[memo]
 
     def sick_domains(self, key: str) -> frozenset[str]:
         """Domains with a node that cannot be trusted: a slice works only whole."""

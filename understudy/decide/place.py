@@ -4,7 +4,7 @@ Islands that need a domain choose theirs first, then the members that can sit an
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 
 import msgspec
 
@@ -27,6 +27,10 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def bound(self) -> bool:
         return self.island.topology is not None and self.island.topology.binding
+
+    @property
+    def exclusive(self) -> bool:
+        return self.island.topology is not None and self.island.topology.mode is Mode.EXCLUSIVE
 
 
 class Quest(msgspec.Struct, frozen=True):
@@ -60,8 +64,8 @@ def place(floor: Floor, quest: Quest) -> dict[str, str] | None:
     bound = sorted((p for p in quest.parts if p.bound), key=_most_constrained)
     soft = [p for p in quest.parts if not p.bound and p.island.topology is not None]
     loose = tuple(m for p in quest.parts if p.island.topology is None for m in p.members)
-    for _ in _in_domains(trial, quest, bound):
-        for _ in _preferably(trial, quest, soft):
+    for _ in _in_domains(trial, quest, bound, shared=bool(soft or loose)):
+        for _ in _preferably(trial, quest, soft, shared=bool(loose)):
             for _ in trial.seatings(Island("", loose), loose, lambda shape: node_order(trial, quest, shape)):
                 return dict(trial.seats)
     return None
@@ -71,7 +75,9 @@ def _most_constrained(part: Part) -> tuple[bool, int, object, str]:
     return (part.pinned is None, -len(part.members), hardest_first(part.members[0].shape), part.island.name)
 
 
-def _in_domains(trial: Trial, quest: Quest, parts: Sequence[Part], after: str | None = None) -> Iterator[None]:
+def _in_domains(
+    trial: Trial, quest: Quest, parts: Sequence[Part], shared: bool, after: str | None = None
+) -> Iterator[None]:
     """Every way to give each part a domain of its kind. Alike islands take domains in one order only."""
     if not parts:
         yield
@@ -80,14 +86,16 @@ def _in_domains(trial: Trial, quest: Quest, parts: Sequence[Part], after: str | 
     values = list(domain_order(trial, quest, part))
     if after is not None and after in values:
         values = values[values.index(after) + 1 :]
-    for value in values:
-        if trial.steps <= 0:
+    alike = bool(rest) and _alike(trial, part, rest[0])
+    twins = 1 + sum(1 for _ in takewhile(lambda other: _alike(trial, part, other), rest))
+    for index, value in enumerate(values):
+        if trial.steps <= 0 or len(values) - index < twins:
             return
         trial.steps -= 1
-        nodes = _domain_nodes(trial, part, value)
-        for _ in trial.seatings(part.island, part.members, only(nodes)):
+        nodes = only(_domain_nodes(trial, part, value))
+        for _ in trial.seatings(part.island, part.members, nodes, not part.exclusive and (shared or bool(rest))):
             claim = _claim(trial, part, value)
-            yield from _in_domains(trial, quest, rest, value if rest and _alike(trial, part, rest[0]) else None)
+            yield from _in_domains(trial, quest, rest, shared, value if alike else None)
             if claim is not None:
                 del trial.claims[claim]
 
@@ -122,7 +130,8 @@ def domain_order(trial: Trial, quest: Quest, part: Part) -> Iterator[str]:
         near = [label for n in (*homes, *quest.near) if n and (label := _label(floor, n, key)) is not None]
         values = dict.fromkeys(chain(near, _others(trial, quest, part)))
     for value in values:
-        if (key, value) not in trial.claims and why_domain_closed(trial, part, value) is None:
+        closed = (key, value) in trial.claims or why_domain_closed(trial, part, value) is not None
+        if not closed and floor.could_hold(key, value, part.members):
             yield value
 
 
@@ -189,7 +198,7 @@ def _domain_nodes(trial: Trial, part: Part, value: str) -> list[str]:
     return sorted(floor.domain(part.island.topology.key, value), key=order)
 
 
-def _preferably(trial: Trial, quest: Quest, parts: Sequence[Part]) -> Iterator[None]:
+def _preferably(trial: Trial, quest: Quest, parts: Sequence[Part], shared: bool) -> Iterator[None]:
     """Seat each part in as few domains of its kind as it takes."""
     if not parts:
         yield
@@ -197,8 +206,8 @@ def _preferably(trial: Trial, quest: Quest, parts: Sequence[Part]) -> Iterator[N
     part, rest = parts[0], parts[1:]
     order = list(dict.fromkeys(_together_first(trial, part)))
     nodes = lambda shape: chain(order, node_order(trial, quest, shape))  # noqa: E731
-    for _ in trial.seatings(part.island, part.members, nodes):
-        yield from _preferably(trial, quest, rest)
+    for _ in trial.seatings(part.island, part.members, nodes, shared or bool(rest)):
+        yield from _preferably(trial, quest, rest, shared)
 
 
 def _together_first(trial: Trial, part: Part) -> Iterator[str]:

@@ -46,6 +46,7 @@ class Purchase:
         self.bought: set[str] = set()
         self.used: dict[str, list[Member]] = defaultdict(list)  # node -> members this cover seats there
         self.domains: set[tuple[str, str]] = set()  # bought whole
+        self._requests: dict[int, dict[str, int]] = {}
 
     def fork(self) -> "Purchase":
         twin = Purchase(self.floor, self.quest, self.ledger, self.allowed, self.pieces, self.sharing)
@@ -59,52 +60,57 @@ class Purchase:
 
     def price(self, blockers: Iterable[str], frees: int) -> Price:
         """What these cost beyond whom was bought, divided among the places they free."""
-        weights = [self.ledger.weight(key) for key in blockers if key not in self.bought]
         share = frees if self.sharing else 1
-        return (
-            sum(w[0] for w in weights) / share,
-            sum(w[1] for w in weights) / share,
-            max((w[2] for w in weights), default=-(2**31)),
-            sum(w[3] for w in weights) / share,
-            len(weights) / share,
-        )
+        young, violations, highest, work, count = 0.0, 0.0, -(2**31), 0.0, 0
+        for key in blockers:
+            if key not in self.bought:
+                weight = self.ledger.weight(key)
+                young += weight[0]
+                violations += weight[1]
+                highest = max(highest, weight[2])
+                work += weight[3]
+                count += 1
+        return (young / share, violations / share, highest, work / share, count / share)
 
     def blockers(self, member: Member, name: str) -> frozenset[str] | None:
         """Who else has to leave before the member can sit on this node; None where nobody's leaving would do."""
         if self.floor.refusal(member.shape, name) is not None:
             return None
-        if self.floor.kept_as_spare(self.quest.gang, name, self.quest.repairing):
+        if self.floor.spares and self.floor.kept_as_spare(self.quest.gang, name, self.quest.repairing):
             return None
         room = self.floor.snapshot.rooms[name]
-        owners = self._owners(room)
-        if owners is None or any(ports_clash(member.shape, m.shape.host_ports) for m in self.used.get(name, ())):
+        must = self._owners(room)
+        if must is None:
             return None
         staying = [seat for seat in room.seats if not self._is_gone(seat)]
-        must = owners
         if member.shape.host_ports:
+            if any(ports_clash(member.shape, m.shape.host_ports) for m in self.used.get(name, ())):
+                return None
             must |= {s.gang for s in staying if ports_clash(member.shape, s.member.shape.host_ports)}
-        if not must <= self.allowed:
-            return None
-        missing = self._missing(member, room, must)
+            if not must <= self.allowed:
+                return None
+        missing = self._missing(member, room, len(staying) < len(room.seats) or bool(must), must)
         return must if not missing else self._made_up(missing, staying, must)
 
     def _is_gone(self, seat: Seat) -> bool:
         return seat.leaving or seat.gang in self.bought or (seat.gang, seat.member.name) in self.pieces
 
-    def _missing(self, member: Member, room: Room, must: frozenset[str]) -> dict[str, int]:
+    def _missing(self, member: Member, room: Room, some_leave: bool, must: frozenset[str]) -> dict[str, int]:
         """What the node is short of once the bought and those in `must` have left."""
-        short = {name: amount - room.free.get(name, 0) for name, amount in member.shape.requests}
-        if all(amount <= 0 for amount in short.values()) and not self.used and not self.floor.held:
-            return {}
+        free = room.free
+        name = room.node.name
+        if not (some_leave or name in self.used or name in self.floor.held):
+            return {what: short for what, amount in member.shape.requests if (short := amount - free.get(what, 0)) > 0}
+        missing = {what: amount - free.get(what, 0) for what, amount in member.shape.requests}
         for seat in room.seats:
             if seat.gang in must or self._is_gone(seat):
-                _add(short, seat.member, -1)
-        for other in self.used.get(room.node.name, ()):
-            _add(short, other, 1)
-        for held in self.floor.held.get(room.node.name, ()):
+                _add(missing, seat.member, -1)
+        for other in self.used.get(name, ()):
+            _add(missing, other, 1)
+        for held in self.floor.held.get(name, ()):
             if self._respects(held.gang):
-                _add(short, held.member, 1)
-        return {name: amount for name, amount in short.items() if amount > 0}
+                _add(missing, held.member, 1)
+        return {what: short for what, short in missing.items() if short > 0}
 
     def _respects(self, holder: Gang) -> bool:
         return holder.key != self.quest.gang.key and holder.priority >= self.quest.gang.priority
@@ -113,22 +119,33 @@ class Purchase:
         """`must`, and the cheapest of the others whose leaving makes up for what is missing."""
         offers: dict[str, dict[str, int]] = {}
         for seat in staying:
-            if seat.gang in self.allowed and seat.gang not in must:
-                offer = offers.setdefault(seat.gang, dict.fromkeys(missing, 0))
-                _add(offer, seat.member, 1)
+            gang = seat.gang
+            if gang in self.allowed and gang not in must:
+                offers[gang] = _sum(offers[gang], seat.member) if gang in offers else self._amounts(seat.member)
+        weight = self.ledger.weight
         chosen: list[str] = []
-        for gang in sorted(offers, key=lambda key: (self.ledger.weight(key), key)):
+        for _, gang in sorted([(weight(key), key) for key in offers]):
             chosen.append(gang)
-            missing = {name: short - offers[gang][name] for name, short in missing.items()}
-            if all(short <= 0 for short in missing.values()):
+            offer = offers[gang]
+            missing = {name: short - offer.get(name, 0) for name, short in missing.items()}
+            if max(missing.values()) <= 0:
                 break
         else:
             return None
-        for gang in chosen[-2::-1]:  # the dearest that is not needed is put back first
-            if all(short + offers[gang][name] <= 0 for name, short in missing.items()):
-                chosen.remove(gang)
-                missing = {name: short + offers[gang][name] for name, short in missing.items()}
+        if len(chosen) > 1:
+            for gang in chosen[-2::-1]:  # the dearest that is not needed is put back first
+                offer = offers[gang]
+                with_it = {name: short + offer.get(name, 0) for name, short in missing.items()}
+                if max(with_it.values()) <= 0:
+                    chosen.remove(gang)
+                    missing = with_it
         return must.union(chosen)
+
+    def _amounts(self, member: Member) -> dict[str, int]:
+        amounts = self._requests.get(id(member.shape))
+        if amounts is None:
+            amounts = self._requests[id(member.shape)] = dict(member.shape.requests)
+        return amounts
 
     def _owners(self, room: Room) -> frozenset[str] | None:
         """Gangs that have this node's domains to themselves and would have to leave; None where they cannot."""
@@ -177,14 +194,31 @@ class NodeSpots:
         self.wanted = wanted
         self.heap: list[tuple[Price, str, Spot]] = []
         self.seen: set[str] = set()
-        bounds = [(self._price(frozenset([key])), key) for key in self._gangs()]
-        self.gangs = sorted(bounds, reverse=True)  # the least a spot can cost that needs this gang and none cheaper
+        self.gangs: list[tuple[Price, str]] = []
+        if self.within is None and len(purchase.allowed) <= 2 * len(purchase.floor.snapshot.rooms):
+            self.gangs = sorted(map(self._bound, purchase.allowed - purchase.bought), reverse=True)
+        else:
+            self._explore_everything()
 
-    def _gangs(self) -> Iterable[str]:
-        if self.within is None:
-            return self.purchase.allowed - self.purchase.bought
-        seats = (seat.gang for name in self.within for seat in self.purchase.floor.snapshot.rooms[name].seats)
-        return {gang for gang in seats if gang in self.purchase.allowed and gang not in self.purchase.bought}
+    def _bound(self, gang: str) -> tuple[Price, str]:
+        """The least a spot can cost that needs this gang and none cheaper."""
+        young, violations, priority, work, seats = self.purchase.ledger.weight(gang)
+        frees = max(1, min(self.wanted, seats)) if self.purchase.sharing else 1
+        return ((young / frees, violations / frees, priority, work / frees, 1 / frees), gang)
+
+    def _explore_everything(self) -> None:
+        """Where gangs are many and small, it is cheaper to look at every node than to put the gangs in order."""
+        allowed, bought = self.purchase.allowed, self.purchase.bought
+        rooms = self.purchase.floor.snapshot.rooms
+        for name in self.within if self.within is not None else rooms:
+            if any(seat.gang in allowed and seat.gang not in bought for seat in rooms[name].seats):
+                self.offer(name)
+
+    def _frees(self, gangs: Iterable[str]) -> int:
+        """How many of the wanted places the gangs' leaving could free."""
+        if not self.purchase.sharing:
+            return 1
+        return max(1, min(self.wanted, sum(self.purchase.ledger.weight(key)[4] for key in gangs)))
 
     def cheapest(self) -> Spot | None:
         while True:
@@ -201,25 +235,21 @@ class NodeSpots:
         """Offer again what the purchase changed: the place itself, and wherever the newly bought sit."""
         self.offer(name)
         for gang in bought:
-            self._explore(gang, again=True)
+            self._explore(gang, besides=name)
 
     def offer(self, name: str) -> None:
         blockers = self.purchase.blockers(self.member, name)
         if blockers is not None:
-            heappush(self.heap, (self._price(blockers), name, Spot(name, blockers)))
+            heappush(self.heap, (self.purchase.price(blockers, self._frees(blockers)), name, Spot(name, blockers)))
 
-    def _explore(self, gang: str, again: bool = False) -> None:
-        for member in self.purchase.floor.snapshot.gangs[gang].seated():
-            if (again or member.node not in self.seen) and (self.within is None or member.node in self.within):
-                self.seen.add(member.node)
-                self.offer(member.node)
-
-    def _price(self, blockers: frozenset[str]) -> Price:
-        frees = 1
-        if self.purchase.sharing:
-            gangs = self.purchase.floor.snapshot.gangs
-            frees = max(1, min(self.wanted, len({m.node for key in blockers for m in gangs[key].seated()})))
-        return self.purchase.price(blockers, frees)
+    def _explore(self, gang: str, besides: str | None = None) -> None:
+        """Offer the nodes the gang sits on: those not seen yet, or all of them but one."""
+        for island in self.purchase.floor.snapshot.gangs[gang].islands:
+            for node in {m.node for m in island.members if m.node}:
+                again = besides is not None and node != besides
+                if (again or node not in self.seen) and (self.within is None or node in self.within):
+                    self.seen.add(node)
+                    self.offer(node)
 
 
 class DomainSpots:
@@ -270,6 +300,13 @@ class DomainSpots:
 
     def _price(self, blockers: frozenset[str]) -> Price:
         return self.purchase.price(blockers, self.frees.get(blockers, 1))
+
+
+def _sum(amounts: dict[str, int], member: Member) -> dict[str, int]:
+    total = dict(amounts)
+    for name, amount in member.shape.requests:
+        total[name] = total.get(name, 0) + amount
+    return total
 
 
 def _add(amounts: dict[str, int], member: Member, sign: int) -> None:

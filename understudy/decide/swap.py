@@ -62,11 +62,12 @@ def damaged_gangs(snapshot: Snapshot) -> set[str]:
     return {key for key in hit if snapshot.gangs[key].managed and not snapshot.gangs[key].infrastructure}
 
 
-def release_stale_holds(floor: Floor) -> None:
+def release_stale_holds(floor: Floor, snapshot: Snapshot) -> None:
     """A gang that is whole and sound needs no seats kept for it."""
-    for key in sorted(floor.snapshot.holding):
-        gang = floor.snapshot.gangs[key]
-        if not gang.unseated() and not any(m.node in floor.snapshot.sick for m in gang.seated()):
+    for key in sorted(snapshot.holding):
+        gang = snapshot.gangs[key]
+        sound = not gang.unseated() and not any(m.node in snapshot.sick for m in gang.seated())
+        if sound and key not in floor.touched:
             floor.do(Hold(key, (), "it is whole again"))
 
 

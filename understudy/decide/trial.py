@@ -154,13 +154,20 @@ class Trial:
 
     # Members onto nodes
 
-    def seatings(self, island: Island, members: Sequence[Member], nodes: NodeOrder) -> Iterator[None]:
-        """Every way to seat these members on these nodes, best first, as far as the steps go."""
+    def seatings(
+        self, island: Island, members: Sequence[Member], nodes: NodeOrder, shared: bool = False
+    ) -> Iterator[None]:
+        """Ways to seat these members on these nodes, best first, as far as the steps go.
+
+        One is enough, unless the nodes are `shared` with members still to be seated, to whom it makes a difference.
+        """
         ordered = _grouped(members)
         simple = not any(self.neighbours.matters(m) for m in members)
         if self._greedy(island, ordered, nodes, simple):
             yield
             self._clear(ordered)
+            if not shared:
+                return
         elif simple and all(m.shape is ordered[0].shape for m in ordered):
             return  # alike members fill nodes independently of each other: what greed cannot do cannot be done
         if len(ordered) <= SEARCHED_MEMBERS:
@@ -169,7 +176,7 @@ class Trial:
 
     def _greedy(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> bool:
         for run in _runs(members):
-            left = self._at_home(island, run, simple)
+            left = self._at_home(island, run, nodes, simple)
             for name in nodes(run[0].shape) if left else ():
                 fits = self.room_for(run[0].shape, island, name, len(left))
                 if fits and simple:
@@ -185,12 +192,14 @@ class Trial:
                 return False
         return True
 
-    def _at_home(self, island: Island, members: Sequence[Member], simple: bool) -> list[Member]:
+    def _at_home(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> list[Member]:
         """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
         left: list[Member] = []
+        bound = island.topology is not None and island.topology.binding
+        within = frozenset(nodes(members[0].shape)) if bound else None  # a home outside the domain is no home
         for member in members:
             home = self.home(member)
-            if not home or not self.seat(island, member, home, simple):
+            if not home or (within is not None and home not in within) or not self.seat(island, member, home, simple):
                 left.append(member)
         return left
 
@@ -206,7 +215,7 @@ class Trial:
     def home(self, member: Member) -> str:
         """Where a seat is held for the member, else where it sat before; '' where neither is known."""
         home = self._wanted.get(member.name) or member.last_node
-        return home if home in self.floor.snapshot.rooms else ""
+        return home if home and home in self.floor.snapshot.rooms else ""
 
     def _clear(self, members: Sequence[Member]) -> None:
         for member in reversed(members):

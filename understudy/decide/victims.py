@@ -12,7 +12,7 @@ import msgspec
 
 from understudy.decide.cover import cheap_covers
 from understudy.decide.floor import Floor
-from understudy.decide.order import surplus_of
+from understudy.decide.order import importance, surplus_of
 from understudy.decide.place import Quest, place
 from understudy.decide.trial import Hypothesis
 from understudy.decide.worth import Ledger
@@ -30,6 +30,7 @@ class Choice(msgspec.Struct, frozen=True):
     members: Pieces  # surplus of elastic gangs that go on
     cost: Cost
     seats: dict[str, str]
+    ledger: Ledger
 
     @property
     def victims(self) -> tuple[str, ...]:
@@ -39,10 +40,9 @@ class Choice(msgspec.Struct, frozen=True):
 def choose_victims(floor: Floor, quest: Quest) -> Choice | None:
     """The cheapest choice that makes room for the quest, or None."""
     ledger = Ledger(floor, quest.gang)
-    candidates = list(ledger.candidates())
-    if not candidates:
+    if not ledger.candidates():
         return None
-    options = _options(floor, quest, candidates)
+    options = _options(floor, quest, ledger.candidates())
     if options is not None:
         return _exact(floor, quest, ledger, options)
     return _greedy(floor, quest, ledger)
@@ -54,12 +54,12 @@ Option = tuple[frozenset[str], Pieces]  # what one gang gives: nothing, some sur
 NOTHING: Option = (frozenset(), frozenset())
 
 
-def _options(floor: Floor, quest: Quest, candidates: list[str]) -> list[list[Option]] | None:
+def _options(floor: Floor, quest: Quest, candidates: list[Gang]) -> list[list[Option]] | None:
     """What each gang could give, or None where that is too much to search."""
     most = floor.policy.exact_victims
     if len(candidates) > 4 * most:
         return None
-    relevant = [floor.snapshot.gangs[key] for key in sorted(candidates) if _in_the_way(floor, quest, key)]
+    relevant = [gang for gang in sorted(candidates, key=importance) if _in_the_way(floor, quest, gang)]
     options = [list(_gifts(gang)) for gang in relevant]
     count = 1
     for gifts in options:
@@ -76,17 +76,17 @@ def _gifts(gang: Gang) -> Iterator[Option]:
     yield (frozenset([gang.key]), frozenset())
 
 
-def _in_the_way(floor: Floor, quest: Quest, key: str) -> bool:
+def _in_the_way(floor: Floor, quest: Quest, gang: Gang) -> bool:
     """Whether the gang sits anywhere that a member of the quest could use, or in a domain an island could own."""
     shapes = list({id(m.shape): m.shape for part in quest.parts for m in part.members}.values())
     topologies = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
-    for member in floor.snapshot.gangs[key].seated():
+    for member in gang.seated():
         if any(floor.refusal(shape, member.node) is None for shape in shapes):
             return True
         if topologies & floor.snapshot.rooms[member.node].node.labels.keys():
             return True
     # One that only repels the newcomers may sit anywhere.
-    return key in floor.snapshot.repelling or any(shape.minds_neighbours for shape in shapes)
+    return gang.key in floor.snapshot.repelling or any(shape.minds_neighbours for shape in shapes)
 
 
 def _exact(floor: Floor, quest: Quest, ledger: Ledger, options: list[list[Option]]) -> Choice | None:
@@ -104,7 +104,7 @@ def _exact(floor: Floor, quest: Quest, ledger: Ledger, options: list[list[Option
     for cost, choice in priced:
         seats = _seats_without(floor, quest, choice)
         if seats is not None:
-            return Choice(*choice, cost, seats)
+            return Choice(*choice, cost, seats, ledger)
     return None
 
 
@@ -133,8 +133,7 @@ def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[st
 
 
 def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
-    gangs = floor.snapshot.gangs
-    elastic = [gangs[key] for key in ledger.candidates() if gangs[key].min_members is not None]
+    elastic = [gang for gang in ledger.candidates() if gang.min_members is not None]
     pieces = frozenset((gang.key, m.name) for gang in elastic for m in chain(*surplus_of(gang)))
     if pieces and _seats_without(floor, quest, (frozenset(), pieces)) is not None:
         return _trimmed(floor, quest, ledger, (frozenset(), pieces))
@@ -160,7 +159,7 @@ def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, cover: Option) -> Choic
             fewer = (cover[0] - gift[0], cover[1] - gift[1])
             if (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
                 cover, seats = fewer, fewer_seats
-    return Choice(*cover, ledger.cost(*cover), seats)
+    return Choice(*cover, ledger.cost(*cover), seats, ledger)
 
 
 def _single_gifts(cover: Option) -> list[Option]:
@@ -187,13 +186,12 @@ def _touches(floor: Floor, quest: Quest, key: str, nodes: set[str]) -> bool:
 
 
 def preemptions(floor: Floor, choice: Choice, by: str, why: str) -> list[Preempt]:
-    ledger = Ledger(floor, floor.snapshot.gangs[by])
     actions = []
     for key in choice.victims:
         gang = floor.snapshot.gangs[key]
         whole = key in choice.gangs
         members = [m for m in gang.seated() if whole or (key, m.name) in choice.members]
-        cost = ledger.cost({key}, frozenset()) if whole else Cost()
+        _, violations, _, work, _ = choice.ledger.weight(key) if whole else (0, 0, 0, 0.0, 0)
         actions.append(
             Preempt(
                 gang=key,
@@ -202,8 +200,8 @@ def preemptions(floor: Floor, choice: Choice, by: str, why: str) -> list[Preempt
                 nodes=tuple(m.node for m in members),
                 whole=whole,
                 why=why,
-                work_lost=cost.work_lost,
-                budget_violations=cost.budget_violations,
+                work_lost=work,
+                budget_violations=violations,
             )
         )
     return actions

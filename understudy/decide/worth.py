@@ -1,20 +1,24 @@
 """What it costs to preempt: turns a set of gangs into a Cost, and lists who may be preempted for whom."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 
 from understudy.decide.floor import Floor
 from understudy.model.gangs import Gang
 from understudy.model.plans import Cost
 
-Weight = tuple[int, int, int, float]  # young, budget violations when alone, priority, work lost
+Weight = tuple[int, int, int, float, int]  # young, budget violations when alone, priority, work lost, seats
 
 
-def work_lost(gang: Gang, now: float) -> float:
-    """Accelerator-seconds since the last checkpoint, else since the start."""
+def work_and_seats(gang: Gang, now: float) -> tuple[float, int]:
+    """Accelerator-seconds since the last checkpoint, else since the start; and the seats the gang has."""
+    accelerators = seats = 0
+    for island in gang.islands:
+        for member in island.members:
+            if member.node:
+                accelerators += member.shape.accelerators
+                seats += 1
     since = gang.checkpoint_at if gang.checkpoint_at is not None else gang.started_at
-    if since is None or since >= now:
-        return 0.0
-    return sum(m.shape.accelerators for m in gang.seated()) * (now - since)
+    return (0.0 if since is None or since >= now else accelerators * (now - since), seats)
 
 
 class Ledger:
@@ -24,27 +28,25 @@ class Ledger:
         self.floor = floor
         self.preemptor = preemptor
         self._weights: dict[str, Weight] = {}
+        self._candidates: list[Gang] | None = None
 
-    def candidates(self) -> Iterator[str]:
+    def candidates(self) -> list[Gang]:
         """Gangs of strictly lower priority with seats to give."""
-        running = self.floor.snapshot.running
-        for priority in sorted(running):
-            if priority >= self.preemptor.priority:
-                return
-            yield from running[priority]
-
-    def rank(self, key: str) -> tuple[int, bool, int]:
-        """What counts before the work lost: whole classes of gangs are worse victims than others."""
-        gang = self.floor.snapshot.gangs[key]
-        violates = bool(self.floor.snapshot.budgets) and self._violations([key], frozenset()) > 0
-        return (self._is_young(gang), violates, gang.priority)
+        if self._candidates is None:
+            running, gangs = self.floor.snapshot.running, self.floor.snapshot.gangs
+            lower = sorted(priority for priority in running if priority < self.preemptor.priority)
+            self._candidates = [gangs[key] for priority in lower for key in running[priority]]
+        return self._candidates
 
     def weight(self, key: str) -> Weight:
-        if key not in self._weights:
-            gang = self.floor.snapshot.gangs[key]
-            violations = self._violations([key], frozenset()) if self.floor.snapshot.budgets else 0
-            self._weights[key] = (self._is_young(gang), violations, gang.priority, work_lost(gang, self.floor.now))
-        return self._weights[key]
+        weight = self._weights.get(key)
+        return self.weigh(self.floor.snapshot.gangs[key]) if weight is None else weight
+
+    def weigh(self, gang: Gang) -> Weight:
+        violations = self._violations([gang.key], frozenset()) if self.floor.snapshot.budgets else 0
+        weight = (self._is_young(gang), violations, gang.priority, *work_and_seats(gang, self.floor.now))
+        self._weights[gang.key] = weight
+        return weight
 
     def cost(self, gangs: Set[str], members: Set[tuple[str, str]]) -> Cost:
         """What it costs that these gangs go whole, and these members go while their gangs go on."""

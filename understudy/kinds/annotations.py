@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Protocol
 
 import msgspec
 
@@ -10,6 +11,13 @@ from understudy.objects.errors import BadObject
 
 PREFIX = "understudy.dev/"
 _TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
+
+
+class Titled(Protocol):
+    """Something whose annotations are read; it is only named where one of them is wrong."""
+
+    @property
+    def title(self) -> str: ...
 
 
 class Notes(msgspec.Struct, frozen=True):
@@ -28,10 +36,10 @@ class Notes(msgspec.Struct, frozen=True):
 NO_NOTES = Notes()
 
 
-def notes_of(annotations: Mapping[str, str], title: str) -> Notes:
+def notes_of(annotations: Mapping[str, str], titled: Titled) -> Notes:
     if not annotations or not any(key.startswith(PREFIX) for key in annotations):
         return NO_NOTES
-    reader = _Reader(annotations, title)
+    reader = _Reader(annotations, titled)
     return Notes(
         topology=reader.topology(),
         min_members=reader.count("min-members"),
@@ -46,22 +54,22 @@ def notes_of(annotations: Mapping[str, str], title: str) -> Notes:
     )
 
 
-def times_in(annotations: Mapping[str, str], name: str, title: str) -> tuple[float, ...]:
+def times_in(annotations: Mapping[str, str], name: str, titled: Titled) -> tuple[float, ...]:
     """The moments an understudy.dev annotation lists, oldest first."""
-    return _Reader(annotations, title).times(name)
+    return _Reader(annotations, titled).times(name)
 
 
-def time_in(annotations: Mapping[str, str], name: str, title: str) -> float | None:
-    return _Reader(annotations, title).time(name)
+def time_in(annotations: Mapping[str, str], name: str, titled: Titled) -> float | None:
+    return _Reader(annotations, titled).time(name)
 
 
 class _Reader:
-    def __init__(self, annotations: Mapping[str, str], title: str) -> None:
+    def __init__(self, annotations: Mapping[str, str], titled: Titled) -> None:
         self._annotations = annotations
-        self._title = title
+        self._titled = titled
 
     def _bad(self, name: str, problem: str) -> BadObject:
-        return BadObject(self._title, f"metadata.annotations[{PREFIX}{name}]", problem)
+        return BadObject(self._titled.title, f"metadata.annotations[{PREFIX}{name}]", problem)
 
     def _text(self, name: str) -> str:
         return self._annotations.get(PREFIX + name, "").strip()
@@ -70,10 +78,10 @@ class _Reader:
         given = [(key, mode) for key, mode in _TOPOLOGIES.items() if key in self._annotations]
         if len(given) > 1:
             both = " and ".join(key for key, _ in given)
-            raise BadObject(self._title, "metadata.annotations", f"has {both}; keep one of them")
+            raise BadObject(self._titled.title, "metadata.annotations", f"has {both}; keep one of them")
         for key, mode in given:
             if not (label := self._annotations[key].strip()):
-                raise BadObject(self._title, f"metadata.annotations[{key}]", "is empty; name a node label")
+                raise BadObject(self._titled.title, f"metadata.annotations[{key}]", "is empty; name a node label")
             return Topology(label, mode)
         return None
 

@@ -18,9 +18,12 @@ class Head(msgspec.Struct, frozen=True):
     kind: str
     namespace: str
     name: str
-    title: str
     queued_at: float
     notes: Notes
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: Context) -> Gang | None:
@@ -76,7 +79,7 @@ def _member(place: Place) -> Member:
 def _standing(head: Head, pods: Sequence[Sighting], roles: Iterable[Role], context: Context) -> Standing:
     """A gang is as important as its most important pod, and preempts only if all of its pods may."""
     found = [s.standing for s in pods] or [
-        context.standing(role.template.spec, head.title, f"{role.field}.spec") for role in roles
+        context.standing(role.template.spec, head, f"{role.field}.spec") for role in roles
     ]
     return Standing(max((s.priority for s in found), default=0), all(s.preempts for s in found))
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from understudy.kinds.annotations import Titled
 from understudy.objects.cluster import PriorityClass
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import TrainingRuntime
@@ -9,7 +10,6 @@ from understudy.objects.pods import PodSpec
 from understudy.objects.shapes import Shapes, Surroundings
 
 BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-SYSTEM_PRIORITY = 2_000_000_000  # from here on only Kubernetes' own components
 
 
 class Standing(msgspec.Struct, frozen=True, gc=False):
@@ -27,10 +27,12 @@ class Context:
         self.surroundings = Surroundings()
         self.shapes = Shapes(self.surroundings)
         self._default: PriorityClass | None = None
+        self._standings: dict[tuple[int | None, str, str], Standing] = {}
 
     def changed(self) -> None:
         """To be called after any of the surroundings was changed."""
         self.shapes.forget()
+        self._standings.clear()
         # Where several call themselves the default, Kubernetes takes the least important.
         defaults = [c for c in self.classes.values() if c.global_default]
         self._default = min(defaults, key=lambda c: (c.value, c.metadata.name), default=None)
@@ -38,20 +40,21 @@ class Context:
     def ours(self, spec: PodSpec) -> bool:
         return self.scheduler_name is None or spec.scheduler_name == self.scheduler_name
 
-    def standing(self, spec: PodSpec, title: str, field: str) -> Standing:
-        """A priority that is written down wins, else the class decides. `field` is where the spec stands in the object."""
-        if spec.priority is not None and spec.preemption_policy:
-            return Standing(spec.priority, spec.preemption_policy != "Never")
-        if spec.priority is not None and not spec.priority_class_name:
-            return Standing(spec.priority)
-        given = self._class_of(spec, title, field)
-        policy = spec.preemption_policy or given.preemption_policy
-        return Standing(given.value if spec.priority is None else spec.priority, policy != "Never")
+    def standing(self, spec: PodSpec, titled: Titled, field: str) -> Standing:
+        """A priority that is written down wins, else the class decides. `field` is where the spec stands."""
+        key = (spec.priority, spec.priority_class_name, spec.preemption_policy)
+        found = self._standings.get(key)
+        if found is None:
+            given = self._class_of(spec, titled, field)
+            policy = spec.preemption_policy or given.preemption_policy
+            found = Standing(given.value if spec.priority is None else spec.priority, policy != "Never")
+            self._standings[key] = found
+        return found
 
-    def _class_of(self, spec: PodSpec, title: str, field: str) -> PriorityClass:
+    def _class_of(self, spec: PodSpec, titled: Titled, field: str) -> PriorityClass:
         name = spec.priority_class_name
-        if not name:
-            return self._default or _NO_CLASS
+        if not name:  # a priority that is written down was given its default long ago
+            return self._default if self._default and spec.priority is None else _NO_CLASS
         if found := self.classes.get(name):
             return found
         if name in BUILT_IN:
@@ -59,7 +62,9 @@ class Context:
         if spec.priority is not None:  # the class is gone, what it meant for this pod is not
             return _NO_CLASS
         known = ", ".join(sorted(self.classes)) or "none"
-        raise BadObject(title, f"{field}.priorityClassName", f"there is no PriorityClass {name!r}; there are: {known}")
+        raise BadObject(
+            titled.title, f"{field}.priorityClassName", f"there is no PriorityClass {name!r}; there are: {known}"
+        )
 
 
 _NO_CLASS = msgspec.convert(

@@ -25,9 +25,21 @@ def outline(job: Job, seen: Sequence[Sighting]) -> Outline:
         labels={JOB_NAME: name, OLD_JOB_NAME: name},
         index_label=COMPLETION_INDEX if indexed else "",
         indexes=indexes,
-        topology=notes_of(job.metadata.annotations, job.title).topology,
+        topology=notes_of(job.metadata.annotations, job).topology,
     )
     return Outline((role,), job.spec.suspend)
+
+
+def is_plain_single(job: Job) -> bool:
+    """Whether it wants one pod now, and says nothing more about it."""
+    spec = job.spec
+    return (
+        spec.parallelism in (None, 1)
+        and spec.completions in (None, 1)
+        and not spec.suspend
+        and not job.metadata.annotations
+        and not (job.status.conditions and finished(job))
+    )
 
 
 def finished(job: Job) -> bool:

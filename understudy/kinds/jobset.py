@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from understudy.kinds.annotations import notes_of
+from understudy.kinds.annotations import Titled, notes_of
 from understudy.kinds.job import pod_indexes
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import (
@@ -41,17 +41,17 @@ def outline(jobset: JobSet) -> Outline:
     return Outline(tuple(roles), jobset.spec.suspend)
 
 
-def topology_of(annotations: Mapping[str, str], title: str) -> Topology | None:
+def topology_of(annotations: Mapping[str, str], titled: Titled) -> Topology | None:
     """JobSet's own annotation, else ours. With the node-selector strategy the nodes were labelled beforehand."""
     if EXCLUSIVE in annotations and NODE_SELECTOR not in annotations:
         return Topology(annotations[EXCLUSIVE], Mode.EXCLUSIVE)
-    return notes_of(annotations, title).topology
+    return notes_of(annotations, titled).topology
 
 
 def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[Role]:
     """One role a child Job. What stands on the replicated job's template goes before what stands on the JobSet."""
     own = job.template.metadata.annotations
-    topology = topology_of(own, jobset.title) or topology_of(jobset.metadata.annotations, jobset.title)
+    topology = topology_of(own, jobset) or topology_of(jobset.metadata.annotations, jobset)
     preselected = EXCLUSIVE in (both := {**jobset.metadata.annotations, **own}) and NODE_SELECTOR in both
     indexes = pod_indexes(job.template.spec, indexed=True)
     roles = []

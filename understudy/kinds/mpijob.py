@@ -71,7 +71,7 @@ def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: s
         labels=_labels(job, role),
         index_label=REPLICA_INDEX if job.spec.mpi_replica_specs else "",
         indexes=indexes,
-        topology=notes_of(job.metadata.annotations, job.title).topology,
+        topology=notes_of(job.metadata.annotations, job).topology,
     )
 
 

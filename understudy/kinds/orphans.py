@@ -15,7 +15,6 @@ def orphan_gang(seen: Sequence[Sighting], context: Context) -> Gang | None:
     """Nothing is planned beyond what is there: whether its owner wants more nobody knows."""
     first = min(seen, key=lambda s: (s.created, s.member.name))
     ref = first.ref
-    title = f"{ref.kind} {ref.namespace}/{ref.name}"
-    topologies = {s.ref.island: topology_of(s.annotations, title) for s in seen}
-    head = Head(ref.kind, ref.namespace, ref.name, title, first.created, notes_of(first.annotations, title))
+    topologies = {s.ref.island: topology_of(s.annotations, ref) for s in seen}
+    head = Head(ref.kind, ref.namespace, ref.name, first.created, notes_of(first.annotations, ref))
     return assembled(head, Outline(topologies=topologies), seen, context)

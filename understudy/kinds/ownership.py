@@ -2,7 +2,6 @@
 
 import msgspec
 
-from understudy.kinds.context import SYSTEM_PRIORITY
 from understudy.objects.meta import ObjectMeta
 from understudy.objects.pods import Pod
 
@@ -30,12 +29,14 @@ _OPERATED = {
     "mpijob-controller": "MPIJob",
     "mpi-operator": "MPIJob",
 }
+SYSTEM_PRIORITY = 2_000_000_000  # from here on only Kubernetes' own components
 _EVERYWHERE = ("DaemonSet", "Node")  # owners whose pods belong to their node
 
 
 class GangRef(msgspec.Struct, frozen=True, gc=False):
     """A pod's gang and its place there. No slot: any place its job still has to fill."""
 
+    key: str  # Kind/namespace/name
     kind: str
     namespace: str
     name: str
@@ -44,17 +45,17 @@ class GangRef(msgspec.Struct, frozen=True, gc=False):
     infrastructure: bool = False
 
     @property
-    def key(self) -> str:
-        return f"{self.kind}/{self.namespace}/{self.name}"
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 def owner_of(pod: Pod) -> GangRef:
     meta = pod.metadata
     if not meta.labels and not meta.owner_references:
-        return GangRef("Pod", meta.namespace, meta.name, infrastructure=(pod.spec.priority or 0) >= SYSTEM_PRIORITY)
+        return _lone(meta, (pod.spec.priority or 0) >= SYSTEM_PRIORITY)
     owner = meta.controller
     if (pod.spec.priority or 0) >= SYSTEM_PRIORITY or (owner is not None and owner.kind in _EVERYWHERE):
-        return GangRef("Pod", meta.namespace, meta.name, infrastructure=True)
+        return _lone(meta, infrastructure=True)
     if JOBSET_NAME in meta.labels:
         return _of_jobset(meta)
     if TRAINING_JOB in meta.labels or MPI_JOB in meta.labels:
@@ -64,8 +65,14 @@ def owner_of(pod: Pod) -> GangRef:
         job = owner.name
     if job:
         index = _completion_index(meta)
-        return GangRef("Job", meta.namespace, job, job, f"{job}-{index}" if index else "")
-    return GangRef("Pod", meta.namespace, meta.name)
+        key = f"Job/{meta.namespace}/{job}"
+        return GangRef(key, "Job", meta.namespace, job, job, f"{job}-{index}" if index else "")
+    return _lone(meta, infrastructure=False)
+
+
+def _lone(meta: ObjectMeta, infrastructure: bool) -> GangRef:
+    key = f"Pod/{meta.namespace}/{meta.name}"
+    return GangRef(key, "Pod", meta.namespace, meta.name, "", "", infrastructure)
 
 
 def _completion_index(meta: ObjectMeta) -> str:
@@ -79,17 +86,19 @@ def _of_jobset(meta: ObjectMeta) -> GangRef:
         job = f"{name}-{labels[REPLICATED_JOB]}-{labels[JOB_INDEX]}"
     island = job or labels.get(JOB_KEY, name)
     index = _completion_index(meta)
-    return GangRef("JobSet", meta.namespace, name, island, f"{island}-{index}" if index else "")
+    key = f"JobSet/{meta.namespace}/{name}"
+    return GangRef(key, "JobSet", meta.namespace, name, island, f"{island}-{index}" if index else "")
 
 
 def _of_training(meta: ObjectMeta) -> GangRef:
     """Their pods have the names of their places, but for launchers that are made by a Job."""
     labels = meta.labels
     name = labels.get(TRAINING_JOB) or labels[MPI_JOB]
-    kind = _OPERATED.get(labels.get(OPERATOR, ""), "") if TRAINING_JOB in labels else "MPIJob"
+    kind = _OPERATED.get(labels.get(OPERATOR, "")) if TRAINING_JOB in labels else "MPIJob"
     owner = meta.controller
-    if not kind and owner is not None:
-        kind = owner.kind
+    if not kind:
+        kind = owner.kind if owner is not None else "Job"
     role = labels.get(REPLICA_TYPE) or labels.get(JOB_ROLE) or labels.get(MPI_ROLE, "")
     launcher = kind == "MPIJob" and role == "launcher"
-    return GangRef(kind or "Job", meta.namespace, name, name, f"{name}-launcher" if launcher else meta.name)
+    slot = f"{name}-launcher" if launcher else meta.name
+    return GangRef(f"{kind}/{meta.namespace}/{name}", kind, meta.namespace, name, name, slot)

@@ -1,4 +1,4 @@
-"""A lone pod is a gang of one. There may be very many, so they take a short way; so does a Job with one pod."""
+"""A lone pod is a gang of one. There may be very many, so they take a short way; so do Jobs of one pod."""
 
 import msgspec
 
@@ -6,38 +6,47 @@ from understudy.kinds.annotations import NO_NOTES, notes_of
 from understudy.kinds.assembling import Head, assembled
 from understudy.kinds.context import Context
 from understudy.kinds.outlines import Outline
-from understudy.kinds.sightings import Sighting, State
-from understudy.model.gangs import Gang, Island
+from understudy.kinds.ownership import GangRef
+from understudy.kinds.sightings import sighted
+from understudy.model.gangs import Gang, Island, Member
+from understudy.objects.meta import seconds
+from understudy.objects.pods import Pod
 
 
-def gang_of_one(head: Head, sighting: Sighting) -> Gang:
-    """A gang whose only member is a pod that is there and wants to stay. Its annotations must have nothing to say."""
-    member, standing = sighting.member, sighting.standing
-    nominated = not member.node and sighting.nominated
-    return Gang(
-        f"{head.kind}/{head.namespace}/{head.name}",
-        head.kind,
-        head.namespace,
-        head.name,
-        (Island(head.name, (member,)),),
-        standing.priority,
-        head.queued_at,
-        None,
-        standing.preempts,
-        sighting.ours,
-        sighting.ref.infrastructure,
-        gates=() if member.node else sighting.gates,
-        started_at=sighting.started if member.node else None,
-        holds=((member.name, sighting.nominated),) if nominated else (),
-    )
-
-
-def lone_gang(sighting: Sighting, context: Context) -> Gang | None:
-    ref = sighting.ref
-    title = f"Pod {ref.namespace}/{ref.name}"
-    notes = notes_of(sighting.annotations, title) if sighting.annotations else NO_NOTES
-    head = Head(ref.kind, ref.namespace, ref.name, title, sighting.created, notes)
-    if sighting.state is State.LIVE and notes is NO_NOTES:
-        return gang_of_one(head, sighting)
+def lone_gang(pod: Pod, ref: GangRef, context: Context) -> Gang | None:
+    notes = notes_of(pod.metadata.annotations, pod) if pod.metadata.annotations else NO_NOTES
+    if notes is NO_NOTES and is_live(pod):
+        return gang_of_one(pod, ref, seconds(pod.metadata.creation_timestamp) or 0.0, context)
+    sighting = sighted(pod, ref, context)
+    head = Head("Pod", ref.namespace, ref.name, sighting.created, notes)
     gang = assembled(head, Outline(), (sighting,), context)
     return msgspec.structs.replace(gang, infrastructure=ref.infrastructure) if gang else None
+
+
+def is_live(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> Gang:
+    """The gang of a live pod without company, to which no annotation adds anything. The same as `assembled` gives."""
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    standing = context.standing(spec, pod, "spec")
+    node = spec.node_name
+    member = Member(meta.name, context.shapes.of(spec, meta.namespace, meta.name, meta.labels), meta.labels, node)
+    nominated = status.nominated_node_name
+    return Gang(
+        ref.key,
+        ref.kind,
+        ref.namespace,
+        ref.name,
+        (Island(ref.island or ref.name, (member,)),),
+        standing.priority,
+        queued_at,
+        None,
+        standing.preempts,
+        context.ours(spec),
+        ref.infrastructure,
+        gates=() if node or not spec.scheduling_gates else tuple(sorted(g.name for g in spec.scheduling_gates)),
+        started_at=seconds(status.start_time) if node else None,
+        holds=((meta.name, nominated),) if nominated and not node else (),
+    )

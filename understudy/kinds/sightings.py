@@ -39,7 +39,7 @@ def sighted(pod: Pod, ref: GangRef, context: Context) -> Sighting:
         ref=ref,
         state=state_of(pod),
         member=Member(meta.name, shape, meta.labels, spec.node_name),
-        standing=context.standing(spec, pod.title, "spec"),
+        standing=context.standing(spec, pod, "spec"),
         ours=context.ours(spec),
         created=seconds(meta.creation_timestamp) or 0.0,
         annotations=meta.annotations,

@@ -40,5 +40,5 @@ def replica_role(job: KubeObject, role: str, spec: ReplicaSpec, field: str) -> R
         labels={OPERATOR: f"{job.kind.lower()}-controller", TRAINING_JOB: name, REPLICA_TYPE: role},
         index_label=REPLICA_INDEX,
         indexes=tuple(range(spec.replicas)),
-        topology=notes_of(job.metadata.annotations, job.title).topology,
+        topology=notes_of(job.metadata.annotations, job).topology,
     )

@@ -26,7 +26,10 @@ _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS = (*_LABEL_OPERATORS, "Gt", "Lt")
 _UNNAMED = ("Node", "Lease", "Namespace", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim")
 
-_sound_specs: set[bytes] = set()
+_BULKY = ("containers", "tolerations", "affinity", "init_containers")
+_ALIKE = (*_BULKY, "overhead", "resources", "topology_spread_constraints", "preemption_policy")
+
+_sound_specs: dict[bytes, PodSpec] = {}
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -160,15 +163,17 @@ def _node(node: Node) -> Iterator[Problem]:
 
 
 def _pod_spec(spec: PodSpec, field: str) -> Iterator[Problem]:
-    """Pods of one template have one spec but for their seat, so each spec is looked at once."""
-    key = _encode((spec.containers, spec.init_containers, spec.overhead, spec.resources, spec.affinity,
-                   spec.tolerations, spec.topology_spread_constraints, spec.preemption_policy))  # fmt: skip
-    if key in _sound_specs:
+    """Pods of one template have one spec but for their seat: it is looked at once, and kept in memory once."""
+    key = _encode([getattr(spec, name) for name in _ALIKE])
+    first = _sound_specs.get(key)
+    if first is not None:
+        for name in _BULKY:
+            msgspec.structs.force_setattr(spec, name, getattr(first, name))
         return
     yield from _pod_spec_parts(spec, field)
     if len(_sound_specs) > 100_000:
         _sound_specs.clear()
-    _sound_specs.add(key)
+    _sound_specs[key] = spec
 
 
 def _pod_spec_parts(spec: PodSpec, field: str) -> Iterator[Problem]:

@@ -148,7 +148,7 @@ def _explained(document: Any, struct: type[KubeObject], message: str) -> tuple[s
         options = [_WORDS.get(kind, kind) for kind in expected.split(" | ") if kind != "null"]
         hint = "; put it in quotes" if options == ["text"] and got in ("int", "float", "bool", "datetime") else ""
         return field, f"must be {' or '.join(options)}, not {_WORDS.get(got, got)}{hint}"
-    if "RFC3339" in what:
+    if "RFC3339" in what or "timezone" in what:
         return field, "is not a time; write it like 2026-01-31T12:00:00Z"
     return field, what[:1].lower() + what[1:]
 

@@ -1,9 +1,12 @@
 """What all Kubernetes objects share: metadata, label selectors, conditions."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Annotated
 
 import msgspec
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -24,8 +27,8 @@ class ObjectMeta(Part, frozen=True, gc=False):
     uid: str = ""
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     owner_references: tuple[OwnerReference, ...] = ()
 
     @property
@@ -71,7 +74,7 @@ class Condition(Part, frozen=True, gc=False):
     status: str
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
 
 
 def holds(conditions: tuple[Condition, ...], *types: str) -> bool:
@@ -80,7 +83,5 @@ def holds(conditions: tuple[Condition, ...], *types: str) -> bool:
 
 
 def seconds(moment: datetime | None) -> float | None:
-    """Seconds since the epoch. Kubernetes' times are UTC, also where somebody left the Z off."""
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    """Seconds since the epoch."""
+    return None if moment is None else moment.timestamp()

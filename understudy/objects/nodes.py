@@ -1,9 +1,8 @@
 """Nodes and their leases: what a node offers, whom it repels, and the signs of its health."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
-from understudy.objects.meta import Condition, KubeObject, Part
+from understudy.objects.meta import Condition, KubeObject, Part, Time
 from understudy.objects.pods import Quantity
 
 LEASE_NAMESPACE = "kube-node-lease"
@@ -13,7 +12,7 @@ class NodeTaint(Part, frozen=True, gc=False):
     key: str
     effect: str
     value: str = ""
-    time_added: datetime | None = None
+    time_added: Time | None = None
 
 
 class NodeSpec(Part, frozen=True, gc=False):
@@ -34,7 +33,7 @@ class Node(KubeObject, frozen=True, gc=False, kw_only=True):
 
 class LeaseSpec(Part, frozen=True, gc=False):
     lease_duration_seconds: int = 40
-    renew_time: datetime | None = None
+    renew_time: Time | None = None
 
 
 class Lease(KubeObject, frozen=True, gc=False, kw_only=True):

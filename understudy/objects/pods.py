@@ -1,11 +1,10 @@
 """Pods and pod templates: the fields that decide where a pod may sit, and what it is doing now."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
-from understudy.objects.meta import Expression, KubeObject, LabelSelector, ObjectMeta, Part
+from understudy.objects.meta import Expression, KubeObject, LabelSelector, ObjectMeta, Part, Time
 
 Quantity = str | int | float
 
@@ -150,7 +149,7 @@ class PodSpec(Part, frozen=True, gc=False):
 class PodStatus(Part, frozen=True, gc=False):
     phase: str = "Pending"
     nominated_node_name: str = ""
-    start_time: datetime | None = None
+    start_time: Time | None = None
 
 
 NO_STATUS = PodStatus()

@@ -44,21 +44,28 @@ class Shapes:
     def __init__(self, surroundings: Surroundings | None = None) -> None:
         self.surroundings = surroundings or Surroundings()
         self._by_spec: dict[bytes, Shape] = {}
+        self._by_containers: dict[int, tuple[PodSpec, Shape]] = {}  # by identity: decoding lets equal pods share them
         self._by_value: dict[Shape, Shape] = {}
         self._lean: dict[tuple[Shape, str, bool], Shape] = {}
 
     def forget(self) -> None:
         self._by_spec.clear()
+        self._by_containers.clear()
         self._by_value.clear()
         self._lean.clear()
 
     def of(self, spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> Shape:
+        known = self._by_containers.get(id(spec.containers))
+        if known is not None and _same_but_for_the_seat(known[0], spec):
+            return known[1]
         key = _encode(_essence(spec, namespace, name, labels))
         shape = self._by_spec.get(key)
         if shape is None:
             shape = self._by_spec[key] = self._shared(
                 _shape_of(spec, Sitter(namespace, name, labels), self.surroundings)
             )
+        if _is_plain(spec):
+            self._by_containers[id(spec.containers)] = (spec, shape)
         return shape
 
     def without_injected(self, shape: Shape, topology_key: str, label: str, follower: bool) -> Shape:
@@ -73,13 +80,28 @@ class Shapes:
         return self._by_value.setdefault(shape, shape)
 
 
+def _is_plain(spec: PodSpec) -> bool:
+    """Whether containers, tolerations and node selector are all there is to it."""
+    return not (
+        spec.affinity or spec.volumes or spec.init_containers or spec.topology_spread_constraints or spec.overhead
+        or spec.resources or spec.host_network or spec.resource_claims or spec.scheduling_group
+    )  # fmt: skip
+
+
+def _same_but_for_the_seat(known: PodSpec, spec: PodSpec) -> bool:
+    """For a known plain spec. Nothing is encoded, so this is the quickest way to tell."""
+    return (
+        spec.containers is known.containers
+        and spec.tolerations is known.tolerations
+        and spec.node_selector == known.node_selector
+        and _is_plain(spec)
+    )
+
+
 def _essence(spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> tuple[object, ...]:
     """What makes the shape. Labels and names only count where a term looks at them."""
     plain = (spec.containers, spec.tolerations, spec.node_selector)
-    if not (
-        spec.affinity or spec.volumes or spec.init_containers or spec.topology_spread_constraints or spec.overhead
-        or spec.resources or spec.host_network or spec.resource_claims or spec.scheduling_group
-    ):  # fmt: skip
+    if _is_plain(spec):
         return plain
     claims = tuple(v for v in spec.volumes if v.persistent_volume_claim or v.ephemeral)
     own = (namespace, labels) if spec.affinity or spec.topology_spread_constraints else (namespace if claims else "",)
