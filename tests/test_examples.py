@@ -1,6 +1,7 @@
 """Every example keeps the promise of its header: the plan has exactly the actions its `# expect:` lines name."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def keeps(action: dict[str, Any], promise: list[str]) -> bool:
     """`Swap GANG word …`: the type, the gang, and words found anywhere in the action."""
     kind, gang, *words = promise
     rest = json.dumps(action)
-    return action["type"] == kind and action["gang"] == gang and all(f"{word}" in rest for word in words)
+    return action["type"] == kind and action["gang"] == gang and all(word in rest for word in words)
 
 
 def planned(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> Any:
@@ -58,3 +59,8 @@ def test_every_gang_of_every_example_has_a_story(capsys: pytest.CaptureFixture[s
         for key, gang in planned(path, capsys)["gangs"].items():
             assert main(["plan", "-f", str(path), "--explain", key, *marked(path, "flags")[0]]) == 0
             assert gang["title"] in capsys.readouterr().out
+
+
+def test_the_list_of_examples_is_complete() -> None:
+    listed = set(re.findall(r"\(plan/([^)]+)\)", (EXAMPLES / "README.md").read_text()))
+    assert listed == {path.name for path in FILES}

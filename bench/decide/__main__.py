@@ -53,8 +53,7 @@ def results(scenario: str, nodes: int, repeats: int) -> Iterator[Result]:
 def _growth(largest: int, repeats: int) -> Iterator[Result]:
     """Each scenario from a sixteenth of the size on, doubling."""
     for name in GROWTH:
-        for step in (16, 8, 4, 2, 1):
-            nodes = max(64, largest // step)
+        for nodes in sorted({max(64, largest // step) for step in (16, 8, 4, 2, 1)}):
             yield measure(name, nodes, SCENARIOS[name](nodes), repeats)
 
 

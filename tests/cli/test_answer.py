@@ -8,7 +8,8 @@ import yaml
 
 from tests.cli.shell import NODE, POD, Shell, joined
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
+ROOT = Path(__file__).parents[2]
+EXAMPLES, GUIDE = ROOT / "examples" / "plan", ROOT / "docs" / "guides" / "what-if.md"
 WHAT_IF, SLICES = str(EXAMPLES / "what-if.yaml"), str(EXAMPLES / "exclusive-slices.yaml")
 
 
@@ -25,6 +26,11 @@ def test_a_failing_node_is_told_before_and_after(shell: Shell) -> None:
     assert [line.split(":")[0].strip() for line in differs.splitlines() if line.startswith("  after")] == ["after"] * 2
     assert "preempt Job/default/low" in differs
     assert "swap Job/default/high" in differs
+
+
+def test_the_guide_shows_what_is_printed(shell: Shell) -> None:
+    text = shell.plan("-f", WHAT_IF, "--what-if", "fail-node=node-a")
+    assert f"\n{text}```\n" in GUIDE.read_text()
 
 
 def test_a_what_if_in_json_and_yaml_has_both_plans(shell: Shell) -> None:

@@ -61,6 +61,7 @@ class Knobs(msgspec.Struct, frozen=True):
     leaving: int = 10
     islands: tuple[int, ...] = (1, 1, 1, 2, 3)
     members: tuple[int, ...] = (1, 2, 1, 2, 3, 4)
+    homes: int = 30  # waiting gangs that remember where they sat
     fails: int = 10  # gangs that end when preempted
 
 
@@ -114,7 +115,8 @@ def partly_filled(roll: Roll, state: Snapshot, policy: Policy, knobs: Knobs) -> 
         gang = gang_of(roll, f"run{number}", knobs, PRIORITIES)
         state = state.updated(gangs=[seated_somewhere(roll, state, gang, policy, knobs)])
     for number in range(roll(0, knobs.waiting)):
-        state = state.updated(gangs=[gang_of(roll, f"wait{number}", knobs, PRIORITIES)])
+        gang = gang_of(roll, f"wait{number}", knobs, PRIORITIES)
+        state = state.updated(gangs=[homesick(roll, gang, state) if chance(roll, knobs.homes) else gang])
     return state
 
 
@@ -227,6 +229,14 @@ def budget_of(roll: Roll, number: int) -> Budget:
 
 
 # Seats
+
+
+def homesick(roll: Roll, gang: Gang, state: Snapshot) -> Gang:
+    """The gang as one that ran before: each member remembers a node, not always one that is still there."""
+    names = [*sorted(state.rooms), "gone"]
+    return gang.reseated({m.name: one_of(roll, names) for m in gang.members()}).reseated(
+        dict.fromkeys((m.name for m in gang.members()), "")
+    )
 
 
 def seated_somewhere(roll: Roll, state: Snapshot, gang: Gang, policy: Policy, knobs: Knobs) -> Gang:

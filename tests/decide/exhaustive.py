@@ -111,6 +111,18 @@ def settled_board(snapshot: Snapshot, gang: Gang) -> rules.Board:
     return rules.board_of(snapshot, with_leaving=False, holders=others)
 
 
+def with_one_put_back(chosen: Sequence[Loss]) -> Iterator[list[Loss]]:
+    """The same losses but for one gang, or for one piece of an elastic gang's surplus."""
+    for index, loss in enumerate(chosen):
+        others = [*chosen[:index], *chosen[index + 1 :]]
+        if loss.whole:
+            yield others
+            continue
+        for piece in pieces(loss.gang):
+            if all(member in loss.members for member in piece):
+                yield [*others, loss._replace(members=tuple(m for m in loss.members if m not in piece))]
+
+
 def without(board: rules.Board, chosen: Iterable[Loss]) -> rules.Board:
     gone = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
     staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in gone)
@@ -130,7 +142,7 @@ def cheapest(setting: Setting, by: Gang, board: rules.Board, feasible: Feasible)
 
 
 def displaced(snapshot: Snapshot, gang: Gang) -> list[str]:
-    """Members of a running gang that need another seat: it is lost, will be, or is missing though the gang needs it."""
+    """Members of a running gang that need a seat: theirs is lost, or will be, or the gang cannot do without them."""
     verdicts = {m.name: snapshot.rooms[m.node].node.health.verdict for m in gang.seated()}
     bad = {name for name, verdict in verdicts.items() if verdict in (Verdict.LOST, Verdict.LEAVING)}
     staying = len(verdicts) - sum(verdict is Verdict.LOST for verdict in verdicts.values())
@@ -141,7 +153,7 @@ def displaced(snapshot: Snapshot, gang: Gang) -> list[str]:
 
 
 def makes_room(setting: Setting, gang: Gang, wanted: Sequence[str]) -> Feasible:
-    """Whether the wanted members get seats on a board: for a waiting gang anywhere, for a running one beside its own."""
+    """Whether the wanted members get seats on a board: of a running gang, beside those who keep theirs."""
     repair = bool(gang.seated())
 
     def allowed(member: Member, node: Node) -> bool:

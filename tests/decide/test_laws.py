@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,20 @@ from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, S
 from understudy.model.snapshot import Snapshot
 
 ANY = clusters()
-CROWDED = clusters(Knobs(domains=3, nodes_in_domain=2, running=5, waiting=3, sick=20, holds=25))
+CROWDED = Knobs(domains=3, nodes_in_domain=2, running=5, waiting=3, sick=20, holds=25)
+FULL = Knobs(domains=3, nodes_in_domain=2, running=5, waiting=2, sick=12, full=True, islands=(1, 2, 3), members=(1, 2))
+
+
+def lived(cluster: Cluster, steps: int) -> Cluster:
+    """The cluster after some steps of its own plans: carried out, and at every second step settled."""
+    snapshot = cluster.snapshot()
+    for step in range(steps):
+        soon = after(snapshot, plan(snapshot, cluster.policy, cluster.now))
+        snapshot = settled(soon) if step % 2 else soon
+    return msgspec.structs.replace(cluster, gangs=tuple(snapshot.gangs[key] for key in sorted(snapshot.gangs)))
+
+
+BUSY = st.builds(lived, clusters(CROWDED) | clusters(FULL), st.integers(0, 3))
 
 
 def decided(cluster: Cluster) -> tuple[Snapshot, Plan]:
@@ -68,14 +82,14 @@ def test_the_clusters_themselves_are_in_order(cluster: Cluster) -> None:
         assert not gang.seated() or len(gang.seated()) >= gang.minimum
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_no_node_is_over_committed(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for moment in moments(snapshot, decision):
         assert rules.overfull(rules.board_of(moment, origin=snapshot)) == []
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_seats_promised_after_a_preemption_are_there_once_the_victims_have_left(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     promised = {a.gang for a in decision.actions if isinstance(a, Start | Swap) and a.waits_for}
@@ -85,14 +99,14 @@ def test_seats_promised_after_a_preemption_are_there_once_the_victims_have_left(
     assert rules.quarrels(board) == []
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_exclusive_domains_are_never_shared_not_even_for_a_moment(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for moment in moments(snapshot, decision):
         assert rules.quarrels(rules.board_of(moment, origin=snapshot)) == []
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_no_gang_is_partly_placed(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     soon = after(snapshot, decision)
@@ -110,7 +124,7 @@ def test_no_gang_is_partly_placed(cluster: Cluster) -> None:
             assert len(gang.seated()) >= gang.minimum
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_every_seat_is_one_the_node_allows(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for action in decision.actions:
@@ -125,7 +139,7 @@ def test_every_seat_is_one_the_node_allows(cluster: Cluster) -> None:
 # Preempting
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_victims_are_less_important_and_their_preemptor_may_preempt(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for action in decision.actions:
@@ -137,7 +151,7 @@ def test_victims_are_less_important_and_their_preemptor_may_preempt(cluster: Clu
             assert seats >= set(zip(action.members, action.nodes, strict=True))
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_a_victim_goes_whole_or_gives_only_its_surplus(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     soon = after(snapshot, decision)
@@ -149,7 +163,7 @@ def test_a_victim_goes_whole_or_gives_only_its_surplus(cluster: Cluster) -> None
             assert not action.whole or not soon.gangs[action.gang].seated()
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_whoever_causes_victims_gets_their_seats(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     taken = {a.gang: set(a.waits_for) for a in decision.actions if isinstance(a, Start | Swap) and a.waits_for}
@@ -163,15 +177,40 @@ def test_whoever_causes_victims_gets_their_seats(cluster: Cluster) -> None:
         assert held
 
 
+@given(BUSY)
+def test_every_victim_is_necessary(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    for by, (state, losses) in preemptions(snapshot, decision).items():
+        gang = state.gangs[by]
+        seats = {name for a in decision.actions if a.gang == by for name in new_seats(a)}
+        aim = seats & set(exhaustive.displaced(state, gang)) if gang.seated() else seats
+        feasible = exhaustive.makes_room(exhaustive.Setting(state, cluster.policy, cluster.now), gang, sorted(aim))
+        board = exhaustive.settled_board(state, gang)
+        assert feasible(exhaustive.without(board, losses))
+        for fewer in exhaustive.with_one_put_back(losses):
+            assert not feasible(exhaustive.without(board, fewer)), f"{by} could do with {fewer}"
+
+
+def preemptions(snapshot: Snapshot, decision: Plan) -> dict[str, tuple[Snapshot, list[exhaustive.Loss]]]:
+    """For each preemptor the state in which it chose, and whom it chose."""
+    found: dict[str, tuple[Snapshot, list[exhaustive.Loss]]] = {}
+    for state, action in states(snapshot, decision):
+        if isinstance(action, Preempt):
+            victim = state.gangs[action.gang]
+            members = tuple(m for m in victim.seated() if m.name in action.members)
+            found.setdefault(action.by, (state, []))[1].append(exhaustive.Loss(victim, members, action.whole))
+    return found
+
+
 # One answer
 
 
-@given(CROWDED, st.integers(0, 2**16))
+@given(BUSY, st.integers(0, 2**16))
 def test_the_order_of_arrival_does_not_matter(cluster: Cluster, seed: int) -> None:
     shuffled = random.Random(seed)
     nodes, gangs, budgets = list(cluster.nodes), list(cluster.gangs), list(cluster.budgets)
     for things in (nodes, gangs, budgets):
-        shuffled.shuffle(things)  # type: ignore[arg-type]
+        shuffled.shuffle(things)
     expected = plan(cluster.snapshot(), cluster.policy, cluster.now)
     assert plan(Snapshot.of(nodes, gangs, budgets), cluster.policy, cluster.now) == expected
     grown = Snapshot.of(budgets=budgets)
@@ -182,14 +221,14 @@ def test_the_order_of_arrival_does_not_matter(cluster: Cluster, seed: int) -> No
     assert plan(grown, cluster.policy, cluster.now) == expected
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_planning_again_changes_nothing(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     again = plan(after(snapshot, decision), cluster.policy, cluster.now)
     assert [a for a in again.actions if not isinstance(a, Wait)] == []
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_plans_come_to_rest(cluster: Cluster) -> None:
     snapshot, seen = cluster.snapshot(), []
     for _ in range(4 + 2 * len(cluster.gangs)):
@@ -204,7 +243,7 @@ def test_plans_come_to_rest(cluster: Cluster) -> None:
 # Repair
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_healthy_members_keep_their_seats_unless_their_island_moves_whole(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for action in decision.actions:
@@ -219,7 +258,7 @@ def test_healthy_members_keep_their_seats_unless_their_island_moves_whole(cluste
                 assert not (healthy and member.name in moved) or (bound and whole)
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_an_exclusive_island_with_a_lost_node_moves_whole_or_not_at_all(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     for action in decision.actions:
@@ -231,7 +270,7 @@ def test_an_exclusive_island_with_a_lost_node_moves_whole_or_not_at_all(cluster:
                     assert names & moved in (set(), names)
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_after_a_plan_nobody_counts_on_a_lost_node_but_those_who_are_told_to_wait(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     soon = after(snapshot, decision)
@@ -244,7 +283,7 @@ def test_after_a_plan_nobody_counts_on_a_lost_node_but_those_who_are_told_to_wai
 # Holds
 
 
-@given(CROWDED)
+@given(BUSY)
 def test_nobody_less_important_slips_into_held_seats(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     given_up = {a.gang for a in decision.actions if isinstance(a, Hold | Start | Swap | Requeue)}

@@ -85,6 +85,8 @@ def decisions(cluster: Cluster, policy: Policy) -> Iterator[Decision]:
         mine = [i for i, a in enumerate(actions) if key in (a.gang, a.by if isinstance(a, Preempt) else "")]
         first = next((i for i in mine if not isinstance(actions[i], Wait)), len(actions))
         state = advanced(snapshot, actions[:first])
+        if state.gangs[key].leaving:
+            continue  # somebody's victim: its own pods have to leave first
         setting = exhaustive.Setting(state, policy, cluster.now)
         yield Decision(key, paid(setting, [actions[i] for i in mine], key), least(setting, state.gangs[key]))
 

@@ -68,6 +68,8 @@ def plain(snapshot: Snapshot) -> dict[str, object]:
         "holding": set(snapshot.holding),
         "repelling": set(snapshot.repelling),
         "sick": set(snapshot.sick),
+        "spares": set(snapshot.spares),
+        "leaving": set(snapshot.leaving),
         "running": {priority: set(keys) for priority, keys in snapshot.running.items()},
         "shelves": {shelf: set(names) for shelf, names in snapshot.shelves.items()},
         "domains": {key: dict(values.items()) for key, values in snapshot.domains.items()},
@@ -118,6 +120,8 @@ def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
     assert seen["holding"] == {k for k, g in gangs.items() if g.holds}
     assert seen["repelling"] == {k for k, g in gangs.items() if any(m.shape.anti_affinity for m in g.seated())}
     assert seen["sick"] == {k for k, r in rooms.items() if r.node.health.verdict is not Verdict.HEALTHY}
+    assert seen["spares"] == {k for k, r in rooms.items() if r.node.spare}
+    assert seen["leaving"] == {k for k, g in gangs.items() if g.leaving}
     running = {k for k, g in gangs.items() if g.managed and not g.infrastructure and g.seated()}
     levels = {gangs[k].priority for k in running}
     assert seen["running"] == {level: {k for k in running if gangs[k].priority == level} for level in levels}

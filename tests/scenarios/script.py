@@ -11,6 +11,11 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 ROOMY = {"cpu": "64", "memory": "512Gi", "pods": "110"}  # what every node offers unless its pool says otherwise
 
+EVENTS = (
+    "delete", "submit", "checkpoint", "crash", "cling", "let_go",
+    "fail", "recover", "suspect", "cordon", "uncordon",
+)  # fmt: skip
+
 Document = dict[str, Any]
 
 
@@ -36,10 +41,12 @@ class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for number in range(self.count):
             name, labels = self._named(number)
             labels = {**labels, **self.labels, "kubernetes.io/hostname": name}
+            if self.spare:
+                labels["understudy.dev/spare"] = self.spare
             yield {
                 "apiVersion": "v1",
                 "kind": "Node",
-                "metadata": {"name": name, "labels": {**labels, "understudy.dev/spare": self.spare} if self.spare else labels},
+                "metadata": {"name": name, "labels": labels},
                 "spec": {"taints": list(self.taints)},
                 "status": {
                     "allocatable": {**ROOMY, **self.resources},
@@ -88,12 +95,13 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     suspect: tuple[str, ...] = ()
     leave: dict[str, float] = {}  # node -> seconds until it goes
     cordon: tuple[str, ...] = ()
+    uncordon: tuple[str, ...] = ()
     wait: float = 0.0
     expect: Expect | None = None
 
     def events(self) -> Iterator[tuple[str, str]]:
-        """(what, to whom), in the order of the fields."""
-        for field in ("submit", "delete", "checkpoint", "crash", "cling", "let_go", "fail", "recover", "suspect", "cordon"):
+        """(what, to whom), in the order of EVENTS."""
+        for field in EVENTS:
             for name in getattr(self, field):
                 yield field, name
 

@@ -35,8 +35,8 @@ class SnapshotWorld:
         self.view = View()
         for document in (*scenario.nodes(), *scenario.priority_classes()):
             self.view.put(decode(document))
-        self.budgets = [decode(document) for document in scenario.budgets]
-        self.manifests = {}
+        self.budgets = [b for b in map(decode, scenario.budgets) if isinstance(b, PodDisruptionBudget)]
+        self.manifests: dict[str, list[Document]] = {}
         for document in scenario.manifests():
             self.manifests.setdefault(_key(document), []).append(document)
         self.keys = {key.rpartition("/")[2]: key for key in self.manifests}
@@ -98,6 +98,9 @@ class SnapshotWorld:
 
     def _cordon(self, name: str) -> None:
         self.snapshot = self.snapshot.updated(nodes=[replace(self.snapshot.rooms[name].node, unschedulable=True)])
+
+    def _uncordon(self, name: str) -> None:
+        self.snapshot = self.snapshot.updated(nodes=[replace(self.snapshot.rooms[name].node, unschedulable=False)])
 
     def _judge(self, name: str, health: Health) -> Node:
         node = replace(self.snapshot.rooms[name].node, health=health)
@@ -163,8 +166,7 @@ class SnapshotWorld:
             seated = bool(gang.seated())
             if seated != (gang.started_at is not None):
                 self._become(replace(gang, started_at=self.now if seated else None))
-        budgets = tuple(_counted(budget, self.snapshot) for budget in self.budgets if isinstance(budget, PodDisruptionBudget))
-        self.snapshot = replace(self.snapshot, budgets=budgets)
+        self.snapshot = replace(self.snapshot, budgets=tuple(_counted(b, self.snapshot) for b in self.budgets))
 
     def _check(self, before: Snapshot) -> None:
         board = rules.board_of(self.snapshot, origin=before)

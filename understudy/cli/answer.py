@@ -12,7 +12,7 @@ from understudy.cli.figures import dumped, figures, story_figures
 from understudy.cli.inputs import decoded, joined, snapshot
 from understudy.cli.names import gang_named
 from understudy.cli.paint import Painter
-from understudy.cli.prose import Scene, screen_width, tell, wrapped
+from understudy.cli.prose import Scene, screen_width, tell
 from understudy.cli.settings import Settings
 from understudy.cli.settings import read as read_settings
 from understudy.cli.tale import tell_story
@@ -122,8 +122,7 @@ def _compared(question: Question, texts: list[str]) -> str:
 
 def _told(changes: list[str]) -> str:
     paint = Painter.on(sys.stdout)
-    lines = [line for change in changes or ["nothing"] for line in wrapped(change, screen_width(), indent="  ")]
-    return "\n".join(["", paint("What differs", "bold"), *lines, ""])
+    return "\n".join(["", paint("What differs", "bold"), *(f"  {change}" for change in changes or ["nothing"]), ""])
 
 
 def _scene(look: Look) -> Scene:

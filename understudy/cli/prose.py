@@ -196,13 +196,13 @@ def _when(moment: float, now: float) -> str:
     return f"{rfc3339(moment)} (in {span(ahead)})" if ahead >= 0 else f"{rfc3339(moment)} ({span(-ahead)} ago)"
 
 
-def wrapped(line: str, width: int, indent: str = INDENT) -> list[str]:
+def wrapped(line: str, width: int) -> list[str]:
     """Continuation lines stand further in, so that the first word of a line is a node or a keyword."""
     return textwrap.wrap(
         line,
         width,
-        initial_indent=indent,
-        subsequent_indent=indent + "  ",
+        initial_indent=INDENT,
+        subsequent_indent=INDENT + "  ",
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -8,7 +8,7 @@ from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import importance, turn
 from understudy.decide.place import Part, Quest, part_of, place
 from understudy.decide.policy import Policy
-from understudy.decide.swap import damaged_gangs, keep_and_wait, leaving_nodes, release_stale_holds, repair
+from understudy.decide.swap import damaged_gangs, keep_and_wait, release_stale_holds, repair
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
@@ -36,7 +36,7 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
     damaged = damaged_gangs(floor.snapshot)
     guarded = mass_failure(floor.snapshot, floor.policy, floor.now) if damaged else {}
     gangs = [floor.snapshot.gangs[key] for key in {*damaged, *floor.snapshot.open}]
-    helpless = []
+    helpless: list[str] = []
     for gang in sorted(gangs, key=lambda gang: turn(gang, gang.key in damaged)):
         if gang.key in floor.touched:
             continue  # somebody's victim
@@ -44,6 +44,15 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
             repair(floor, gang, guarded)
         elif not _seat(floor, gang):
             helpless.append(gang.key)
+    return _help_from_others(floor, helpless)
+
+
+def _help_from_others(floor: Floor, helpless: list[str]) -> list[str]:
+    """Let those who may not preempt have what is left of the room that less important gangs made for themselves."""
+    for key in helpless if len(floor.snapshot.leaving) else ():
+        gang = floor.snapshot.gangs[key]
+        if _start(floor, gang) or _await_room(floor, gang):
+            return _help_from_others(floor, [other for other in helpless if other != key])
     return helpless
 
 
@@ -52,6 +61,8 @@ def _seat(floor: Floor, gang: Gang) -> bool:
     if reason is not None:
         floor.do(*_without_holds(gang), Wait(gang.key, reason))
         return True
+    if not _first(floor, gang, _ends(gang)[-1]):
+        return True  # it runs; seats for the rest of it are growth
     if _start(floor, gang) or _await_room(floor, gang) or _make_room(floor, gang):
         return True
     floor.do(*_without_holds(gang))
@@ -98,14 +109,23 @@ def _await_room(floor: Floor, gang: Gang) -> bool:
     """Hold seats that are being cleared already, rather than clear others."""
     if not len(floor.snapshot.leaving):
         return False
-    near = tuple(leaving_nodes(floor))
-    for size in _ends(gang):
-        quest = Quest(gang, _first(floor, gang, size), Hypothesis(leaving=True), near=near)
-        seats = place(floor, quest)
+    near = tuple(floor.leaving_nodes())
+    for parts in _worth_holding(floor, gang):
+        seats = place(floor, Quest(gang, parts, Hypothesis(leaving=True), near=near))
         if seats is not None:
             keep_and_wait(floor, gang, seats)
             return True
     return False
+
+
+def _worth_holding(floor: Floor, gang: Gang) -> Iterator[tuple[Part, ...]]:
+    """What it holds already, so that plans stay as they are; else the gang whole, else the gang at its smallest."""
+    if gang.holds:
+        held = {name for name, _ in gang.holds}
+        islands = ((island, [m for m in island.members if m.name in held]) for island in gang.islands)
+        yield tuple(part_of(floor, island, members) for island, members in islands if members)
+    for size in _ends(gang):
+        yield _first(floor, gang, size)
 
 
 def _make_room(floor: Floor, gang: Gang) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from understudy.decide.fit import capacity, refusal
-from understudy.decide.guards import failed_lately, lemon
+from understudy.decide.guards import failed_lately, lemon, over_budget
 from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
 from understudy.decide.spares import may_borrow, spare_nodes
@@ -128,6 +128,12 @@ class Floor:
         if new in self._ranked:
             insort(self._ranked[new], self._rank(name))
 
+    def leaving_nodes(self) -> Iterator[str]:
+        """Where pods are on their way out: these nodes offer more than their shelf says."""
+        for key in sorted(self.snapshot.leaving):
+            for member in self.snapshot.gangs[key].leaving:
+                yield member.node
+
     # Domains
 
     def domain(self, key: str, value: str) -> tuple[str, ...]:
@@ -183,7 +189,7 @@ class Floor:
                     continue
                 names = {m.name for m in island.members}
                 sitting = [m for m in island.members if m.node]
-                sitting += [m for m in gang.leaving if m.name in names]
+                sitting += [m for m in gang.leaving if m.name in names or not names]
                 if any(self.snapshot.rooms[m.node].node.labels.get(key) == value for m in sitting):
                     return (tenant, island.name)
         return None
@@ -203,6 +209,13 @@ class Floor:
                         if (node := wanted.get(member.name)) and node != member.node:
                             self._held.setdefault(node, []).append(HeldSeat(gang, island, member))
         return self._held
+
+    def respects(self, gang: Gang, holder: Gang) -> bool:
+        """Whether the gang leaves seats alone that are kept for the holder. To take them is a kind of preemption."""
+        if holder.key == gang.key:
+            return False
+        may_preempt = gang.preempts and over_budget(gang, self.policy, self.now) is None
+        return holder.priority >= gang.priority or not may_preempt
 
     def held_for(self, key: str, value: str) -> list[Gang]:
         """The gangs that hold this domain for islands that will have it to themselves."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from understudy.decide.fit import affine, selected, tolerated
 from understudy.model.gangs import Gang, Member, PodTerm, Shape, Spread
 from understudy.model.nodes import Node
-from understudy.model.snapshot import Seat, Snapshot
+from understudy.model.snapshot import Seat, Snapshot, seats_of
 
 Counts = dict[str, int]  # domain value -> matching pods
 
@@ -123,8 +123,9 @@ class Neighbourhood:
         if self._repelled is None:
             self._repelled = []
             for key in sorted(self.snapshot.repelling):
-                for member in self.snapshot.gangs[key].seated():
-                    if member.shape.anti_affinity and not self.emptied(Seat(key, member)):
+                for seat in seats_of(self.snapshot.gangs[key]):
+                    member = seat.member
+                    if member.shape.anti_affinity and not self.emptied(seat):
                         labels = self.snapshot.rooms[member.node].node.labels
                         places = ((t, labels.get(t.topology_key)) for t in member.shape.anti_affinity)
                         self._repelled.extend((t, value) for t, value in places if value is not None)

@@ -64,7 +64,8 @@ def _preempted(gang: Gang, preempt: Preempt) -> Gang:
         return _drained(gang, preempt.members)
     drained = replace(_drained(gang, preempt.members), holds=(), started_at=None, checkpoint_at=None)
     if gang.on_preemption is OnPreemption.FAIL:
-        return replace(drained, islands=())  # it wants nothing more; its pods still have to leave
+        # It wants nothing more. Its islands stay, empty: they say whose domains its leaving pods are in.
+        return replace(drained, islands=tuple(replace(island, members=()) for island in drained.islands))
     return replace(drained, suspension=Suspension.REQUEUED)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from understudy.decide.fit import dislikes, preference
 from understudy.decide.floor import Floor
 from understudy.decide.order import hardest_first
-from understudy.decide.trial import Hypothesis, Trial, only
+from understudy.decide.trial import Hypothesis, NodeOrder, Trial, only
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 
 SCORED_DOMAINS = 256  # up to so many domains are measured for the best fit; beyond, they are taken in a fixed order
@@ -66,7 +66,7 @@ def place(floor: Floor, quest: Quest) -> dict[str, str] | None:
     loose = tuple(m for p in quest.parts if p.island.topology is None for m in p.members)
     for _ in _in_domains(trial, quest, bound, shared=bool(soft or loose)):
         for _ in _preferably(trial, quest, soft, shared=bool(loose)):
-            for _ in trial.seatings(Island("", loose), loose, lambda shape: node_order(trial, quest, shape)):
+            for _ in trial.seatings(Island("", loose), loose, NodeOrder(lambda shape: node_order(trial, quest, shape))):
                 return dict(trial.seats)
     return None
 
@@ -179,7 +179,7 @@ def why_domain_closed(trial: Trial, part: Part, value: str) -> str | None:
         return f"{tenant} sits there"
     for name in floor.domain(key, value):
         for held in floor.held.get(name, ()):
-            if held.gang.key != trial.gang.key and held.gang.priority >= trial.gang.priority:
+            if floor.respects(trial.gang, held.gang):
                 return f"is held for {held.gang.key}"
     return None
 
@@ -205,7 +205,7 @@ def _preferably(trial: Trial, quest: Quest, parts: Sequence[Part], shared: bool)
         return
     part, rest = parts[0], parts[1:]
     order = list(dict.fromkeys(_together_first(trial, part)))
-    nodes = lambda shape: chain(order, node_order(trial, quest, shape))  # noqa: E731
+    nodes = NodeOrder(lambda shape: chain(order, node_order(trial, quest, shape)))
     for _ in trial.seatings(part.island, part.members, nodes, shared or bool(rest)):
         yield from _preferably(trial, quest, rest, shared)
 

@@ -14,7 +14,7 @@ from understudy.decide.fit import ports_clash
 from understudy.decide.floor import Floor
 from understudy.decide.place import Part, Quest
 from understudy.decide.worth import Ledger
-from understudy.model.gangs import Gang, Member, Mode
+from understudy.model.gangs import Member, Mode
 from understudy.model.snapshot import Room, Seat
 
 Price = tuple[float, float, int, float, float]
@@ -108,12 +108,9 @@ class Purchase:
         for other in self.used.get(name, ()):
             _add(missing, other, 1)
         for held in self.floor.held.get(name, ()):
-            if self._respects(held.gang):
+            if self.floor.respects(self.quest.gang, held.gang):
                 _add(missing, held.member, 1)
         return {what: short for what, short in missing.items() if short > 0}
-
-    def _respects(self, holder: Gang) -> bool:
-        return holder.key != self.quest.gang.key and holder.priority >= self.quest.gang.priority
 
     def _made_up(self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]) -> frozenset[str] | None:
         """`must`, and the cheapest of the others whose leaving makes up for what is missing."""
@@ -153,7 +150,8 @@ class Purchase:
         for key in self.floor.keys:
             if (value := room.node.labels.get(key)) is None:
                 continue
-            if (key, value) in self.domains or any(map(self._respects, self.floor.held_for(key, value))):
+            holders = self.floor.held_for(key, value)
+            if (key, value) in self.domains or any(self.floor.respects(self.quest.gang, h) for h in holders):
                 return None
             owner = self.floor.owner(key, value)
             if owner is not None and owner[0] not in self.bought and self.floor.snapshot.gangs[owner[0]].seated():

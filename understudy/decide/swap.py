@@ -86,8 +86,9 @@ def assess(floor: Floor, gang: Gang) -> Damage:
     holds = dict(gang.holds)
     healthy = found[Verdict.HEALTHY] + found[Verdict.SUSPECT]
     moving = [m for m in found[Verdict.HEALTHY] if holds.get(m.name, m.node) != m.node]
-    if len(healthy) + len(found[Verdict.LEAVING]) >= gang.minimum and gang.elastic:
-        missing = []  # it goes on without them; seats for them are growth, not repair
+    if gang.elastic:  # seats beyond what it had, or needs to run, are growth and not repair
+        seated = len(healthy) + len(found[Verdict.LEAVING]) + len(found[Verdict.LOST])
+        missing = missing[: max(0, gang.minimum - seated)]
     return Damage(
         lost=tuple(found[Verdict.LOST]),
         going=tuple(found[Verdict.LEAVING]),
@@ -147,6 +148,7 @@ class Repair:
         self.gang = gang
         self.damage = damage
         self.why = self._cause()
+        self.gone = Hypothesis(members=frozenset((gang.key, m.name) for m in damage.lost))
 
     def carry_out(self) -> None:
         everyone = self.damage.displaced
@@ -174,7 +176,7 @@ class Repair:
             names = tuple(m.name for part in parts for m in part.members)
             if names not in tried:
                 tried.add(names)
-                yield Quest(self.gang, parts, repairing=True, near=_near(members))
+                yield Quest(self.gang, parts, self.gone, repairing=True, near=_near(members))
 
     def _replace(self, members: tuple[Member, ...]) -> bool:
         """Spares and idle places."""
@@ -188,7 +190,8 @@ class Repair:
     def _await_leaving(self, members: tuple[Member, ...]) -> bool:
         """Room that is being cleared already."""
         for quest in self._quests(members):
-            seats = place(self.floor, quest.imagining(Hypothesis(leaving=True), leaving_nodes(self.floor)))
+            gone = msgspec.structs.replace(self.gone, leaving=True)
+            seats = place(self.floor, quest.imagining(gone, self.floor.leaving_nodes()))
             if seats is not None:
                 keep_and_wait(self.floor, self.gang, seats)
                 return True
@@ -269,13 +272,6 @@ def _splits_island(gang: Gang, kept: tuple[Member, ...], displaced: list[Member]
         if out and len(out) < len(island.members):
             return True
     return False
-
-
-def leaving_nodes(floor: Floor) -> Iterator[str]:
-    """Where pods are on their way out."""
-    for key in sorted(floor.snapshot.leaving):
-        for member in floor.snapshot.gangs[key].leaving:
-            yield member.node
 
 
 def keep_and_wait(floor: Floor, gang: Gang, seats: dict[str, str]) -> None:

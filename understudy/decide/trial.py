@@ -20,7 +20,17 @@ from understudy.model.snapshot import Seat
 SEARCHED_NODES = 64  # how many of the best nodes the exact search looks at
 SEARCHED_MEMBERS = 32  # and for how many members
 
-NodeOrder = Callable[[Shape], Iterable[str]]
+
+class NodeOrder(msgspec.Struct, frozen=True):
+    """Nodes to try for a shape, best first; with `within`, no others will do."""
+
+    names: Callable[[Shape], Iterable[str]]
+    within: frozenset[str] | None = None
+
+
+def only(names: Sequence[str]) -> NodeOrder:
+    """These nodes in this order, whatever the shape."""
+    return NodeOrder(lambda _shape: names, frozenset(names))
 
 
 class Hypothesis(msgspec.Struct, frozen=True):
@@ -96,7 +106,7 @@ class Trial:
             if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
                 return f"{key}={value} belongs to {owner[0]} alone"
             for holder in self.floor.held_for(key, value):
-                if holder.key != self.gang.key and holder.priority >= self.gang.priority:
+                if self.floor.respects(self.gang, holder):
                     return f"{key}={value} is held for {holder.key}"
         return None
 
@@ -120,7 +130,7 @@ class Trial:
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
             for held in self.floor.held.get(name, ()):
-                if held.gang.key != self.gang.key and held.gang.priority >= self.gang.priority:
+                if self.floor.respects(self.gang, held.gang):
                     _give(free, held.member.shape, -1)
                     ports.extend(held.member.shape.host_ports)
             self._trays[name] = Tray(free, ports)
@@ -171,13 +181,13 @@ class Trial:
         elif simple and all(m.shape is ordered[0].shape for m in ordered):
             return  # alike members fill nodes independently of each other: what greed cannot do cannot be done
         if len(ordered) <= SEARCHED_MEMBERS:
-            names = list(islice(_merged([nodes(m.shape) for m in _one_a_shape(ordered)]), SEARCHED_NODES))
+            names = list(islice(_merged([nodes.names(m.shape) for m in _one_a_shape(ordered)]), SEARCHED_NODES))
             yield from self._exhaustive(island, ordered, names, simple)
 
     def _greedy(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> bool:
         for run in _runs(members):
             left = self._at_home(island, run, nodes, simple)
-            for name in nodes(run[0].shape) if left else ():
+            for name in nodes.names(run[0].shape) if left else ():
                 fits = self.room_for(run[0].shape, island, name, len(left))
                 if fits and simple:
                     for member in left[:fits]:
@@ -195,11 +205,10 @@ class Trial:
     def _at_home(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> list[Member]:
         """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
         left: list[Member] = []
-        bound = island.topology is not None and island.topology.binding
-        within = frozenset(nodes(members[0].shape)) if bound else None  # a home outside the domain is no home
         for member in members:
             home = self.home(member)
-            if not home or (within is not None and home not in within) or not self.seat(island, member, home, simple):
+            outside = nodes.within is not None and home not in nodes.within
+            if not home or outside or not self.seat(island, member, home, simple):
                 left.append(member)
         return left
 
@@ -238,11 +247,6 @@ class Trial:
             if self.seat(island, member, names[index], simple):
                 yield from self._exhaustive(island, rest, names, simple, index if alike else 0)
                 self.untake(member)
-
-
-def only(names: Sequence[str]) -> NodeOrder:
-    """The same nodes in the same order, whatever the shape."""
-    return lambda _shape: names
 
 
 def _give(free: dict[str, int], shape: Shape, count: int) -> None:

@@ -16,7 +16,7 @@ from understudy.decide.order import importance, surplus_of
 from understudy.decide.place import Quest, place
 from understudy.decide.trial import Hypothesis
 from understudy.decide.worth import Ledger
-from understudy.model.gangs import Gang
+from understudy.model.gangs import Gang, Mode
 from understudy.model.plans import Cost, Preempt
 
 Pieces = frozenset[tuple[str, str]]  # (gang, member)
@@ -73,7 +73,7 @@ def _gifts(gang: Gang) -> Iterator[Option]:
     for size in range(1, len(pieces) + 1):
         for chosen in combinations(pieces, size):
             yield (frozenset(), frozenset((gang.key, m.name) for m in chain(*chosen)))
-    yield (frozenset([gang.key]), frozenset())
+    yield _whole(gang.key)
 
 
 def _in_the_way(floor: Floor, quest: Quest, gang: Gang) -> bool:
@@ -85,6 +85,8 @@ def _in_the_way(floor: Floor, quest: Quest, gang: Gang) -> bool:
             return True
         if topologies & floor.snapshot.rooms[member.node].node.labels.keys():
             return True
+    if any(island.topology is not None and island.topology.mode is Mode.EXCLUSIVE for island in gang.islands):
+        return True  # it keeps others off nodes it does not use itself
     # One that only repels the newcomers may sit anywhere.
     return gang.key in floor.snapshot.repelling or any(shape.minds_neighbours for shape in shapes)
 
@@ -117,7 +119,7 @@ def _seats_without(floor: Floor, quest: Quest, choice: Option) -> dict[str, str]
     """Seats for the quest once these have left, and everybody who is leaving already."""
     gangs, pieces = choice
     gone = Hypothesis(gangs, pieces | quest.gone.members, leaving=True)
-    return place(floor, quest.imagining(gone, _nodes_of(floor, gangs, pieces)))
+    return place(floor, quest.imagining(gone, chain(_nodes_of(floor, gangs, pieces), floor.leaving_nodes())))
 
 
 def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
@@ -134,36 +136,44 @@ def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[st
 
 def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     elastic = [gang for gang in ledger.candidates() if gang.min_members is not None]
-    pieces = frozenset((gang.key, m.name) for gang in elastic for m in chain(*surplus_of(gang)))
-    if pieces and _seats_without(floor, quest, (frozenset(), pieces)) is not None:
-        return _trimmed(floor, quest, ledger, (frozenset(), pieces))
-    choices = (
-        _trimmed(floor, quest, ledger, (victims, frozenset(p for p in pieces if p[0] not in victims)))
-        for victims in cheap_covers(floor, quest, ledger, pieces)
-    )
+    surplus = [frozenset((gang.key, m.name) for m in piece) for gang in elastic for piece in surplus_of(gang)]
+    everything = frozenset(chain(*surplus))
+    if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
+        return _trimmed(floor, quest, ledger, frozenset(), surplus)
+    covers = list(cheap_covers(floor, quest, ledger, everything))
+    if not covers and len(ledger.candidates()) <= PRUNED_VICTIMS:
+        covers = [frozenset(gang.key for gang in ledger.candidates())]
+    choices = [
+        _trimmed(floor, quest, ledger, cover, [piece for piece in surplus if not {g for g, _ in piece} <= cover])
+        for cover in covers
+    ]
     return min((choice for choice in choices if choice is not None), key=lambda choice: choice.cost, default=None)
 
 
-def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, cover: Option) -> Choice | None:
-    """The cover without what it can do without; what nobody's seat depends on in one go, then the dearest first."""
+def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], surplus: list[Pieces]) -> Choice | None:
+    """The cover without what it can do without: what no seat depends on in one go, then one by one, dearest first."""
+    cover: Option = (gangs, frozenset(chain(*surplus)))
     seats = _seats_without(floor, quest, cover)
     if seats is None:
         return None
     nodes = set(seats.values())
-    gangs = frozenset(key for key in cover[0] if _touches(floor, quest, key, nodes))
-    fewer: Option = (gangs, frozenset(p for p in cover[1] if _sits_on(floor, p, nodes)))
+    gifts = [_whole(key) for key in gangs if _touches(floor, quest, key, nodes)]
+    gifts += [(frozenset(), piece) for piece in surplus if any(_sits_on(floor, p, nodes) for p in piece)]
+    fewer = _union(gifts)
     if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
         cover, seats = fewer, fewer_seats
-    if len(cover[0]) + len(cover[1]) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
-        for gift in sorted(_single_gifts(cover), key=lambda gift: ledger.cost(*gift), reverse=True):
+    else:
+        gifts = [_whole(key) for key in gangs] + [(frozenset(), piece) for piece in surplus]
+    if len(gifts) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
+        for gift in sorted(gifts, key=lambda gift: ledger.cost(*gift), reverse=True):
             fewer = (cover[0] - gift[0], cover[1] - gift[1])
             if (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
                 cover, seats = fewer, fewer_seats
     return Choice(*cover, ledger.cost(*cover), seats, ledger)
 
 
-def _single_gifts(cover: Option) -> list[Option]:
-    return [(frozenset([key]), frozenset()) for key in cover[0]] + [(frozenset(), frozenset([p])) for p in cover[1]]
+def _whole(key: str) -> Option:
+    return (frozenset([key]), frozenset())
 
 
 def _sits_on(floor: Floor, piece: tuple[str, str], nodes: set[str]) -> bool:

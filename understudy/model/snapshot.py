@@ -23,6 +23,8 @@ V = TypeVar("V")
 
 Shelf = tuple[str, int]  # (flavor, how much of it is free)
 
+GONE = Health(Verdict.LOST, cause="the node does not exist")  # of the placeholder that pods without a node sit on
+
 
 class Seat(msgspec.Struct, frozen=True, gc=False):
     """One pod on one node. A leaving one fills its seat until its pod is gone."""
@@ -63,7 +65,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
     leaving: HashTrieSet[str] = HashTrieSet()  # gangs with pods on their way out
     running: HashTrieMap[int, HashTrieSet[str]] = HashTrieMap()  # priority -> managed gangs with seats
-    repelling: HashTrieSet[str] = HashTrieSet()  # seated gangs with required anti-affinity
+    repelling: HashTrieSet[str] = HashTrieSet()  # gangs with pods on nodes that have required anti-affinity
     sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
     shelves: HashTrieMap[Shelf, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
@@ -125,8 +127,10 @@ class Snapshot(msgspec.Struct, frozen=True):
             old = self.rooms.get(name)
             staying = [seat for seat in old.seats if seat.gang not in before] if old else []
             seats = staying + arriving[name] if name in arriving else staying
-            node = fresh.get(name) or (old.node if old and name not in gone else None)
-            rooms[name] = room_of(node or _gone(name), seats) if node or seats else None
+            node = fresh.get(name)
+            if node is None and old is not None and name not in gone and old.node.health is not GONE:
+                node = old.node
+            rooms[name] = room_of(node or Node(name, health=GONE), seats) if node or seats else None
         return rooms
 
     def _with_topologies(self, gangs: Iterable[Gang]) -> Snapshot:
@@ -169,10 +173,6 @@ def _seat_order(seat: Seat) -> tuple[str, str]:
     return (seat.gang, seat.member.name)
 
 
-def _gone(name: str) -> Node:
-    return Node(name, health=Health(Verdict.LOST, cause="the node does not exist"))
-
-
 def _is_sick(room: Room) -> bool:
     return room.node.health.verdict is not Verdict.HEALTHY
 
@@ -206,6 +206,8 @@ def _is_open(gang: Gang) -> bool:
 
 
 def _repels(gang: Gang) -> bool:
+    if any(m.shape.anti_affinity for m in gang.leaving):
+        return True
     return any(m.shape.anti_affinity for island in gang.islands for m in island.members if m.node)
 
 

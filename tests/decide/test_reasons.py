@@ -1,0 +1,145 @@
+"""Whoever waits is told the truth: what a reason says of room, holders and guards is what every search would find."""
+
+import itertools
+
+from hypothesis import given
+
+from tests.decide import exhaustive, rules
+from tests.decide.clusters import Cluster
+from tests.decide.test_laws import BUSY, decided
+from understudy.decide.outcome import after
+from understudy.decide.policy import Policy
+from understudy.model.gangs import Gang, Suspension
+from understudy.model.nodes import Verdict
+from understudy.model.plans import Code, Plan, Reason, Wait
+from understudy.model.snapshot import Snapshot
+
+FOR_ROOM = (Code.NO_ROOM, Code.BLOCKED_DOMAINS, Code.GUARDED)
+
+
+def waits(cluster: Cluster) -> list[tuple[Snapshot, Gang, Reason]]:
+    """Every wait, with the state the plan leaves behind: reasons speak of what is left when everybody had a turn."""
+    snapshot, decision = decided(cluster)
+    later = after(snapshot, decision)
+    return [(later, later.gangs[a.gang], a.reason) for a in decision.actions if isinstance(a, Wait)]
+
+
+@given(BUSY)
+def test_everybody_who_has_no_seats_and_gets_none_is_told_why(cluster: Cluster) -> None:
+    snapshot, decision = decided(cluster)
+    later = after(snapshot, decision)
+    for key, gang in later.gangs.items():
+        if gang.managed and not gang.infrastructure and gang.size and not gang.seated():
+            assert key in spoken_to(decision)
+
+
+def spoken_to(decision: Plan) -> set[str]:
+    return {action.gang for action in decision.actions}
+
+
+@given(BUSY)
+def test_the_code_fits_the_gang(cluster: Cluster) -> None:
+    for later, gang, reason in waits(cluster):
+        match reason.code:
+            case Code.SUSPENDED:
+                assert gang.suspension is Suspension.BY_OWNER
+            case Code.GATED:
+                assert gang.gates
+            case Code.UNSUPPORTED:
+                assert any(m.shape.unsupported for m in gang.members())
+            case Code.STILL_LEAVING:
+                assert gang.leaving
+            case Code.VICTIMS_LEAVING:
+                assert gang.holds
+                assert any(other.leaving for other in later.gangs.values())
+            case Code.NO_REPLACEMENT:
+                verdicts = {later.rooms[m.node].node.health.verdict for m in gang.seated()}
+                assert Verdict.LEAVING in verdicts
+                assert Verdict.LOST not in verdicts
+            case Code.GUARDED:
+                assert reason.guard
+                assert any(guards(gang, cluster.policy, cluster.now))
+            case Code.NO_ROOM | Code.BLOCKED_DOMAINS:
+                assert gang.unseated()
+        assert reason.until is None or reason.until > cluster.now
+
+
+def guards(gang: Gang, policy: Policy, now: float) -> tuple[bool, bool]:
+    """Whether back-off and whether the preemption budget keep the gang waiting."""
+    failed = [at for at in gang.failures if now - at < policy.backoff_window]
+    wait = min(policy.backoff * 2 ** (len(failed) - 1), policy.backoff_limit) if len(failed) > 1 else 0.0
+    preempted = sum(now - at < 3600.0 for at in gang.preempted_for_it)
+    return bool(failed) and max(failed) + wait > now and len(failed) > 1, preempted >= policy.preemptions_per_hour
+
+
+@given(BUSY)
+def test_who_waits_for_room_can_have_none_now(cluster: Cluster) -> None:
+    for later, gang, reason in waits(cluster):
+        if reason.code not in FOR_ROOM or gang.seated() or guards(gang, cluster.policy, cluster.now)[0]:
+            continue
+        setting = exhaustive.Setting(later, cluster.policy, cluster.now)
+        feasible = exhaustive.makes_room(setting, gang, exhaustive.essential(gang))
+        board = exhaustive.settled_board(later, gang)
+        assert not feasible(board)
+        if gang.preempts and reason.code is not Code.GUARDED:
+            assert exhaustive.cheapest(setting, gang, board, feasible) is None
+
+
+@given(BUSY)
+def test_the_room_a_reason_speaks_of_is_there_and_no_more(cluster: Cluster) -> None:
+    for later, gang, reason in waits(cluster):
+        if reason.code not in FOR_ROOM or gang.seated() or guards(gang, cluster.policy, cluster.now)[0]:
+            continue
+        assert 0 <= reason.free < reason.wanted
+        assert reason.free == most_that_fit(later, gang, cluster)
+
+
+def most_that_fit(later: Snapshot, gang: Gang, cluster: Cluster) -> int:
+    """How many of the members (islands, where they need domains) it cannot do without could be seated at once now."""
+    others = [g for k, g in later.gangs.items() if k != gang.key and g.holds and g.priority >= gang.priority]
+    board = rules.board_of(later, holders=others)
+    bound = any(i.topology is not None and i.topology.binding for i in gang.islands)
+    needed = set(exhaustive.essential(gang))
+    units = [[m.name for m in i.members] for i in gang.islands] if bound else [[m.name] for m in gang.members()]
+    units = [unit for unit in units if needed.issuperset(unit)]
+    for count in range(len(units), 0, -1):
+        for chosen in itertools.combinations(units, count):
+            names = [name for unit in chosen for name in unit]
+            may = lambda m, n: rules.may_ever_sit(gang, m, n, cluster.policy, cluster.now)  # noqa: E731
+            if rules.placement(board, gang, names, may) is not None:
+                return count
+            if not bound:
+                break  # members are alike: who of them is tried makes no difference
+    return 0
+
+
+@given(BUSY)
+def test_holders_sit_there_and_keep_their_seats_for_the_reason_given(cluster: Cluster) -> None:
+    for later, gang, reason in waits(cluster):
+        for holder in reason.holders:
+            other = later.gangs[holder.gang]
+            assert holder.gang != gang.key
+            assert holder.priority == other.priority
+            assert 0 < holder.seats <= len(other.seated()) + len(other.leaving)
+            if reason.code in (Code.NO_ROOM, Code.BLOCKED_DOMAINS):
+                assert holder.keeps == keeps(gang, other)
+            elif reason.code is Code.VICTIMS_LEAVING:
+                assert other.leaving
+
+
+def keeps(gang: Gang, other: Gang) -> str:
+    if not other.managed:
+        return "another scheduler seats it"
+    if not other.seated():
+        return "is leaving"
+    if other.priority >= gang.priority:
+        return f"priority {other.priority} is not lower than {gang.priority}"
+    if not gang.preempts:
+        return "the waiting gang may not preempt"
+    return "its leaving would not make enough room"
+
+
+@given(BUSY)
+def test_a_gang_that_awaits_victims_knows_whom(cluster: Cluster) -> None:
+    for _, _, reason in waits(cluster):
+        assert reason.code is not Code.VICTIMS_LEAVING or reason.holders
