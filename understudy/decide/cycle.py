@@ -12,7 +12,7 @@ from understudy.decide.swap import damaged_gangs, keep_and_wait, release_stale_h
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
-from understudy.model.plans import Action, Grow, Hold, Plan, Reason, Start, Wait
+from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Reason, Start, Wait
 from understudy.model.snapshot import Snapshot
 
 
@@ -143,8 +143,11 @@ def _make_room(floor: Floor, gang: Gang) -> bool:
 
 def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
     """Give running elastic gangs the members they go without, where that disturbs nobody."""
-    untouched = (snapshot.gangs[key] for key in snapshot.open if key not in floor.touched)
-    for gang in sorted((g for g in untouched if g.elastic and g.seated()), key=importance):
+    victims = {action.gang for action in floor.actions if isinstance(action, Preempt)}
+    elastic = {key for key in {*snapshot.open, *floor.touched} - victims if snapshot.gangs[key].elastic}
+    for gang in sorted((floor.snapshot.gangs[key] for key in elastic), key=importance):
+        if not gang.seated():
+            continue
         for size in _sizes(gang):
             parts = _first(floor, gang, size)
             if not parts:

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import combinations
 from typing import assert_never
 
 from understudy.decide.fit import shortage
 from understudy.decide.floor import Floor
 from understudy.decide.guards import Guarded, over_budget
-from understudy.decide.place import Part, why_domain_closed
-from understudy.decide.trial import Hypothesis, Trial, only
+from understudy.decide.place import Part, Quest, place, why_domain_closed
+from understudy.decide.trial import Trial, only
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 from understudy.model.nodes import is_accelerator
 from understudy.model.plans import (
@@ -30,6 +31,7 @@ from understudy.model.quantity import format_quantity
 from understudy.model.snapshot import Shelf
 
 SHOWN_HOLDERS = 5
+EXACTLY_COUNTED = 5  # islands
 COUNTED_GANGS = 512  # of a large cluster, so many gangs are looked at to say who holds the seats
 
 
@@ -104,7 +106,10 @@ def no_replacement(gang: Gang, why: str, deadline: float | None) -> Reason:
 def victims_leaving(floor: Floor, gang: Gang, nodes: set[str]) -> Reason:
     counts: Counter[str] = Counter()
     for name in nodes:
-        counts.update(seat.gang for seat in floor.snapshot.rooms[name].seats if seat.leaving)
+        room = floor.snapshot.rooms[name]
+        counts.update(seat.gang for seat in room.seats if seat.leaving)
+        owners = [floor.owner(key, value) for key in floor.keys if (value := room.node.labels.get(key)) is not None]
+        counts.update(owner[0] for owner in owners if owner and floor.snapshot.gangs[owner[0]].leaving)
     holders = [
         Holder(key, floor.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
     ]
@@ -151,8 +156,18 @@ def _islands_wanted(gang: Gang) -> int:
 
 
 def _islands_free(floor: Floor, gang: Gang, parts: list[Part]) -> int:
-    """How many of the islands could be seated now, taken one after the other."""
-    trial = Trial(floor, gang, Hypothesis())
+    """How many of the islands could be seated now: the most, where they are few; else as many as come to mind."""
+    if len(parts) > EXACTLY_COUNTED:
+        return _islands_free_in_order(floor, gang, parts)
+    for count in range(len(parts), 0, -1):
+        for some in combinations(parts, count):
+            if place(floor, Quest(gang, some)) is not None:
+                return count
+    return 0
+
+
+def _islands_free_in_order(floor: Floor, gang: Gang, parts: list[Part]) -> int:
+    trial = Trial(floor, gang)
     free = 0
     for part in parts:
         assert part.island.topology is not None
@@ -171,7 +186,7 @@ def _islands_free(floor: Floor, gang: Gang, parts: list[Part]) -> int:
 
 def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> int:
     """How many of the members could be seated now, small ones first."""
-    trial = Trial(floor, gang, Hypothesis())
+    trial = Trial(floor, gang)
     island = Island("", ())
     free = 0
     places = {id(m.shape): iter(floor.candidates(m.shape)) for m in members}
@@ -188,7 +203,7 @@ def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> int:
 
 def _node_refusals(floor: Floor, gang: Gang, member: Member) -> tuple[Refusal, ...]:
     """Why nodes do not do for this member, counted. Whole shelves with too little left are counted at once."""
-    trial = Trial(floor, gang, Hypothesis())
+    trial = Trial(floor, gang)
     island = Island("", ())
     counts: Counter[str] = Counter()
     asked = {name: amount for name, amount in member.shape.requests if is_accelerator(name)}
@@ -215,7 +230,7 @@ def _too_little(shelf: Shelf, asked: dict[str, int]) -> str | None:
 
 
 def _domain_refusals(floor: Floor, gang: Gang, part: Part) -> tuple[Refusal, ...]:
-    trial = Trial(floor, gang, Hypothesis())
+    trial = Trial(floor, gang)
     counts = Counter(why_not_domain(trial, part, value) or "is free" for value in domains_of(floor, part))
     return _refusals(counts)
 
@@ -278,6 +293,8 @@ def _holders(floor: Floor, gang: Gang, counts: Counter[str]) -> tuple[Holder, ..
 
 
 def _keeps(gang: Gang, holder: Gang) -> str:
+    if not holder.seated():
+        return "is leaving"
     if not holder.managed:
         return "another scheduler seats it"
     if holder.priority >= gang.priority:

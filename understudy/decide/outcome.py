@@ -31,8 +31,11 @@ def advanced(snapshot: Snapshot, actions: Iterable[Action]) -> Snapshot:
 
 def _carried_out(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
     match action:
-        case Start(waits_for=()) | Grow():
+        case Start(waits_for=()):
             return replace(gang.reseated(dict(action.seats)), holds=(), suspension=Suspension.NONE)
+        case Grow():
+            seats = dict(action.seats)
+            return replace(gang.reseated(seats), holds=tuple(hold for hold in gang.holds if hold[0] not in seats))
         case Start():
             return replace(gang, holds=action.seats)
         case Swap():

@@ -60,7 +60,8 @@ def part_of(floor: Floor, island: Island, members: Iterable[Member]) -> Part:
 
 def place(floor: Floor, quest: Quest) -> dict[str, str] | None:
     """Seats for every member of the quest, or None."""
-    trial = Trial(floor, quest.gang, quest.gone, quest.repairing)
+    seeking = frozenset(m.name for part in quest.parts for m in part.members)
+    trial = Trial(floor, quest.gang, quest.gone, quest.repairing, seeking)
     bound = sorted((p for p in quest.parts if p.bound), key=_most_constrained)
     soft = [p for p in quest.parts if not p.bound and p.island.topology is not None]
     loose = tuple(m for p in quest.parts if p.island.topology is None for m in p.members)

@@ -10,7 +10,7 @@ from understudy.decide.order import turn
 from understudy.decide.place import Part
 from understudy.decide.policy import Policy
 from understudy.decide.swap import damaged_gangs
-from understudy.decide.trial import Hypothesis, Trial
+from understudy.decide.trial import Trial
 from understudy.decide.worth import Ledger
 from understudy.model.gangs import Gang, Island, Mode
 from understudy.model.plans import Action, Cost, Preempt
@@ -62,7 +62,7 @@ def look_around(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) -> l
         if likeness in seen:
             continue  # the next island of the same kind sees the same
         seen.add(likeness)
-        trial = Trial(floor, gang, Hypothesis(), repairing=broken)
+        trial = Trial(floor, gang, repairing=broken)
         if island.topology is not None and island.topology.binding:
             looks.extend(_domains(trial, island))
         else:
@@ -78,7 +78,7 @@ def _domains(trial: Trial, island: Island) -> list[Look]:
         tenants = tuple(sorted(floor.snapshot.tenants[key].get(value, ())))
         occupants = tuple(t for t in tenants if t != trial.gang.key and not floor.snapshot.gangs[t].infrastructure)
         refused = why_not_domain(trial, part, value) or ""
-        trial = Trial(floor, trial.gang, Hypothesis(), trial.repairing)
+        trial = Trial(floor, trial.gang, repairing=trial.repairing)
         blocking = occupants if island.topology.mode is Mode.EXCLUSIVE or refused else ()
         looks.append(Look(island.name, value, key, refused, occupants, _price(trial, blocking)))
     return looks

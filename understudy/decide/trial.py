@@ -50,6 +50,9 @@ class Hypothesis(msgspec.Struct, frozen=True):
         return not (self.gangs or self.members or self.leaving)
 
 
+NOTHING_GONE = Hypothesis()
+
+
 class Tray:
     """What is left of one node during the search."""
 
@@ -61,8 +64,17 @@ class Tray:
 
 
 class Trial:
-    def __init__(self, floor: Floor, gang: Gang, gone: Hypothesis, repairing: bool = False) -> None:
+    def __init__(
+        self,
+        floor: Floor,
+        gang: Gang,
+        gone: Hypothesis = NOTHING_GONE,
+        repairing: bool = False,
+        seeking: frozenset[str] | None = None,
+    ) -> None:
+        """`seeking` names the members to be seated, where seats held for the gang's others are to be left alone."""
         self.floor = floor
+        self.seeking = seeking
         self.gang = gang
         self.gone = gone
         self.repairing = repairing
@@ -130,7 +142,8 @@ class Trial:
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
             for held in self.floor.held.get(name, ()):
-                if self.floor.respects(self.gang, held.gang):
+                own = held.gang.key == self.gang.key and self.seeking is not None
+                if self.floor.respects(self.gang, held.gang) or (own and held.member.name not in (self.seeking or ())):
                     _give(free, held.member.shape, -1)
                     ports.extend(held.member.shape.host_ports)
             self._trays[name] = Tray(free, ports)

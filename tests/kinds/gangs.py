@@ -1,0 +1,54 @@
+"""Documents into gangs, as short as tests want it."""
+
+from collections.abc import Iterable
+from typing import get_args
+
+from tests.objects.documents import Document, priority_class
+from understudy.kinds import Context, gang_of, owner_of, sighted
+from understudy.model.gangs import Gang
+from understudy.objects import Pod, PriorityClass, decode
+from understudy.objects.jobs import TrainingRuntime, Workload
+
+CLASSES = (
+    priority_class("high", 1000),
+    priority_class("low", 10),
+    priority_class("meek", 50, preemptionPolicy="Never"),
+)
+
+
+def context_of(*around: Document, scheduler_name: str | None = None) -> Context:
+    context = Context(scheduler_name)
+    for document in around:
+        obj = decode(document)
+        if isinstance(obj, PriorityClass):
+            context.classes[obj.metadata.name] = obj
+        elif isinstance(obj, TrainingRuntime):
+            context.runtimes[obj.kind, "" if obj.kind.startswith("Cluster") else "default", obj.metadata.name] = obj
+    context.changed()
+    return context
+
+
+def made(document: Document, pods: Iterable[Document] = (), context: Context | None = None) -> Gang | None:
+    context = context or context_of(*CLASSES)
+    obj = decode(document)
+    assert isinstance(obj, get_args(Workload))
+    seen = []
+    for each in pods:
+        found = decode(each)
+        assert isinstance(found, Pod)
+        seen.append(sighted(found, owner_of(found), context))
+    return gang_of(obj, context, seen)
+
+
+def gang(document: Document, pods: Iterable[Document] = (), context: Context | None = None) -> Gang:
+    found = made(document, pods, context)
+    assert found is not None
+    return found
+
+
+def names(found: Gang) -> list[str]:
+    return [member.name for member in found.members()]
+
+
+def layout(found: Gang) -> dict[str, list[str]]:
+    return {island.name: [member.name for member in island.members] for island in found.islands}
