@@ -118,7 +118,8 @@ def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
     seen = plain(snapshot)
     assert seen["open"] == {k for k, g in gangs.items() if g.managed and g.unseated()}
     assert seen["holding"] == {k for k, g in gangs.items() if g.holds}
-    assert seen["repelling"] == {k for k, g in gangs.items() if any(m.shape.anti_affinity for m in g.seated())}
+    there = {k: (*g.seated(), *g.leaving) for k, g in gangs.items()}
+    assert seen["repelling"] == {k for k, pods in there.items() if any(m.shape.anti_affinity for m in pods)}
     assert seen["sick"] == {k for k, r in rooms.items() if r.node.health.verdict is not Verdict.HEALTHY}
     assert seen["spares"] == {k for k, r in rooms.items() if r.node.spare}
     assert seen["leaving"] == {k for k, g in gangs.items() if g.leaving}

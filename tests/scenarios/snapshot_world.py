@@ -154,7 +154,7 @@ class SnapshotWorld:
     def _let_leave(self) -> bool:
         """Pods on their way out leave, and gangs that want nothing more are gone."""
         going = [g for g in self.snapshot.gangs.values() if g.leaving and g.key not in self.clinging]
-        over = [g.key for g in self.snapshot.gangs.values() if not g.islands and (g in going or not g.leaving)]
+        over = [g.key for g in self.snapshot.gangs.values() if not g.size and (g in going or not g.leaving)]
         self.snapshot = self.snapshot.updated(gangs=[replace(g, leaving=()) for g in going])
         self.snapshot = self.snapshot.updated(gone_gangs=over)
         self.ended.update(map(_name, over))

@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from understudy.decide.floor import Floor
 from understudy.decide.place import Part, Quest
 from understudy.decide.spots import DomainSpots, NodeSpots, Purchase
 from understudy.decide.trial import Hypothesis, Trial, only
@@ -19,7 +18,7 @@ from understudy.model.gangs import Member
 Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which goes first
 
 
-def cheap_covers(floor: Floor, quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
+def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
     classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
     for gang in ledger.candidates():
@@ -31,7 +30,7 @@ def cheap_covers(floor: Floor, quest: Quest, ledger: Ledger, pieces: Pieces) -> 
     def covers(count: int) -> list[frozenset[str]]:
         allowed = frozenset(key for limit in ordered[:count] for key in classes[limit])
         pricings = (False, True) if spread_out else (False,)
-        found = (_cover(quest, Purchase(floor, quest, ledger, allowed, pieces, sharing)) for sharing in pricings)
+        found = (_cover(quest, Purchase(quest, ledger, allowed, pieces, sharing)) for sharing in pricings)
         return [cover for cover in found if cover is not None]
 
     found = covers(1)

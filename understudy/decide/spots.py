@@ -11,7 +11,6 @@ from heapq import heapify, heappop, heappush
 import msgspec
 
 from understudy.decide.fit import ports_clash
-from understudy.decide.floor import Floor
 from understudy.decide.place import Part, Quest
 from understudy.decide.worth import Ledger
 from understudy.model.gangs import Member, Mode
@@ -30,14 +29,13 @@ class Purchase:
 
     def __init__(
         self,
-        floor: Floor,
         quest: Quest,
         ledger: Ledger,
         allowed: frozenset[str],
         pieces: frozenset[tuple[str, str]],
         sharing: bool,
     ) -> None:
-        self.floor = floor
+        self.floor = ledger.floor
         self.quest = quest
         self.ledger = ledger
         self.allowed = allowed
@@ -49,7 +47,7 @@ class Purchase:
         self._requests: dict[int, dict[str, int]] = {}
 
     def fork(self) -> "Purchase":
-        twin = Purchase(self.floor, self.quest, self.ledger, self.allowed, self.pieces, self.sharing)
+        twin = Purchase(self.quest, self.ledger, self.allowed, self.pieces, self.sharing)
         twin.bought = set(self.bought)
         twin.used = defaultdict(list, {name: list(members) for name, members in self.used.items()})
         twin.domains = set(self.domains)

@@ -21,6 +21,7 @@ from understudy.model.plans import Hold, Move, Requeue, Shrink, Source, Swap, Wa
 from understudy.model.snapshot import Snapshot
 
 Parts = tuple[Part, ...]
+Piece = tuple[Member, ...]
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -110,8 +111,9 @@ def _plan_ahead(floor: Floor, gang: Gang, damage: Damage) -> None:
     """Keep a place ready for members on suspect nodes, where that disturbs nobody."""
     quest = Quest(gang, _parts(floor, gang, damage.suspect, moving=False), repairing=True, near=_near(damage.suspect))
     seats = place(floor, quest)
-    if seats is not None and tuple(sorted(seats.items())) != gang.holds:
-        floor.do(Hold(gang.key, tuple(sorted(seats.items())), f"node {damage.suspect[0].node} is suspect"))
+    wanted = tuple(sorted(seats.items())) if seats is not None else ()
+    if wanted != gang.holds:
+        floor.do(Hold(gang.key, wanted, f"node {damage.suspect[0].node} is suspect"))
 
 
 def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
@@ -154,9 +156,9 @@ class Repair:
         everyone = self.damage.displaced
         if self._replace(everyone) or self._await_leaving(everyone) or self._take_over(everyone):
             return
-        for fewer in self._fewer():
+        for fewer, dropped in self._fewer():
             if not fewer or self._replace(fewer) or self._take_over(fewer):
-                self._go_on_without(fewer)
+                self._go_on_without(dropped)
                 return
         self._give_up()
 
@@ -216,21 +218,22 @@ class Repair:
         self.floor.do(*preemptions(self.floor, choice, self.gang.key, why), swap)
         return True
 
-    def _fewer(self) -> Iterator[tuple[Member, ...]]:
-        """Smaller sets of members to replace, as long as an elastic gang keeps its minimum."""
+    def _fewer(self) -> Iterator[tuple[tuple[Member, ...], list[Piece]]]:
+        """Fewer members to replace, and the pieces to go on without, as long as an elastic gang keeps its minimum."""
         if not self.gang.elastic:
             return
-        bound = any(island.topology is not None and island.topology.binding for island in self.gang.islands)
-        order = [m for m in self.gang.members() if m in self.damage.displaced]
-        keeps = len(self.damage.healthy)
-        for count in range(len(order) - 1, -1, -1):
-            fewer = tuple(order[:count])
-            if keeps + count >= self.gang.minimum and not (bound and _splits_island(self.gang, fewer, order)):
-                yield fewer
+        displaced = {m.name for m in self.damage.displaced}
+        pieces = [piece for piece in _pieces(self.gang) if any(m.name in displaced for m in piece)]
+        sitting = {m.name for m in self.damage.healthy}
+        for count in range(len(pieces) - 1, -1, -1):
+            fewer = tuple(m for piece in pieces[:count] for m in piece if m.name in displaced)
+            dropped = {m.name for piece in pieces[count:] for m in piece}
+            if len((sitting | {m.name for m in fewer}) - dropped) >= self.gang.minimum:
+                yield fewer, pieces[count:]
 
-    def _go_on_without(self, replaced: tuple[Member, ...]) -> None:
-        names = {m.name for m in replaced}
-        gone = tuple(m.name for m in self.damage.lost if m.name not in names)
+    def _go_on_without(self, dropped: list[Piece]) -> None:
+        broken = {m.name for m in self.damage.lost + self.damage.missing}
+        gone = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
         if gone:
             self.floor.do(Shrink(self.gang.key, gone, self.why))
 
@@ -264,14 +267,13 @@ class Repair:
         return Source.SPARE if node in self.floor.spares else Source.IDLE
 
 
-def _splits_island(gang: Gang, kept: tuple[Member, ...], displaced: list[Member]) -> bool:
-    """Whether leaving the others out would leave part of an island that has to be whole."""
-    names, dropped = {m.name for m in kept}, {m.name for m in displaced}
+def _pieces(gang: Gang) -> Iterator[Piece]:
+    """What a gang can do without: members one by one, but islands bound to a domain only whole."""
     for island in gang.islands:
-        out = [m for m in island.members if m.name in dropped and m.name not in names]
-        if out and len(out) < len(island.members):
-            return True
-    return False
+        if island.topology is not None and island.topology.binding:
+            yield island.members
+        else:
+            yield from ((m,) for m in island.members)
 
 
 def keep_and_wait(floor: Floor, gang: Gang, seats: dict[str, str]) -> None:

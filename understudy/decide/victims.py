@@ -140,7 +140,7 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     everything = frozenset(chain(*surplus))
     if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
         return _trimmed(floor, quest, ledger, frozenset(), surplus)
-    covers = list(cheap_covers(floor, quest, ledger, everything))
+    covers = list(cheap_covers(quest, ledger, everything))
     if not covers and len(ledger.candidates()) <= PRUNED_VICTIMS:
         covers = [frozenset(gang.key for gang in ledger.candidates())]
     choices = [

@@ -3,6 +3,7 @@
 import enum
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -13,6 +14,7 @@ NO_EXECUTE = "NoExecute"
 _ACCELERATOR = re.compile(r"gpu|tpu|npu|xpu|dcu|mig-|neuron|gaudi|ascend|accelerator", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1024)
 def is_accelerator(resource: str) -> bool:
     """Whether an extended resource is the kind of hardware people train on (and not, say, an RDMA device)."""
     return "/" in resource and _ACCELERATOR.search(resource) is not None

@@ -9,6 +9,7 @@ from __future__ import annotations  # rpds types take parameters only for the ty
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +21,9 @@ from understudy.model.selectors import Selector
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_by_gang = attrgetter("gang")
+_by_member = attrgetter("member.name")
 
 Shelf = tuple[str, int]  # (flavor, how much of it is free)
 
@@ -117,9 +121,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     ) -> dict[str, Room | None]:
         """The rooms that the changes touch, made anew; None where neither node nor seat is left."""
         arriving: defaultdict[str, list[Seat]] = defaultdict(list)
-        for gang in changed.values():
-            for seat in seats_of(gang):
-                arriving[seat.member.node].append(seat)
+        for key, gang in changed.items():
+            for island in gang.islands:
+                for member in island.members:
+                    if member.node:
+                        arriving[member.node].append(Seat(key, member))
+            for member in gang.leaving:
+                arriving[member.node].append(Seat(key, member, leaving=True))
         touched = {seat.member.node for gang in before.values() for seat in seats_of(gang)}
         touched.update(arriving, fresh, gone)
         rooms: dict[str, Room | None] = {}
@@ -155,12 +163,10 @@ def seats_of(gang: Gang) -> list[Seat]:
 
 
 def room_of(node: Node, seats: list[Seat]) -> Room:
-    free = dict(node.allocatable)
-    for seat in seats:
-        for name, amount in seat.member.shape.requests:
-            free[name] = free.get(name, 0) - amount
     if len(seats) > 1:
-        seats.sort(key=_seat_order)
+        seats.sort(key=_by_member)
+        seats.sort(key=_by_gang)
+    free = _left_over(node, seats)
     shelf: Shelf | None = None
     if node.usable:
         flavor = node.flavor
@@ -169,8 +175,16 @@ def room_of(node: Node, seats: list[Seat]) -> Room:
     return Room(node, tuple(seats), free, shelf)
 
 
-def _seat_order(seat: Seat) -> tuple[str, str]:
-    return (seat.gang, seat.member.name)
+def _left_over(node: Node, seats: list[Seat]) -> dict[str, int]:
+    free = dict(node.allocatable)
+    index, count = 0, len(seats)
+    while index < count:
+        shape, first = seats[index].member.shape, index
+        while index < count and seats[index].member.shape is shape:  # pods of one template are counted, not added up
+            index += 1
+        for name, amount in shape.requests:
+            free[name] = free.get(name, 0) - amount * (index - first)
+    return free
 
 
 def _is_sick(room: Room) -> bool:
@@ -178,37 +192,41 @@ def _is_sick(room: Room) -> bool:
 
 
 def _gang_indexes(old: Snapshot, changed: dict[str, Gang], before: dict[str, Gang]) -> dict[str, object]:
-    everyone = {**dict.fromkeys(before), **changed}
+    """Where each gang is listed. One pass: this runs for every gang there is when a snapshot is made from nothing."""
+    still: dict[str, dict[str, bool]] = {name: dict.fromkeys(before, False) for name in _LISTS}
     running: dict[int, dict[str, bool]] = defaultdict(dict)
     for key, gang in before.items():
         running[gang.priority][key] = False
     for key, gang in changed.items():
-        running[gang.priority][key] = gang.managed and not gang.infrastructure and _has_seats(gang)
-    return {
-        "open": _toggled(old.open, {key: gang is not None and _is_open(gang) for key, gang in everyone.items()}),
-        "holding": _toggled(
-            old.holding, {key: gang is not None and bool(gang.holds) for key, gang in everyone.items()}
-        ),
-        "leaving": _toggled(
-            old.leaving, {key: gang is not None and bool(gang.leaving) for key, gang in everyone.items()}
-        ),
-        "repelling": _toggled(old.repelling, {k: gang is not None and _repels(gang) for k, gang in everyone.items()}),
-        "running": _regrouped(old.running, running),
-    }
+        seated, unseated, repels = _standing(gang)
+        if seated and gang.managed and not gang.infrastructure:
+            running[gang.priority][key] = True
+        if unseated and gang.managed:
+            still["open"][key] = True
+        if gang.holds:
+            still["holding"][key] = True
+        if gang.leaving:
+            still["leaving"][key] = True
+        if repels:
+            still["repelling"][key] = True
+    lists = {name: _toggled(getattr(old, name), wanted) for name, wanted in still.items()}
+    return {**lists, "running": _regrouped(old.running, running)}
 
 
-def _has_seats(gang: Gang) -> bool:
-    return any(m.node for island in gang.islands for m in island.members)
+_LISTS = ("open", "holding", "leaving", "repelling")
 
 
-def _is_open(gang: Gang) -> bool:
-    return gang.managed and any(not m.node for island in gang.islands for m in island.members)
-
-
-def _repels(gang: Gang) -> bool:
-    if any(m.shape.anti_affinity for m in gang.leaving):
-        return True
-    return any(m.shape.anti_affinity for island in gang.islands for m in island.members if m.node)
+def _standing(gang: Gang) -> tuple[bool, bool, bool]:
+    """Whether it has seats, whether members are without one, and whether pods of it on nodes repel others."""
+    seated = unseated = repels = False
+    for island in gang.islands:
+        for member in island.members:
+            if not member.node:
+                unseated = True
+            else:
+                seated = True
+                repels = repels or bool(member.shape.anti_affinity)
+    return seated, unseated, repels or any(m.shape.anti_affinity for m in gang.leaving)
 
 
 def _reshelved(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[Shelf, HashTrieSet[str]]:
