@@ -105,10 +105,11 @@ def choices(setting: Setting, by: Gang) -> Iterator[tuple[Loss, ...]]:
         yield tuple(loss for loss in combination if loss is not None)
 
 
-def settled_board(snapshot: Snapshot, gang: Gang) -> rules.Board:
-    """What the gang finds once all who are leaving have left: the others, and what is held for those not below it."""
-    others = [g for key, g in snapshot.gangs.items() if key != gang.key and g.holds and g.priority >= gang.priority]
-    return rules.board_of(snapshot, with_leaving=False, holders=others)
+def board_for(gang: Gang, setting: Setting, with_leaving: bool = False) -> rules.Board:
+    """What the gang finds: the others, and the seats held from it; without `with_leaving`, once they have left."""
+    snapshot, policy, now = setting
+    holders = [g for g in snapshot.gangs.values() if g.holds and rules.respects(gang, g, policy, now)]
+    return rules.board_of(snapshot, with_leaving, holders)
 
 
 def with_one_put_back(chosen: Sequence[Loss]) -> Iterator[list[Loss]]:

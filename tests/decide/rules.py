@@ -72,11 +72,20 @@ def leaving(gang: Gang, origin: Gang) -> Iterator[Sitter]:
         yield Sitter(gang, homes[0] if homes else Island("", ()), member, member.node)
 
 
+def respects(gang: Gang, holder: Gang, policy: Policy, now: float) -> bool:
+    """Seats are held from everybody less important, and from whoever may not drive others out for them."""
+    return holder.key != gang.key and (holder.priority >= gang.priority or not may_preempt(gang, policy, now))
+
+
+def may_preempt(gang: Gang, policy: Policy, now: float) -> bool:
+    return gang.preempts and sum(now - at < 3600.0 for at in gang.preempted_for_it) < policy.preemptions_per_hour
+
+
 def held(gang: Gang) -> Iterator[Sitter]:
     where = dict(gang.holds)
     for island in gang.islands:
         for member in island.members:
-            if member.name in where and not member.node:
+            if member.name in where and where[member.name] != member.node:
                 yield Sitter(gang, island, member, where[member.name])
 
 

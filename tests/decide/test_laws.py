@@ -184,8 +184,9 @@ def test_every_victim_is_necessary(cluster: Cluster) -> None:
         gang = state.gangs[by]
         seats = {name for a in decision.actions if a.gang == by for name in new_seats(a)}
         aim = seats & set(exhaustive.displaced(state, gang)) if gang.seated() else seats
-        feasible = exhaustive.makes_room(exhaustive.Setting(state, cluster.policy, cluster.now), gang, sorted(aim))
-        board = exhaustive.settled_board(state, gang)
+        setting = exhaustive.Setting(state, cluster.policy, cluster.now)
+        feasible = exhaustive.makes_room(setting, gang, sorted(aim))
+        board = exhaustive.board_for(gang, setting)
         assert feasible(exhaustive.without(board, losses))
         for fewer in exhaustive.with_one_put_back(losses):
             assert not feasible(exhaustive.without(board, fewer)), f"{by} could do with {fewer}"

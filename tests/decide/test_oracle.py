@@ -127,7 +127,7 @@ def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Co
 
 def least(setting: exhaustive.Setting, gang: Gang) -> Cost | None:
     feasible = exhaustive.makes_room(setting, gang, wanted_by(setting.snapshot, gang))
-    board = exhaustive.settled_board(setting.snapshot, gang)
+    board = exhaustive.board_for(gang, setting)
     if not gang.preempts:
         return exhaustive.cost_of([], setting) if feasible(board) else None
     return exhaustive.cheapest(setting, gang, board, feasible)

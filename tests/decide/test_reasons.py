@@ -79,7 +79,7 @@ def test_who_waits_for_room_can_have_none_now(cluster: Cluster) -> None:
             continue
         setting = exhaustive.Setting(later, cluster.policy, cluster.now)
         feasible = exhaustive.makes_room(setting, gang, exhaustive.essential(gang))
-        board = exhaustive.settled_board(later, gang)
+        board = exhaustive.board_for(gang, setting)
         assert not feasible(board)
         if gang.preempts and reason.code is not Code.GUARDED:
             assert exhaustive.cheapest(setting, gang, board, feasible) is None
@@ -96,8 +96,8 @@ def test_the_room_a_reason_speaks_of_is_there_and_no_more(cluster: Cluster) -> N
 
 def most_that_fit(later: Snapshot, gang: Gang, cluster: Cluster) -> int:
     """How many of the members (islands, where they need domains) it cannot do without could be seated at once now."""
-    others = [g for k, g in later.gangs.items() if k != gang.key and g.holds and g.priority >= gang.priority]
-    board = rules.board_of(later, holders=others)
+    setting = exhaustive.Setting(later, cluster.policy, cluster.now)
+    board = exhaustive.board_for(gang, setting, with_leaving=True)
     bound = any(i.topology is not None and i.topology.binding for i in gang.islands)
     needed = set(exhaustive.essential(gang))
     units = [[m.name for m in i.members] for i in gang.islands] if bound else [[m.name] for m in gang.members()]

@@ -15,7 +15,8 @@ def noted(pods: list[Document] | None = None, parallelism: int = 4, **notes: str
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_topologies(mode: Mode) -> None:
-    (island,) = noted(**{f"{mode}_topology": "rack"}).islands
+    note: Document = {f"{mode}_topology": "rack"}
+    (island,) = noted(**note).islands
     assert island.topology == Topology("rack", mode)
 
 
@@ -76,8 +77,9 @@ def test_last_seats_are_remembered_for_members_without_one() -> None:
     ],
 )
 def test_annotations_that_make_no_sense(note: str, text: str, problem: str) -> None:
+    written: Document = {note: text}
     with pytest.raises(BadObject) as caught:
-        noted(**{note: text})
+        noted(**written)
     field = f"metadata.annotations[understudy.dev/{note.replace('_', '-')}]"
     assert str(caught.value).startswith(f"Job default/train: {field}: {problem}")
 

@@ -1,5 +1,7 @@
 """batch/v1 Jobs into gangs."""
 
+from typing import Any
+
 import pytest
 
 from tests.kinds.gangs import gang, layout, made, names
@@ -7,7 +9,7 @@ from tests.objects.documents import MADE_AT, Document, job, owner, pod, template
 from understudy.model.gangs import Gang, Suspension
 
 
-def job_pod(suffix: str, node: str = "", index: int | None = None, **fields: Document) -> Document:
+def job_pod(suffix: str, node: str = "", index: int | None = None, **fields: Any) -> Document:
     labels = {"batch.kubernetes.io/job-name": "train"}
     if index is not None:
         labels["batch.kubernetes.io/job-completion-index"] = str(index)
@@ -55,7 +57,7 @@ def test_jobs_that_want_nothing(spec: Document, status: Document) -> None:
 
 
 def test_indexes_that_succeeded_are_not_wanted_again() -> None:
-    spec = {"parallelism": 3, "completions": 8, "completionMode": "Indexed"}
+    spec: Document = {"parallelism": 3, "completions": 8, "completionMode": "Indexed"}
     found = gang(job("train", status={"succeeded": 4, "completedIndexes": "0,2-4"}, **spec))
     assert names(found) == ["train-1", "train-5", "train-6"]
 
@@ -76,7 +78,7 @@ def seats(found: Gang) -> dict[str, str]:
 
 
 def test_pods_take_the_places_of_their_indexes() -> None:
-    spec = {"parallelism": 3, "completions": 3, "completionMode": "Indexed"}
+    spec: Document = {"parallelism": 3, "completions": 3, "completionMode": "Indexed"}
     found = gang(job("train", **spec), [job_pod("zz", "n2", 2), job_pod("aa", "n0", 0)])
     assert seats(found) == {"train-0-aa": "n0", "train-1": "", "train-2-zz": "n2"}
     assert names(found) == ["train-0-aa", "train-1", "train-2-zz"]
@@ -94,13 +96,13 @@ def test_more_pods_than_wanted_all_count() -> None:
 
 
 def test_a_pod_nobody_planned_for_leaves_one_less_to_make() -> None:
-    spec = {"parallelism": 2, "completions": 9, "completionMode": "Indexed"}
+    spec: Document = {"parallelism": 2, "completions": 9, "completionMode": "Indexed"}
     assert seats(gang(job("train", **spec), [job_pod("a", "n", 7)])) == {"train-0": "", "train-7-a": "n"}
 
 
 def test_succeeded_pods_leave_their_places() -> None:
     done = {"phase": "Succeeded"}
-    indexed = {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
+    indexed: Document = {"parallelism": 2, "completions": 2, "completionMode": "Indexed"}
     assert names(gang(job("train", **indexed), [job_pod("a", "n", 0, status=done)])) == ["train-1"]
     assert names(gang(job("train", parallelism=3, completions=3), [job_pod("a", "n", status=done)])) == [
         "train-0",
@@ -111,7 +113,7 @@ def test_succeeded_pods_leave_their_places() -> None:
 
 
 def test_failed_pods_free_their_places_and_are_remembered() -> None:
-    spec = {"parallelism": 1, "completions": 1, "completionMode": "Indexed"}
+    spec: Document = {"parallelism": 1, "completions": 1, "completionMode": "Indexed"}
     (member,) = gang(job("train", **spec), [job_pod("a", "n", 0, status={"phase": "Failed"})]).members()
     assert (member.node, member.last_node, member.exists) == ("", "n", False)
 
@@ -120,7 +122,7 @@ LEAVING: Document = {"deletionTimestamp": "2026-01-01T01:00:00Z"}
 
 
 def test_pods_that_are_deleted_are_leaving() -> None:
-    spec = {"parallelism": 1, "completions": 1, "completionMode": "Indexed"}
+    spec: Document = {"parallelism": 1, "completions": 1, "completionMode": "Indexed"}
     found = gang(job("train", **spec), [job_pod("a", "n", 0, meta=LEAVING)])
     assert [(member.name, member.node) for member in found.leaving] == [("train-0-a", "n")]
     (member,) = found.members()

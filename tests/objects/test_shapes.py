@@ -223,7 +223,7 @@ def test_what_is_not_supported_is_said(spec: Document) -> None:
 
 def test_pods_of_one_template_share_one_shape() -> None:
     shapes = Shapes()
-    random_volume = {"volumes": [{"name": "kube-api-access-abcde", "projected": {}}]}
+    random_volume: Document = {"volumes": [{"name": "kube-api-access-abcde", "projected": {}}]}
     assert shape(shapes, labels={"a": "1"}, name="one") is shape(shapes, labels={"a": "2"}, name="two")
     assert shape(shapes, name="one") is shape(shapes, name="two", **random_volume)
     assert shape(shapes, nodeSelector={"a": "1"}) is not shape(shapes, nodeSelector={"a": "2"})

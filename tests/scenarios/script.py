@@ -1,4 +1,4 @@
-"""Scenarios as data: turns a YAML file into a cluster, the manifests of its jobs, and steps with what must hold after."""
+"""Scenarios as data: turns a YAML file into a cluster, the manifests of its jobs, and steps with what must hold."""
 
 from collections.abc import Iterator
 from pathlib import Path

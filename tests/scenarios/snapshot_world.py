@@ -170,9 +170,9 @@ class SnapshotWorld:
 
     def _check(self, before: Snapshot) -> None:
         board = rules.board_of(self.snapshot, origin=before)
-        assert rules.overfull(board) == []
-        assert rules.quarrels(board) == []
-        assert [word for gang in self.snapshot.gangs.values() for word in rules.scattered(gang, board.nodes)] == []
+        wrong = rules.overfull(board) + rules.quarrels(board)
+        wrong += [words for gang in self.snapshot.gangs.values() for words in rules.scattered(gang, board.nodes)]
+        assert not wrong, wrong
 
     def _check_at_rest(self) -> None:
         for gang in self.snapshot.gangs.values():

@@ -49,7 +49,7 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
 
 def _help_from_others(floor: Floor, helpless: list[str]) -> list[str]:
     """Let those who may not preempt have what is left of the room that less important gangs made for themselves."""
-    for key in helpless if len(floor.snapshot.leaving) else ():
+    for key in helpless:
         gang = floor.snapshot.gangs[key]
         if _start(floor, gang) or _await_room(floor, gang):
             return _help_from_others(floor, [other for other in helpless if other != key])

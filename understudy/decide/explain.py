@@ -106,10 +106,10 @@ def no_replacement(gang: Gang, why: str, deadline: float | None) -> Reason:
 def victims_leaving(floor: Floor, gang: Gang, nodes: set[str]) -> Reason:
     counts: Counter[str] = Counter()
     for name in nodes:
-        room = floor.snapshot.rooms[name]
-        counts.update(seat.gang for seat in room.seats if seat.leaving)
-        owners = [floor.owner(key, value) for key in floor.keys if (value := room.node.labels.get(key)) is not None]
-        counts.update(owner[0] for owner in owners if owner and floor.snapshot.gangs[owner[0]].leaving)
+        counts.update(seat.gang for seat in floor.snapshot.rooms[name].seats if seat.leaving)
+    if not counts:  # nobody sits on the very nodes: it is a domain that has to be cleared first, or a neighbourhood
+        everybody = {key: floor.snapshot.gangs[key].leaving for key in floor.snapshot.leaving}
+        counts.update({key: len(leaving) for key, leaving in everybody.items() if key != gang.key})
     holders = [
         Holder(key, floor.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
     ]
@@ -125,13 +125,14 @@ def no_room(floor: Floor, gang: Gang) -> Reason:
     """What is free, why the rest does not do, and who keeps it."""
     bound = [Part(i, i.members) for i in gang.islands if i.topology is not None and i.topology.binding]
     guard = over_budget(gang, floor.policy, floor.now) if gang.preempts else None
-    if bound:
-        code, wanted, free = Code.BLOCKED_DOMAINS, _islands_wanted(gang), _islands_free(floor, gang, bound)
+    loose = [m for i in gang.islands if i.topology is None or not i.topology.binding for m in i.members if not m.node]
+    code, wanted, free = Code.BLOCKED_DOMAINS, _islands_wanted(gang), _islands_free(floor, gang, bound)
+    if bound and (free < wanted or not loose):
         refusals, holders = _domain_refusals(floor, gang, bound[0]), _tenants(floor, gang, bound[0])
-    else:
-        members = sorted(gang.unseated(), key=lambda m: m.shape.requests)
-        code, wanted, free = Code.NO_ROOM, gang.minimum, _members_free(floor, gang, members)
-        refusals, holders = _node_refusals(floor, gang, members[-1]), _neighbours(floor, gang, members[-1])
+    else:  # nobody needs a domain, or it is not the domains that are missing
+        free, helpless = _members_free(floor, gang, sorted(loose, key=lambda m: m.shape.requests))
+        code, wanted = Code.NO_ROOM, len(loose) if bound else gang.minimum
+        refusals, holders = _node_refusals(floor, gang, helpless), _neighbours(floor, gang, helpless)
     if free >= wanted:
         code = Code.NO_ROOM  # there is room for each, but not for all of them together
     return Reason(
@@ -147,12 +148,14 @@ def no_room(floor: Floor, gang: Gang) -> Reason:
 
 
 def _islands_wanted(gang: Gang) -> int:
+    """How many islands have to have a domain before the gang may run."""
     size, count = 0, 0
     for island in gang.islands:
-        size, count = size + len(island.members), count + 1
+        size += len(island.members)
+        count += island.topology is not None and island.topology.binding
         if size >= gang.minimum:
             break
-    return count
+    return max(1, count)
 
 
 def _islands_free(floor: Floor, gang: Gang, parts: list[Part]) -> int:
@@ -184,11 +187,11 @@ def _islands_free_in_order(floor: Floor, gang: Gang, parts: list[Part]) -> int:
     return free
 
 
-def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> int:
-    """How many of the members could be seated now, small ones first."""
+def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> tuple[int, Member]:
+    """How many of the members could be seated now, in this order, and the first that could not (else the last)."""
     trial = Trial(floor, gang)
     island = Island("", ())
-    free = 0
+    free, helpless = 0, None
     places = {id(m.shape): iter(floor.candidates(m.shape)) for m in members}
     current: dict[int, str] = {}
     for member in members:
@@ -198,7 +201,9 @@ def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> int:
         if name is not None:
             current[id(member.shape)] = name
             free += 1
-    return free
+        else:
+            helpless = helpless or member
+    return free, helpless or members[-1]
 
 
 def _node_refusals(floor: Floor, gang: Gang, member: Member) -> tuple[Refusal, ...]:

@@ -85,9 +85,11 @@ class Floor:
         return self._refusals[key]
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
-        """Whether the node is a spare that this gang may not have now."""
+        """Whether the node is a spare that this gang may not have now. One held for it was promised for a repair."""
         role = self.spares.get(name)
-        return role is not None and not repairing and not may_borrow(gang, role, self.policy)
+        if role is None or repairing or may_borrow(gang, role, self.policy):
+            return False
+        return all(node != name for _, node in gang.holds)
 
     # The order in which idle nodes are offered
 

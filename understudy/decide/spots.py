@@ -119,21 +119,21 @@ class Purchase:
                 offers[gang] = _sum(offers[gang], seat.member) if gang in offers else self._amounts(seat.member)
         weight = self.ledger.weight
         chosen: list[str] = []
+        left = dict(missing)
         for _, gang in sorted([(weight(key), key) for key in offers]):
             chosen.append(gang)
-            offer = offers[gang]
-            missing = {name: short - offer.get(name, 0) for name, short in missing.items()}
-            if max(missing.values()) <= 0:
+            if _give(left, offers[gang]):
                 break
         else:
             return None
-        if len(chosen) > 1:
-            for gang in chosen[-2::-1]:  # the dearest that is not needed is put back first
-                offer = offers[gang]
-                with_it = {name: short + offer.get(name, 0) for name, short in missing.items()}
-                if max(with_it.values()) <= 0:
-                    chosen.remove(gang)
-                    missing = with_it
+        for gang in chosen[-2::-1]:  # the dearest that is not needed is put back first
+            offer = offers[gang]
+            for name, short in left.items():
+                if short + offer.get(name, 0) > 0:
+                    break
+            else:
+                chosen.remove(gang)
+                left = {name: short + offer.get(name, 0) for name, short in left.items()}
         return must.union(chosen)
 
     def _amounts(self, member: Member) -> dict[str, int]:
@@ -296,6 +296,15 @@ class DomainSpots:
 
     def _price(self, blockers: frozenset[str]) -> Price:
         return self.purchase.price(blockers, self.frees.get(blockers, 1))
+
+
+def _give(missing: dict[str, int], offer: dict[str, int]) -> bool:
+    """Takes the offer off what is missing; whether that was the last of it."""
+    enough = True
+    for name in missing:
+        missing[name] -= offer.get(name, 0)
+        enough = enough and missing[name] <= 0
+    return enough
 
 
 def _sum(amounts: dict[str, int], member: Member) -> dict[str, int]:

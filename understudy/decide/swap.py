@@ -113,7 +113,8 @@ def _plan_ahead(floor: Floor, gang: Gang, damage: Damage) -> None:
     seats = place(floor, quest)
     wanted = tuple(sorted(seats.items())) if seats is not None else ()
     if wanted != gang.holds:
-        floor.do(Hold(gang.key, wanted, f"node {damage.suspect[0].node} is suspect"))
+        why = f"node {damage.suspect[0].node} is suspect" if wanted else "somebody more important has them now"
+        floor.do(Hold(gang.key, wanted, why))
 
 
 def _near(members: tuple[Member, ...]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ Pieces = frozenset[tuple[str, str]]  # (gang, member)
 
 PRUNED_VICTIMS = 24  # up to so many victims are put back one by one to see whether each is needed
 PRUNED_MEMBERS = 64
+TRIED_ALONE = 64
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -140,14 +141,24 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     everything = frozenset(chain(*surplus))
     if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
         return _trimmed(floor, quest, ledger, frozenset(), surplus)
-    covers = list(cheap_covers(quest, ledger, everything))
-    if not covers and len(ledger.candidates()) <= PRUNED_VICTIMS:
-        covers = [frozenset(gang.key for gang in ledger.candidates())]
+    covers = [*cheap_covers(quest, ledger, everything), *_loners(floor, quest, ledger)]
     choices = [
         _trimmed(floor, quest, ledger, cover, [piece for piece in surplus if not {g for g, _ in piece} <= cover])
         for cover in covers
     ]
-    return min((choice for choice in choices if choice is not None), key=lambda choice: choice.cost, default=None)
+    best = min((choice for choice in choices if choice is not None), key=lambda choice: choice.cost, default=None)
+    if best is None and len(ledger.candidates()) <= PRUNED_VICTIMS:
+        best = _trimmed(floor, quest, ledger, frozenset(gang.key for gang in ledger.candidates()), surplus)
+    return best
+
+
+def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[frozenset[str]]:
+    """The cheapest single gang that makes room by itself, where there are few enough to try."""
+    if len(ledger.candidates()) <= TRIED_ALONE:
+        for gang in sorted(ledger.candidates(), key=lambda gang: ledger.cost({gang.key}, frozenset())):
+            if _seats_without(floor, quest, _whole(gang.key)) is not None:
+                yield frozenset([gang.key])
+                return
 
 
 def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], surplus: list[Pieces]) -> Choice | None:
@@ -157,7 +168,8 @@ def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], 
     if seats is None:
         return None
     nodes = set(seats.values())
-    gifts = [_whole(key) for key in gangs if _touches(floor, quest, key, nodes)]
+    domains = _domains_of(floor, quest, nodes)
+    gifts = [_whole(key) for key in gangs if _touches(floor, key, nodes, domains)]
     gifts += [(frozenset(), piece) for piece in surplus if any(_sits_on(floor, p, nodes) for p in piece)]
     fewer = _union(gifts)
     if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
@@ -180,16 +192,20 @@ def _sits_on(floor: Floor, piece: tuple[str, str], nodes: set[str]) -> bool:
     return any(m.name == piece[1] and m.node in nodes for m in floor.snapshot.gangs[piece[0]].seated())
 
 
-def _touches(floor: Floor, quest: Quest, key: str, nodes: set[str]) -> bool:
-    """Whether the gang sits on one of these nodes, or in one of the domains the quest will own."""
-    owned = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
+def _domains_of(floor: Floor, quest: Quest, nodes: set[str]) -> set[tuple[str, str]]:
+    """The domains that the quest's bound islands would be in."""
+    keys = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
     rooms = floor.snapshot.rooms
-    domains = {(k, v) for name in nodes for k in owned if (v := rooms[name].node.labels.get(k)) is not None}
-    for member in floor.snapshot.gangs[key].seated():
-        labels = rooms[member.node].node.labels
-        if member.node in nodes or any((k, labels.get(k)) in domains for k in owned):
-            return True
-    return False
+    return {(k, v) for name in nodes for k in keys if (v := rooms[name].node.labels.get(k)) is not None}
+
+
+def _touches(floor: Floor, key: str, nodes: set[str], domains: set[tuple[str, str]]) -> bool:
+    """Whether the gang sits on one of these nodes, or in one of these domains."""
+    seated = floor.snapshot.gangs[key].seated()
+    if any(m.node in nodes for m in seated):
+        return True
+    rooms = floor.snapshot.rooms
+    return any(rooms[m.node].node.labels.get(k) == v for m in seated for k, v in domains)
 
 
 # As actions

@@ -6,19 +6,9 @@ from understudy.decide.floor import Floor
 from understudy.model.gangs import Gang
 from understudy.model.plans import Cost
 
-Weight = tuple[int, int, int, float, int]  # young, budget violations when alone, priority, work lost, seats
-
-
-def work_and_seats(gang: Gang, now: float) -> tuple[float, int]:
-    """Accelerator-seconds since the last checkpoint, else since the start; and the seats the gang has."""
-    accelerators = seats = 0
-    for island in gang.islands:
-        for member in island.members:
-            if member.node:
-                accelerators += member.shape.accelerators
-                seats += 1
-    since = gang.checkpoint_at if gang.checkpoint_at is not None else gang.started_at
-    return (0.0 if since is None or since >= now else accelerators * (now - since), seats)
+# Young, budget violations when alone, priority, work lost (accelerator-seconds since the last checkpoint, else the
+# start), seats. The first four are the order of choice.
+Weight = tuple[int, int, int, float, int]
 
 
 class Ledger:
@@ -29,6 +19,8 @@ class Ledger:
         self.preemptor = preemptor
         self._weights: dict[str, Weight] = {}
         self._candidates: list[Gang] | None = None
+        self._budgets = floor.snapshot.budgets
+        self._min_runtime = floor.policy.min_runtime
 
     def candidates(self) -> list[Gang]:
         """Gangs of strictly lower priority with seats to give."""
@@ -43,9 +35,18 @@ class Ledger:
         return self.weigh(self.floor.snapshot.gangs[key]) if weight is None else weight
 
     def weigh(self, gang: Gang) -> Weight:
-        violations = self._violations([gang.key], frozenset()) if self.floor.snapshot.budgets else 0
-        weight = (self._is_young(gang), violations, gang.priority, *work_and_seats(gang, self.floor.now))
-        self._weights[gang.key] = weight
+        accelerators = seats = 0
+        for island in gang.islands:
+            for member in island.members:
+                if member.node:
+                    accelerators += member.shape.accelerators
+                    seats += 1
+        started, now = gang.started_at, self.floor.now
+        since = started if gang.checkpoint_at is None else gang.checkpoint_at
+        work = 0.0 if since is None or since >= now else accelerators * (now - since)
+        young = started is None or now - started < self._min_runtime
+        violations = self._violations([gang.key], frozenset()) if self._budgets else 0
+        weight = self._weights[gang.key] = (int(young), violations, gang.priority, work, seats)
         return weight
 
     def cost(self, gangs: Set[str], members: Set[tuple[str, str]]) -> Cost:
@@ -53,16 +54,13 @@ class Ledger:
         weights = [self.weight(key) for key in gangs]
         return Cost(
             young=sum(weight[0] for weight in weights),
-            budget_violations=self._violations(gangs, members) if self.floor.snapshot.budgets else 0,
+            budget_violations=self._violations(gangs, members) if self._budgets else 0,
             highest_priority=max((weight[2] for weight in weights), default=-(2**31)),
             work_lost=sum(sorted(weight[3] for weight in weights)),
             gangs=len(gangs),
             surplus=len(members),
             names=tuple(sorted([*gangs, *(f"{gang}/{member}" for gang, member in members)])),
         )
-
-    def _is_young(self, gang: Gang) -> bool:
-        return gang.started_at is None or self.floor.now - gang.started_at < self.floor.policy.min_runtime
 
     def _violations(self, gangs: Iterable[str], members: Set[tuple[str, str]]) -> int:
         snapshot = self.floor.snapshot
@@ -72,5 +70,5 @@ class Ledger:
             disturbed.extend((gang, m) for m in gang.seated() if (key, m.name) in members)
         return sum(
             max(0, sum(1 for gang, member in disturbed if budget.covers(gang, member)) - budget.allowed)
-            for budget in snapshot.budgets
+            for budget in self._budgets
         )
