@@ -24,7 +24,7 @@ def test_a_node() -> None:
     assert found == Node(
         "n",
         {"zone": "a"},
-        {"cpu": 1500, "memory": 2**30},
+        {"cpu": 1500, "memory": 2**30, "pods": 110},
         (Taint("gpu", "NoSchedule", "yes"),),
         unschedulable=True,
         failures=(MADE_AT, MADE_AT + 5),
@@ -34,7 +34,7 @@ def test_a_node() -> None:
 def test_capacity_stands_in_for_allocatable() -> None:
     document = node("n")
     document["status"] = {"capacity": {"cpu": "2"}}
-    assert made(document).allocatable == {"cpu": 2000}
+    assert made(document).allocatable == {"cpu": 2000, "pods": 110}
 
 
 @pytest.mark.parametrize(("value", "role"), [("true", SpareRole.LENDABLE), ("keep", SpareRole.KEPT)])

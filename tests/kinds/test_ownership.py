@@ -71,6 +71,7 @@ def test_owners(labels: Document, owned_by: Document, key: str, island: str, slo
         ({}, owner("Node", "n1"), {}),
         ({"app": "dns"}, owner("ReplicaSet", "dns"), {"priority": 2_000_000_000}),
         ({}, [], {"priority": 2_000_001_000}),
+        ({}, [], {"priorityClassName": "system-node-critical"}),
         ({"job-name": "j"}, owner("Job", "j"), {"priority": 2_000_000_000}),
     ],
 )

@@ -3,7 +3,18 @@
 import msgspec
 import pytest
 
-from tests.objects.documents import Document, container, job, jobset, node, pod, pod_spec, replicated_job, template
+from tests.objects.documents import (
+    Document,
+    container,
+    job,
+    jobset,
+    node,
+    pod,
+    pod_spec,
+    replicated_job,
+    template,
+    training_job,
+)
 from understudy.objects import KINDS, BadObject, Job, Node, Pod, PriorityClass, decode, decode_json
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -64,6 +75,10 @@ def test_generate_name_names_no_node(kind: str) -> None:
     document = {**node("x"), "kind": kind, "metadata": {"generateName": "n-"}, "value": 1}
     document["apiVersion"] = {"Node": "v1", "PriorityClass": "scheduling.k8s.io/v1"}[kind]
     assert complaint(document).startswith(f"{kind} without a name: metadata.name: is missing; generateName")
+
+
+def test_no_namespace_is_the_default_one() -> None:
+    assert decode(pod("x", meta={"namespace": ""})).metadata.namespace == "default"
 
 
 def test_kinds_that_are_not_understood() -> None:
@@ -243,6 +258,14 @@ def test_impossible_affinities(affinity: Document, problem: str) -> None:
                 "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": -2, "template": template()}}},
             },
             "PyTorchJob default/x: spec.pytorchReplicaSpecs.Worker.replicas: -2 is negative",
+        ),
+        (
+            training_job("TFJob", "tfReplicaSpecs", {"Worker": 1, "worker": 1}),
+            "TFJob default/train: spec.tfReplicaSpecs.Worker: is there twice",
+        ),
+        (
+            training_job("MPIJob", "mpiReplicaSpecs", {"Launcher": 2}),
+            "MPIJob default/train: spec.mpiReplicaSpecs.Launcher.replicas: 2 must be 1",
         ),
         (
             {

@@ -11,15 +11,18 @@ from understudy.objects.errors import BadObject
 from understudy.objects.nodes import LEASE_NAMESPACE, Lease
 
 SPARE = f"{PREFIX}spare"
+MAX_PODS = 110  # what a kubelet takes where nobody says otherwise
 
 
 def node_of(node: objects.Node, health: Health) -> Node:
     meta, spec = node.metadata, node.spec
-    offered = node.status.allocatable or node.status.capacity
+    amounts = node.status.allocatable or node.status.capacity
+    offered = {name: parse_quantity(amount, name) for name, amount in amounts.items()}
+    offered.setdefault("pods", MAX_PODS)
     return Node(
         meta.name,
         meta.labels,
-        {name: parse_quantity(amount, name) for name, amount in offered.items()},
+        offered,
         tuple(Taint(t.key, t.effect, t.value) for t in spec.taints),
         spec.unschedulable,
         health,

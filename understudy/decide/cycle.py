@@ -135,9 +135,8 @@ def _make_room(floor: Floor, gang: Gang) -> bool:
     choice = choose_victims(floor, Quest(gang, _first(floor, gang, _ends(gang)[-1])))
     if choice is None:
         return False
-    why = f"priority {gang.priority} goes before"
     start = Start(gang.key, tuple(sorted(choice.seats.items())), waits_for=choice.victims)
-    floor.do(*preemptions(floor, choice, gang.key, why), start)
+    floor.do(*preemptions(floor, choice, gang), start)
     return True
 
 

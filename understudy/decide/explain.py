@@ -321,7 +321,7 @@ def describe(action: Action) -> str:
         case Grow(gang, seats):
             return f"grow {gang} by {len(seats)} on {_nodes(n for _, n in seats)}"
         case Preempt(gang, by, members, _, True, why):
-            return f"preempt {gang} ({len(members)} pods) for {by}: {why}"
+            return f"preempt {gang} ({len(members)} pod{'s' * (len(members) != 1)}) for {by}: {why}"
         case Preempt(gang, by, members, _, _, why):
             return f"take {', '.join(members)} from {gang} for {by}: {why}"
         case Swap(gang, moves, why, waits_for):

@@ -94,12 +94,25 @@ class Floor:
     # The order in which idle nodes are offered
 
     def candidates(self, shape: Shape) -> Iterator[str]:
-        """Nodes with some room, in packing order: the fullest that could do first, whole domains kept free."""
+        """Nodes with some room, in packing order: the fullest that could do first, whole domains kept free.
+
+        Nodes that are best avoided come after all others, however well they would fit.
+        """
+        avoided = []
         for shelf in _shelves_for(shape, self.snapshot):
             if shelf not in self._ranked:
                 self._ranked[shelf] = sorted(self._rank(name) for name in self.snapshot.shelves[shelf])
             for rank in self._ranked[shelf]:
-                yield rank[3]
+                if rank[0]:
+                    avoided.append(rank[3])
+                else:
+                    yield rank[3]
+        yield from avoided
+
+    def avoided(self, name: str) -> bool:
+        """Whether the node is a last choice: it failed lately, or asks to be left alone."""
+        node = self.snapshot.rooms[name].node
+        return bool(node.failures or node.taints) and self._rank(name)[0]
 
     def _rank(self, name: str) -> Rank:
         """A node keeps its rank for the whole cycle, so that one domain is filled before the next is touched."""

@@ -12,6 +12,7 @@ from understudy.model.nodes import Node
 from understudy.model.snapshot import Seat, Snapshot, seats_of
 
 Counts = dict[str, int]  # domain value -> matching pods
+Terms = tuple[PodTerm, ...]  # the pods that every one of them matches, by their domain of the first one's key
 
 
 class Neighbourhood:
@@ -22,7 +23,8 @@ class Neighbourhood:
         self.gang = gang
         self.emptied = emptied
         self.seated: dict[str, tuple[Member, Node]] = {}
-        self._counts: dict[tuple[PodTerm, bool], Counts] = {}
+        self._counts: dict[tuple[Terms, bool], Counts] = {}
+        self._eligible: dict[tuple[Spread, Shape], tuple[frozenset[str], Counts]] = {}
         self._repelled: list[tuple[PodTerm, str]] | None = None
 
     def refusal(self, member: Member, node: Node) -> str | None:
@@ -36,17 +38,17 @@ class Neighbourhood:
         total = 0
         for weight, term in shape.preferred_affinity:
             if (value := node.labels.get(term.topology_key)) is not None:
-                total += weight * (self._count(term, leaving=False).get(value, 0) + self._own(term, value))
+                total += weight * (self._count((term,), leaving=False).get(value, 0) + self._own((term,), value))
         for spread in shape.spreads:
             if not spread.hard and (value := node.labels.get(spread.topology_key)) is not None:
                 term = PodTerm(spread.topology_key, spread.selector, (self.gang.namespace,))
-                total -= self._count(term, leaving=False).get(value, 0) + self._own(term, value)
+                total -= self._count((term,), leaving=False).get(value, 0) + self._own((term,), value)
         return total
 
     def _repels(self, member: Member, node: Node) -> str | None:
         for term in member.shape.anti_affinity:
             value = node.labels.get(term.topology_key)
-            if value is not None and self._count(term, leaving=True).get(value, 0) + self._own(term, value):
+            if value is not None and self._count((term,), leaving=True).get(value, 0) + self._own((term,), value):
                 return f"anti-affinity to a pod in the same {term.topology_key}"
         for term, value in self._repelled_places():
             if node.labels.get(term.topology_key) == value and term.matches(self.gang.namespace, member.labels):
@@ -60,16 +62,18 @@ class Neighbourhood:
         return None
 
     def _is_drawn(self, member: Member, node: Node) -> str | None:
+        """A pod to join is one that all the terms match."""
         terms = member.shape.affinity
         for term in terms:
             value = node.labels.get(term.topology_key)
             if value is None:
                 return f"affinity asks for label {term.topology_key}"
-            if self._count(term, leaving=False).get(value, 0) + self._own(term, value):
+            joined = (term, *terms)
+            if self._count(joined, leaving=False).get(value, 0) + self._own(joined, value):
                 continue
             # The first of a group of pods that want to be together has nobody to join yet.
-            alone = not any(self._count(t, leaving=False) or self._own(t, None) for t in terms)
-            if alone and all(t.matches(self.gang.namespace, member.labels) for t in terms):
+            alone = not any(self._count((t, *terms), leaving=False) or self._own((t, *terms), None) for t in terms)
+            if alone and _all_match(terms, self.gang, member):
                 continue
             return f"no pod its affinity asks for is in the same {term.topology_key}"
         return None
@@ -89,34 +93,44 @@ class Neighbourhood:
                 return f"too many pods are in the same {spread.topology_key} already"
         return None
 
-    def _own(self, term: PodTerm, value: str | None) -> int:
-        """Members seated during this search that the term matches, in one domain or (None) anywhere."""
+    def _own(self, terms: Terms, value: str | None) -> int:
+        """Members seated during this search that the terms match, in one domain or (None) anywhere."""
+        key = terms[0].topology_key
         return sum(
             1
             for member, node in self.seated.values()
-            if term.matches(self.gang.namespace, member.labels)
-            and (node.labels.get(term.topology_key) == value if value is not None else term.topology_key in node.labels)
+            if (node.labels.get(key) == value if value is not None else key in node.labels)
+            and _all_match(terms, self.gang, member)
         )
 
-    def _count(self, term: PodTerm, leaving: bool) -> Counts:
-        if (term, leaving) not in self._counts:
+    def _count(self, terms: Terms, leaving: bool) -> Counts:
+        if (terms, leaving) not in self._counts:
             counts: Counts = defaultdict(int)
             for node, seat in self._sitting():
-                value = node.labels.get(term.topology_key)
+                value = node.labels.get(terms[0].topology_key)
                 if value is None or (seat.leaving and not leaving):
                     continue
-                if term.matches(self.snapshot.gangs[seat.gang].namespace, seat.member.labels):
+                if _all_match(terms, self.snapshot.gangs[seat.gang], seat.member):
                     counts[value] += 1
-            self._counts[term, leaving] = dict(counts)
-        return self._counts[term, leaving]
+            self._counts[terms, leaving] = dict(counts)
+        return self._counts[terms, leaving]
 
     def _count_eligible(self, term: PodTerm, spread: Spread, shape: Shape) -> Counts:
-        counts: Counts = {}
-        existing = self._count(term, leaving=False)
-        for room in self.snapshot.rooms.values():
-            value = room.node.labels.get(term.topology_key)
-            if value is not None and value not in counts and _eligible(spread, shape, room.node):
-                counts[value] = existing.get(value, 0) + self._own(term, value)
+        """Pods in the domains that count. On nodes that do not count, pods do not count either."""
+        if (spread, shape) not in self._eligible:
+            nodes = [room.node for room in self.snapshot.rooms.values() if _is_eligible(spread, shape, room.node)]
+            names = frozenset(node.name for node in nodes)
+            existing = dict.fromkeys((node.labels[term.topology_key] for node in nodes), 0)
+            for node, seat in self._sitting():
+                if node.name in names and not seat.leaving:
+                    matches = term.matches(self.snapshot.gangs[seat.gang].namespace, seat.member.labels)
+                    existing[node.labels[term.topology_key]] += matches
+            self._eligible[spread, shape] = (names, existing)
+        names, existing = self._eligible[spread, shape]
+        counts = dict(existing)
+        for member, node in self.seated.values():
+            if node.name in names and term.matches(self.gang.namespace, member.labels):
+                counts[node.labels[term.topology_key]] += 1
         return counts
 
     def _repelled_places(self) -> list[tuple[PodTerm, str]]:
@@ -138,8 +152,14 @@ class Neighbourhood:
                     yield room.node, seat
 
 
-def _eligible(spread: Spread, shape: Shape, node: Node) -> bool:
-    """Whether the node's domain counts for this spread, by the spread's own node inclusion policies."""
+def _all_match(terms: Terms, gang: Gang, member: Member) -> bool:
+    return all(term.matches(gang.namespace, member.labels) for term in terms)
+
+
+def _is_eligible(spread: Spread, shape: Shape, node: Node) -> bool:
+    """Whether the node counts for this spread: it has every key, and the spread's inclusion policies let it in."""
+    if any(s.topology_key not in node.labels for s in shape.spreads if s.hard):
+        return False
     if spread.honor_affinity and (selected(shape, node) or affine(shape, node)):
         return False
     return not (spread.honor_taints and tolerated(shape, node))

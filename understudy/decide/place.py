@@ -186,15 +186,16 @@ def why_domain_closed(trial: Trial, part: Part, value: str) -> str | None:
 
 
 def _domain_nodes(trial: Trial, part: Part, value: str) -> list[str]:
-    """The nodes of a domain, the most used first; for a repair its spares before the rest."""
+    """The nodes of a domain, the most used first, the best avoided last; for a repair its spares before the rest."""
     assert part.island.topology is not None
     floor = trial.floor
     rooms = floor.snapshot.rooms
     flavored = part.members[0].shape.accelerators > 0
 
-    def order(name: str) -> tuple[bool, int, str]:
+    def order(name: str) -> tuple[bool, bool, int, str]:
         shelf = rooms[name].shelf
-        return (trial.repairing and name not in floor.spares, shelf[1] if shelf and flavored else 0, name)
+        level = shelf[1] if shelf and flavored else 0
+        return (trial.repairing and name not in floor.spares, floor.avoided(name), level, name)
 
     return sorted(floor.domain(part.island.topology.key, value), key=order)
 

@@ -60,9 +60,10 @@ class Purchase:
         """What these cost beyond whom was bought, divided among the places they free."""
         share = frees if self.sharing else 1
         young, violations, highest, work, count = 0.0, 0.0, -(2**31), 0.0, 0
+        weights = self.ledger.weights
         for key in blockers:
             if key not in self.bought:
-                weight = self.ledger.weight(key)
+                weight = weights[key]
                 young += weight[0]
                 violations += weight[1]
                 highest = max(highest, weight[2])
@@ -80,7 +81,10 @@ class Purchase:
         must = self._owners(room)
         if must is None:
             return None
-        staying = [seat for seat in room.seats if not self._is_gone(seat)]
+        bought, pieces = self.bought, self.pieces
+        staying = [seat for seat in room.seats if not (seat.leaving or seat.gang in bought)]
+        if pieces:
+            staying = [seat for seat in staying if (seat.gang, seat.member.name) not in pieces]
         if member.shape.host_ports:
             if any(ports_clash(member.shape, m.shape.host_ports) for m in self.used.get(name, ())):
                 return None
@@ -117,10 +121,10 @@ class Purchase:
             gang = seat.gang
             if gang in self.allowed and gang not in must:
                 offers[gang] = _sum(offers[gang], seat.member) if gang in offers else self._amounts(seat.member)
-        weight = self.ledger.weight
+        weights = self.ledger.weights
         chosen: list[str] = []
         left = dict(missing)
-        for _, gang in sorted([(weight(key), key) for key in offers]):
+        for _, gang in sorted([(weights[key], key) for key in offers]):
             chosen.append(gang)
             if _give(left, offers[gang]):
                 break
@@ -198,7 +202,7 @@ class NodeSpots:
 
     def _bound(self, gang: str) -> tuple[Price, str]:
         """The least a spot can cost that needs this gang and none cheaper."""
-        young, violations, priority, work, seats = self.purchase.ledger.weight(gang)
+        young, violations, priority, work, seats = self.purchase.ledger.weights[gang]
         frees = max(1, min(self.wanted, seats)) if self.purchase.sharing else 1
         return ((young / frees, violations / frees, priority, work / frees, 1 / frees), gang)
 
@@ -214,7 +218,7 @@ class NodeSpots:
         """How many of the wanted places the gangs' leaving could free."""
         if not self.purchase.sharing:
             return 1
-        return max(1, min(self.wanted, sum(self.purchase.ledger.weight(key)[4] for key in gangs)))
+        return max(1, min(self.wanted, sum(self.purchase.ledger.weights[key][4] for key in gangs)))
 
     def cheapest(self) -> Spot | None:
         while True:

@@ -169,7 +169,8 @@ class Repair:
                 nodes = sorted({m.node for m in members})
                 cause = self.floor.snapshot.rooms[nodes[0]].node.health.cause
                 return f"{', '.join(nodes)} {what}" + (f": {cause}" if cause else "")
-        return f"{len(self.damage.missing)} members have no seat"
+        count = len(self.damage.missing)
+        return "a member has no seat" if count == 1 else f"{count} members have no seat"
 
     def _quests(self, members: tuple[Member, ...]) -> Iterator[Quest]:
         """First with the others where they are; then, where that cannot be, with whole islands on the move."""
@@ -208,7 +209,6 @@ class Repair:
         if not choices:
             return False
         choice: Choice = min(choices, key=lambda c: c.cost)
-        why = f"{self.gang.key} needs the place: {self.why}"
         cleared = frozenset(
             m.node
             for key in choice.victims
@@ -216,7 +216,7 @@ class Repair:
             if key in choice.gangs or (key, m.name) in choice.members
         )
         swap = self._swap(choice.seats, cleared, choice.victims)
-        self.floor.do(*preemptions(self.floor, choice, self.gang.key, why), swap)
+        self.floor.do(*preemptions(self.floor, choice, self.gang, self.why), swap)
         return True
 
     def _fewer(self) -> Iterator[tuple[tuple[Member, ...], list[Piece]]]:

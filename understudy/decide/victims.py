@@ -167,16 +167,13 @@ def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], 
     seats = _seats_without(floor, quest, cover)
     if seats is None:
         return None
-    nodes = set(seats.values())
-    domains = _domains_of(floor, quest, nodes)
-    gifts = [_whole(key) for key in gangs if _touches(floor, key, nodes, domains)]
-    gifts += [(frozenset(), piece) for piece in surplus if any(_sits_on(floor, p, nodes) for p in piece)]
-    fewer = _union(gifts)
+    there = _sitting_around(floor, quest, set(seats.values()))
+    near = [piece for piece in surplus if any(gang in there for gang, _ in piece)]
+    fewer: Option = (gangs & there, frozenset(chain(*near)))
     if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
-        cover, seats = fewer, fewer_seats
-    else:
-        gifts = [_whole(key) for key in gangs] + [(frozenset(), piece) for piece in surplus]
-    if len(gifts) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
+        cover, seats, surplus = fewer, fewer_seats, near
+    if len(cover[0]) + len(surplus) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
+        gifts = [_whole(key) for key in cover[0]] + [(frozenset(), piece) for piece in surplus]
         for gift in sorted(gifts, key=lambda gift: ledger.cost(*gift), reverse=True):
             fewer = (cover[0] - gift[0], cover[1] - gift[1])
             if (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
@@ -188,30 +185,24 @@ def _whole(key: str) -> Option:
     return (frozenset([key]), frozenset())
 
 
-def _sits_on(floor: Floor, piece: tuple[str, str], nodes: set[str]) -> bool:
-    return any(m.name == piece[1] and m.node in nodes for m in floor.snapshot.gangs[piece[0]].seated())
-
-
-def _domains_of(floor: Floor, quest: Quest, nodes: set[str]) -> set[tuple[str, str]]:
-    """The domains that the quest's bound islands would be in."""
-    keys = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
-    rooms = floor.snapshot.rooms
-    return {(k, v) for name in nodes for k in keys if (v := rooms[name].node.labels.get(k)) is not None}
-
-
-def _touches(floor: Floor, key: str, nodes: set[str], domains: set[tuple[str, str]]) -> bool:
-    """Whether the gang sits on one of these nodes, or in one of these domains."""
-    seated = floor.snapshot.gangs[key].seated()
-    if any(m.node in nodes for m in seated):
-        return True
-    rooms = floor.snapshot.rooms
-    return any(rooms[m.node].node.labels.get(k) == v for m in seated for k, v in domains)
+def _sitting_around(floor: Floor, quest: Quest, nodes: set[str]) -> frozenset[str]:
+    """Gangs that sit on one of these nodes, in a domain of theirs that the quest will be bound to, or that repel."""
+    snapshot = floor.snapshot
+    gangs = {seat.gang for name in nodes for seat in snapshot.rooms[name].seats}
+    for name in nodes if floor.keys else ():
+        for key in floor.keys:
+            value = snapshot.rooms[name].node.labels.get(key)
+            if value is not None:
+                gangs.update(snapshot.tenants[key].get(value, ()))
+    minds = any(m.shape.minds_neighbours for part in quest.parts for m in part.members)
+    return frozenset(snapshot.gangs) if minds else frozenset(gangs.union(snapshot.repelling))
 
 
 # As actions
 
 
-def preemptions(floor: Floor, choice: Choice, by: str, why: str) -> list[Preempt]:
+def preemptions(floor: Floor, choice: Choice, by: Gang, cause: str = "") -> list[Preempt]:
+    """The choice as actions. `cause` is what a repair is for."""
     actions = []
     for key in choice.victims:
         gang = floor.snapshot.gangs[key]
@@ -221,11 +212,11 @@ def preemptions(floor: Floor, choice: Choice, by: str, why: str) -> list[Preempt
         actions.append(
             Preempt(
                 gang=key,
-                by=by,
+                by=by.key,
                 members=tuple(m.name for m in members),
                 nodes=tuple(m.node for m in members),
                 whole=whole,
-                why=why,
+                why=f"priority {by.priority} goes before {gang.priority}" + (f"; {cause}" if cause else ""),
                 work_lost=work,
                 budget_violations=violations,
             )

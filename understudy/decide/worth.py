@@ -17,7 +17,7 @@ class Ledger:
     def __init__(self, floor: Floor, preemptor: Gang) -> None:
         self.floor = floor
         self.preemptor = preemptor
-        self._weights: dict[str, Weight] = {}
+        self.weights: dict[str, Weight] = {}  # of those weighed so far
         self._candidates: list[Gang] | None = None
         self._budgets = floor.snapshot.budgets
         self._min_runtime = floor.policy.min_runtime
@@ -31,7 +31,7 @@ class Ledger:
         return self._candidates
 
     def weight(self, key: str) -> Weight:
-        weight = self._weights.get(key)
+        weight = self.weights.get(key)
         return self.weigh(self.floor.snapshot.gangs[key]) if weight is None else weight
 
     def weigh(self, gang: Gang) -> Weight:
@@ -46,7 +46,7 @@ class Ledger:
         work = 0.0 if since is None or since >= now else accelerators * (now - since)
         young = started is None or now - started < self._min_runtime
         violations = self._violations([gang.key], frozenset()) if self._budgets else 0
-        weight = self._weights[gang.key] = (int(young), violations, gang.priority, work, seats)
+        weight = self.weights[gang.key] = (int(young), violations, gang.priority, work, seats)
         return weight
 
     def cost(self, gangs: Set[str], members: Set[tuple[str, str]]) -> Cost:

@@ -117,15 +117,15 @@ def _remember_seats(islands: Islands, pods: Sequence[Sighting], notes: Notes) ->
 
 
 def _holds(islands: Islands, notes: Notes) -> tuple[tuple[str, str], ...]:
-    """Seats kept for members that have none: by annotation, else by nomination."""
+    """Seats kept for members: by annotation, also for one that will move; else by nomination."""
     kept = dict(notes.holds)
     found = []
     for place in _all(islands):
         member = _member(place)
-        if not member.node:
-            nominated = place.sighting.nominated if place.sighting else ""
-            if node := (_by_name(kept, place, member) if kept else "") or nominated:
-                found.append((member.name, node))
+        nominated = place.sighting.nominated if place.sighting and not member.node else ""
+        node = (_by_name(kept, place, member) if kept else "") or nominated
+        if node and node != member.node:
+            found.append((member.name, node))
     return tuple(sorted(found))
 
 

@@ -30,6 +30,7 @@ _OPERATED = {
     "mpi-operator": "MPIJob",
 }
 SYSTEM_PRIORITY = 2_000_000_000  # from here on only Kubernetes' own components
+_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _EVERYWHERE = ("DaemonSet", "Node")  # owners whose pods belong to their node
 
 
@@ -52,9 +53,9 @@ class GangRef(msgspec.Struct, frozen=True, gc=False):
 def owner_of(pod: Pod) -> GangRef:
     meta = pod.metadata
     if not meta.labels and not meta.owner_references:
-        return _lone(meta, (pod.spec.priority or 0) >= SYSTEM_PRIORITY)
+        return _lone(meta, _of_the_system(pod))
     owner = meta.controller
-    if (pod.spec.priority or 0) >= SYSTEM_PRIORITY or (owner is not None and owner.kind in _EVERYWHERE):
+    if _of_the_system(pod) or (owner is not None and owner.kind in _EVERYWHERE):
         return _lone(meta, infrastructure=True)
     if JOBSET_NAME in meta.labels:
         return _of_jobset(meta)
@@ -68,6 +69,13 @@ def owner_of(pod: Pod) -> GangRef:
         key = f"Job/{meta.namespace}/{job}"
         return GangRef(key, "Job", meta.namespace, job, job, f"{job}-{index}" if index else "")
     return _lone(meta, infrastructure=False)
+
+
+def _of_the_system(pod: Pod) -> bool:
+    spec = pod.spec
+    if spec.priority is None:
+        return spec.priority_class_name in _SYSTEM_CLASSES
+    return spec.priority >= SYSTEM_PRIORITY
 
 
 def _lone(meta: ObjectMeta, infrastructure: bool) -> GangRef:

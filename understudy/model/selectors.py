@@ -1,8 +1,11 @@
 """Label and field conditions as values: turns a set of labels into yes or no, by Kubernetes' own rules."""
 
+import re
 from collections.abc import Mapping
 
 import msgspec
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")  # int() would also take 1_000
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
@@ -31,10 +34,10 @@ class Requirement(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
                 raise ValueError(f"operator {self.operator!r} is none of {', '.join(OPERATORS)}")
 
     def _compares(self, value: str | None) -> bool:
-        try:
-            left, right = int(value or ""), int(self.values[0])
-        except (ValueError, IndexError):  # what is not a whole number compares with nothing
-            return False
+        texts = (value or "", *self.values[:1])
+        if len(texts) < 2 or not all(map(_WHOLE_NUMBER.fullmatch, texts)):
+            return False  # what is not a whole number compares with nothing
+        left, right = map(int, texts)
         return left > right if self.operator == "Gt" else left < right
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from understudy.model.quantity import parse_quantity
 from understudy.objects import pods
 from understudy.objects.cluster import PersistentVolume, PodDisruptionBudget
 from understudy.objects.errors import BadObject, at
-from understudy.objects.jobs import Job, JobSet, JobSpec, MPIJob, ReplicaSpec, TrainingRuntime, TrainJob
+from understudy.objects.jobs import Job, JobSet, JobSpec, MPIJob, ReplicaSpec, ReplicatedJob, TrainingRuntime, TrainJob
 from understudy.objects.meta import Expression, KubeObject, LabelSelector
 from understudy.objects.nodes import Node
 from understudy.objects.pods import Container, Pod, PodSpec, Quantity, Resources
@@ -34,6 +34,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def check(obj: SomeObject) -> SomeObject:
+    if not obj.metadata.namespace:
+        obj = _with_metadata(obj, namespace="default")
     if not obj.metadata.name:
         obj = _named(obj)
     for field, problem in _problems(obj):
@@ -45,9 +47,13 @@ def _named(obj: SomeObject) -> SomeObject:
     """A job or pod with generateName is planned under that name without its random end."""
     prefix = obj.metadata.generate_name.rstrip("-.")
     if prefix and obj.kind not in _UNNAMED:
-        return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, name=prefix))
+        return _with_metadata(obj, name=prefix)
     say = "generateName makes one only when the object is created: write the name" if prefix else "give it a name"
     raise BadObject(f"{obj.kind} without a name", "metadata.name", f"is missing; {say}")
+
+
+def _with_metadata(obj: SomeObject, **fields: str) -> SomeObject:
+    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, **fields))
 
 
 def _problems(obj: KubeObject) -> Iterator[Problem]:
@@ -83,6 +89,8 @@ def _replicas(replicas: Mapping[str, ReplicaSpec], field: str) -> Iterator[Probl
     if not replicas:
         yield field, "is empty; name at least one role"
     for role, spec in replicas.items():
+        if sum(other.lower() == role.lower() for other in replicas) > 1:
+            yield at(field, role), "is there twice; roles are the same in upper and lower case"
         yield from _count(spec.replicas, f"{at(field, role)}.replicas")
         yield from _pod_spec(spec.template.spec, f"{at(field, role)}.template.spec")
 
@@ -100,8 +108,8 @@ def _job(spec: JobSpec, field: str) -> Iterator[Problem]:
     yield from _pod_spec(spec.template.spec, f"{field}.template.spec")
 
 
-def _jobset(jobs: tuple, field: str) -> Iterator[Problem]:  # type: ignore[type-arg]
-    seen = set()
+def _jobset(jobs: tuple[ReplicatedJob, ...], field: str) -> Iterator[Problem]:
+    seen: set[str] = set()
     for i, job in enumerate(jobs):
         if job.name in seen:
             yield f"{field}[{i}].name", f"{job.name!r} is there twice; every replicatedJob needs its own name"
@@ -122,6 +130,12 @@ def _mpi_job(job: MPIJob) -> Iterator[Problem]:
     spec = job.spec
     if spec.mpi_replica_specs:
         yield from _replicas(spec.mpi_replica_specs, "spec.mpiReplicaSpecs")
+        for role, replicas in spec.mpi_replica_specs.items():
+            if role.lower() == "launcher" and replicas.replicas > 1:
+                yield (
+                    f"spec.mpiReplicaSpecs.{role}.replicas",
+                    f"{replicas.replicas} must be 1: an MPIJob has one launcher",
+                )
         return
     if spec.template is None:
         wanted = "template" if job.api_version.endswith("/v1alpha1") else "mpiReplicaSpecs"

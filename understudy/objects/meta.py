@@ -16,7 +16,6 @@ class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=
 class OwnerReference(Part, frozen=True, gc=False):
     kind: str
     name: str
-    uid: str = ""
     controller: bool = False
 
 
@@ -24,7 +23,6 @@ class ObjectMeta(Part, frozen=True, gc=False):
     name: str = ""
     namespace: str = "default"
     generate_name: str = ""
-    uid: str = ""
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     creation_timestamp: Time | None = None
