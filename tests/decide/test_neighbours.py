@@ -1,5 +1,7 @@
 """What pods on other nodes say agrees with kube-scheduler: affinity, anti-affinity in both directions, spreading."""
 
+from typing import Any
+
 import pytest
 
 from tests.decide.builders import HOST, cluster, node, planned, queued, running, seats, shape, tainted
@@ -159,11 +161,11 @@ def test_whoever_is_repelled_may_preempt_the_one_that_repels() -> None:
 # Spreading
 
 
-def spread(max_skew: int = 1, key: str = ZONE, **rest: object) -> Spread:
-    return Spread(topology_key=key, max_skew=max_skew, **{"hard": True, "selector": app("new"), **rest})  # type: ignore[arg-type]
+def spread(max_skew: int = 1, key: str = ZONE, **rest: Any) -> Spread:
+    return Spread(topology_key=key, max_skew=max_skew, **{"hard": True, "selector": app("new"), **rest})
 
 
-def spreading(*spreads: Spread, **rest: object) -> Gang:
+def spreading(*spreads: Spread, **rest: Any) -> Gang:
     return queued("new", asks=shape(gpus=1, spreads=spreads, **rest), labels={"app": "new"})
 
 

@@ -18,7 +18,7 @@ from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Health, Verdict
-from understudy.model.plans import Action, Cost, Hold, Preempt, Start, Swap, Wait
+from understudy.model.plans import Action, Cost, Hold, Preempt, Requeue, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 CASES = {"one waits": 1_000, "one is broken": 500, "several wait": 500}
@@ -114,6 +114,8 @@ def is_lost(snapshot: Snapshot, node: str) -> bool:
 
 def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Cost | None:
     actions = list(actions)
+    if any(isinstance(a, Requeue) and a.gang == key for a in actions):
+        return None  # what it gets after that in the same plan is a start, at another size perhaps, and no repair
     seats = {name for a in actions if a.gang == key for name in new_seats(a)}
     if not seats >= set(wanted_by(setting.snapshot, setting.snapshot.gangs[key])):
         return None

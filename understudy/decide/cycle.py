@@ -8,7 +8,7 @@ from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import importance, turn
 from understudy.decide.place import Part, Quest, part_of, place
 from understudy.decide.policy import Policy
-from understudy.decide.swap import damaged_gangs, keep_and_wait, release_stale_holds, repair
+from understudy.decide.swap import damaged_gangs, release_stale_holds, repair
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
@@ -41,8 +41,10 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
         if gang.key in floor.touched:
             continue  # somebody's victim
         if gang.key in damaged:
-            repair(floor, gang, guarded)
-        elif not _seat(floor, gang):
+            helped = repair(floor, gang, guarded)
+        else:
+            helped = _seat(floor, gang)
+        if not helped:
             helpless.append(gang.key)
     return _help_from_others(floor, helpless)
 
@@ -112,9 +114,14 @@ def _await_room(floor: Floor, gang: Gang) -> bool:
     near = tuple(floor.leaving_nodes())
     for parts in _worth_holding(floor, gang):
         seats = place(floor, Quest(gang, parts, Hypothesis(leaving=True), near=near))
-        if seats is not None:
-            keep_and_wait(floor, gang, seats)
-            return True
+        if seats is None:
+            continue
+        wanted, leaving = tuple(sorted(seats.items())), explain.victims_leaving(floor, gang, set(seats.values()))
+        if wanted == gang.holds:
+            floor.do(Wait(gang.key, leaving))
+        else:
+            floor.do(Start(gang.key, wanted, waits_for=tuple(holder.gang for holder in leaving.holders)))
+        return True
     return False
 
 
@@ -145,7 +152,7 @@ def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
     victims = {action.gang for action in floor.actions if isinstance(action, Preempt)}
     elastic = {key for key in {*snapshot.open, *floor.touched} - victims if snapshot.gangs[key].elastic}
     for gang in sorted((floor.snapshot.gangs[key] for key in elastic), key=importance):
-        if not gang.seated():
+        if not gang.seated() or gang.leaving:
             continue
         for size in _sizes(gang):
             parts = _first(floor, gang, size)

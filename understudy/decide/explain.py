@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from understudy.decide.fit import shortage
 from understudy.decide.floor import Floor
 from understudy.decide.guards import Guarded, over_budget
@@ -117,45 +119,54 @@ def victims_leaving(floor: Floor, gang: Gang, nodes: set[str]) -> Reason:
         Code.VICTIMS_LEAVING,
         needs(gang),
         wanted=len(nodes),
-        holders=tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))[:SHOWN_HOLDERS]),
+        holders=tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))),
     )
 
 
 def no_room(floor: Floor, gang: Gang) -> Reason:
     """What is free, why the rest does not do, and who keeps it."""
-    bound = [Part(i, i.members) for i in gang.islands if i.topology is not None and i.topology.binding]
     guard = over_budget(gang, floor.policy, floor.now) if gang.preempts else None
-    loose = [m for i in gang.islands if i.topology is None or not i.topology.binding for m in i.members if not m.node]
-    code, wanted, free = Code.BLOCKED_DOMAINS, _islands_wanted(gang), _islands_free(floor, gang, bound)
-    if bound and (free < wanted or not loose):
-        refusals, holders = _domain_refusals(floor, gang, bound[0]), _tenants(floor, gang, bound[0])
-    else:  # nobody needs a domain, or it is not the domains that are missing
-        free, helpless = _members_free(floor, gang, sorted(loose, key=lambda m: m.shape.requests))
-        code, wanted = Code.NO_ROOM, len(loose) if bound else gang.minimum
-        refusals, holders = _node_refusals(floor, gang, helpless), _neighbours(floor, gang, helpless)
-    if free >= wanted:
-        code = Code.NO_ROOM  # there is room for each, but not for all of them together
+    reason = _blocked_domains(floor, gang) or _no_seats(floor, gang)
+    if guard is None:
+        return reason
+    return replace(reason, code=Code.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
+
+
+def _blocked_domains(floor: Floor, gang: Gang) -> Reason | None:
+    """Where it is for want of domains that it waits."""
+    bound = [Part(i, i.members) for i in _needed(gang) if i.topology is not None and i.topology.binding]
+    if not bound or (free := _islands_free(floor, gang, bound)) >= len(bound):
+        return None
     return Reason(
-        Code.GUARDED if guard else code,
+        Code.BLOCKED_DOMAINS,
         needs(gang),
-        wanted=wanted,
-        free=min(free, wanted - 1) if free >= wanted else free,
-        refusals=refusals,
-        holders=holders,
-        guard=f"{guard.guard}: {guard.detail}" if guard else "",
-        until=guard.until if guard else None,
+        wanted=len(bound),
+        free=free,
+        refusals=_domain_refusals(floor, gang, bound[0]),
+        holders=_tenants(floor, gang, bound[0]),
     )
 
 
-def _islands_wanted(gang: Gang) -> int:
-    """How many islands have to have a domain before the gang may run."""
-    size, count = 0, 0
-    for island in gang.islands:
-        size += len(island.members)
-        count += island.topology is not None and island.topology.binding
+def _no_seats(floor: Floor, gang: Gang) -> Reason:
+    free, helpless = _members_free(floor, gang, sorted(gang.unseated(), key=lambda m: m.shape.requests))
+    return Reason(
+        Code.NO_ROOM,
+        needs(gang),
+        wanted=gang.minimum,
+        free=min(free, gang.minimum - 1),  # each may fit, but not all of them together
+        refusals=_node_refusals(floor, gang, helpless),
+        holders=_neighbours(floor, gang, helpless),
+    )
+
+
+def _needed(gang: Gang) -> list[Island]:
+    """The islands without which the gang does not run."""
+    size = 0
+    for count, island in enumerate(gang.islands):
         if size >= gang.minimum:
-            break
-    return max(1, count)
+            return list(gang.islands[:count])
+        size += len(island.members)
+    return list(gang.islands)
 
 
 def _islands_free(floor: Floor, gang: Gang, parts: list[Part]) -> int:

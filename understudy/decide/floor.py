@@ -85,11 +85,9 @@ class Floor:
         return self._refusals[key]
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
-        """Whether the node is a spare that this gang may not have now. One held for it was promised for a repair."""
+        """Whether the node is a spare that this gang may not have now."""
         role = self.spares.get(name)
-        if role is None or repairing or may_borrow(gang, role, self.policy):
-            return False
-        return all(node != name for _, node in gang.holds)
+        return role is not None and not repairing and not may_borrow(gang, role, self.policy)
 
     # The order in which idle nodes are offered
 
@@ -110,9 +108,9 @@ class Floor:
         yield from avoided
 
     def avoided(self, name: str) -> bool:
-        """Whether the node is a last choice: it failed lately, or asks to be left alone."""
+        """Whether the node is a last choice: a spare, one that failed lately, or one that asks to be left alone."""
         node = self.snapshot.rooms[name].node
-        return bool(node.failures or node.taints) and self._rank(name)[0]
+        return bool(node.failures or node.taints or name in self.spares) and self._rank(name)[0]
 
     def _rank(self, name: str) -> Rank:
         """A node keeps its rank for the whole cycle, so that one domain is filled before the next is touched."""
@@ -122,7 +120,8 @@ class Floor:
 
     def _first_rank(self, name: str) -> Rank:
         node = self.snapshot.rooms[name].node
-        avoided = failed_lately(node, self.policy, self.now) or any(t.effect == PREFER_NO_SCHEDULE for t in node.taints)
+        avoided = name in self.spares or failed_lately(node, self.policy, self.now)
+        avoided = avoided or any(t.effect == PREFER_NO_SCHEDULE for t in node.taints)
         for key in self.keys:
             if (value := node.labels.get(key)) is not None:
                 return (avoided, value not in self.snapshot.tenants[key], value, name)

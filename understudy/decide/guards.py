@@ -21,7 +21,7 @@ def backing_off(gang: Gang, policy: Policy, now: float) -> Guarded | None:
     recent = [at for at in gang.failures if now - at < policy.backoff_window]
     if len(recent) < 2:
         return None
-    until = max(recent) + min(policy.backoff * 2 ** (len(recent) - 1), policy.backoff_limit)
+    until = max(recent) + min(policy.backoff * 2.0 ** min(len(recent) - 1, 64), policy.backoff_limit)
     if until <= now:
         return None
     return Guarded("back-off", f"it failed {len(recent)} times on healthy nodes lately", until)

@@ -142,8 +142,8 @@ def _others(trial: Trial, quest: Quest, part: Part) -> Iterable[str]:
     floor = trial.floor
     if topology.mode is Mode.EXCLUSIVE:
         vacant = list(floor.vacant(topology.key))
-        if quest.repairing and floor.spares:  # spare domains are there for this
-            vacant.sort(key=lambda value: not _is_spare(floor, topology.key, value))
+        if floor.spares:  # for repairs spare domains come first, for borrowers last
+            vacant.sort(key=lambda value: _is_spare(floor, topology.key, value) is not quest.repairing)
         return vacant
     values = sorted(floor.snapshot.domains[topology.key])
     if len(values) > SCORED_DOMAINS:
@@ -239,6 +239,8 @@ def node_order(trial: Trial, quest: Quest, shape: Shape) -> Iterable[str]:
         close = {label for name in near for label in _places(floor, name)}
         spares = sorted(floor.spares, key=lambda name: (not close & _places(floor, name), name))
         names = chain(spares, names)
+    elif floor.spares:  # lent only where nothing else will do
+        names = chain((name for name in names if name not in floor.spares), sorted(floor.spares))
     if shape.preferred or shape.preferred_affinity or shape.spreads:
         return sorted(dict.fromkeys(names), key=lambda name: _dislike(trial, shape, name))  # sorting is stable
     return names

@@ -44,16 +44,17 @@ class Damage(msgspec.Struct, frozen=True):
         return bool(self.lost or self.missing)
 
 
-def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> None:
-    """Make a damaged gang whole again, as far as that can be done now."""
+def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> bool:
+    """Make a damaged gang whole again, as far as that can be done now; False where it is back in the queue."""
     damage = assess(floor, gang)
     guard = _guard(floor, damage, guarded)
     if guard is not None:
         floor.do(Wait(gang.key, explain.guarded(gang, guard)))
     elif damage.displaced:
-        Repair(floor, gang, damage).carry_out()
+        return Repair(floor, gang, damage).carry_out()
     elif damage.suspect:
         _plan_ahead(floor, gang, damage)
+    return True
 
 
 def damaged_gangs(snapshot: Snapshot) -> set[str]:
@@ -153,15 +154,18 @@ class Repair:
         self.why = self._cause()
         self.gone = Hypothesis(members=frozenset((gang.key, m.name) for m in damage.lost))
 
-    def carry_out(self) -> None:
+    def carry_out(self) -> bool:
         everyone = self.damage.displaced
         if self._replace(everyone) or self._await_leaving(everyone) or self._take_over(everyone):
-            return
+            return True
         for fewer, dropped in self._fewer():
             if not fewer or self._replace(fewer) or self._take_over(fewer):
                 self._go_on_without(dropped)
-                return
-        self._give_up()
+                return True
+        if self.damage.broken:
+            return self._give_up()
+        self._run_on()
+        return True
 
     def _cause(self) -> str:
         for members, what in ((self.damage.lost, "lost"), (self.damage.going, "leaving")):
@@ -196,9 +200,15 @@ class Repair:
         for quest in self._quests(members):
             gone = msgspec.structs.replace(self.gone, leaving=True)
             seats = place(self.floor, quest.imagining(gone, self.floor.leaving_nodes()))
-            if seats is not None:
-                keep_and_wait(self.floor, self.gang, seats)
-                return True
+            if seats is None:
+                continue
+            leaving = explain.victims_leaving(self.floor, self.gang, set(seats.values()))
+            if tuple(sorted(seats.items())) == self.gang.holds:
+                self.floor.do(Wait(self.gang.key, leaving))
+            else:
+                cleared = frozenset(self.floor.leaving_nodes())
+                self.floor.do(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
+            return True
         return False
 
     def _take_over(self, members: tuple[Member, ...]) -> bool:
@@ -238,19 +248,16 @@ class Repair:
         if gone:
             self.floor.do(Shrink(self.gang.key, gone, self.why))
 
-    def _give_up(self) -> None:
-        if self.damage.broken:
-            seated = tuple(m.name for m in self.gang.seated())
-            self.floor.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
-            return
-        deadline = min(
-            (
-                at
-                for m in self.damage.going
-                if (at := self.floor.snapshot.rooms[m.node].node.health.deadline) is not None
-            ),
-            default=None,
-        )
+    def _give_up(self) -> bool:
+        """Back to the queue. Whether pods have to leave first; if not, it could be seated again at once."""
+        seated = tuple(m.name for m in self.gang.seated())
+        self.floor.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
+        return bool(self.floor.snapshot.gangs[self.gang.key].leaving)
+
+    def _run_on(self) -> None:
+        """Nothing is lost yet: it stays on the node that is leaving until that goes."""
+        nodes = (self.floor.snapshot.rooms[m.node].node for m in self.damage.going)
+        deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
         self.floor.do(Wait(self.gang.key, explain.no_replacement(self.gang, self.why, deadline)))
 
     def _swap(self, seats: dict[str, str], cleared: frozenset[str], victims: tuple[str, ...]) -> Swap:
@@ -275,11 +282,3 @@ def _pieces(gang: Gang) -> Iterator[Piece]:
             yield island.members
         else:
             yield from ((m,) for m in island.members)
-
-
-def keep_and_wait(floor: Floor, gang: Gang, seats: dict[str, str]) -> None:
-    """Hold seats that will be free once those who are leaving have left."""
-    wanted = tuple(sorted(seats.items()))
-    if wanted != gang.holds:
-        floor.do(Hold(gang.key, wanted, "those who sit there are leaving"))
-    floor.do(Wait(gang.key, explain.victims_leaving(floor, gang, set(seats.values()))))

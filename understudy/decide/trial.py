@@ -95,9 +95,13 @@ class Trial:
     def _place_closed(self, island: Island, name: str) -> str | None:
         key = (island.name, name)
         if key not in self._closed:
-            kept = self.floor.kept_as_spare(self.gang, name, self.repairing)
+            kept = self.floor.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
             self._closed[key] = "is a spare, kept free for repairs" if kept else self._owned_by_another(island, name)
         return self._closed[key]
+
+    def _promised(self, name: str) -> bool:
+        """Whether a seat here is held for a member to be seated: even a spare, if a repair was promised one."""
+        return any(n == name and (self.seeking is None or m in self.seeking) for m, n in self._wanted.items())
 
     def _claimed(self, island: Island, name: str) -> str | None:
         if self.claims:

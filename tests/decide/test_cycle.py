@@ -1,0 +1,232 @@
+"""The order of one cycle: who has a turn when, what each turn does, and what is said to whoever is left."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.decide.builders import (
+    LONG_AGO,
+    NOW,
+    SLICE,
+    cluster,
+    jobset,
+    lost,
+    node,
+    nodes,
+    planned,
+    queued,
+    running,
+    seats,
+    shape,
+    slices,
+    told,
+)
+from understudy.decide.cycle import plan
+from understudy.decide.outcome import after, settled
+from understudy.decide.policy import Policy
+from understudy.model.gangs import Gang, Mode, Suspension, Topology
+from understudy.model.nodes import Node
+from understudy.model.plans import Code, Grow, Preempt, Start, Wait
+from understudy.model.selectors import Requirement, Selector
+from understudy.model.snapshot import Budget
+
+TWO = nodes("a b")
+
+
+# Whose turn it is
+
+
+def test_the_more_important_goes_first_however_late_it_came() -> None:
+    early, late = queued("early", priority=1, queued_at=1.0), queued("late", priority=2, queued_at=9.0)
+    assert told(node("a"), early, late)[0] == "start late on a"
+
+
+def test_at_equal_priority_whoever_waited_longest_goes_first() -> None:
+    assert told(node("a"), queued("a", queued_at=9.0), queued("b", queued_at=1.0))[0] == "start b on a"
+
+
+def test_the_last_word_is_the_name() -> None:
+    assert told(node("a"), queued("y"), queued("x"))[0] == "start x on a"
+
+
+def test_a_small_gang_goes_ahead_of_a_large_one_that_does_not_fit() -> None:
+    assert told(node("a"), queued("big", members=2, priority=9), queued("small"))[0] == "start small on a"
+
+
+def test_but_not_into_seats_that_the_large_one_is_having_cleared() -> None:
+    big, low = queued("big", members=2, priority=9), running("low", on="a", priority=1)
+    assert told(*TWO, big, low, queued("small", priority=5))[:2] == [
+        "preempt low (1 pod) for big: priority 9 goes before 1",
+        "start big on a, b once low left",
+    ]
+
+
+def test_nobody_is_started_and_preempted_in_one_plan() -> None:
+    made = planned(node("a"), queued("low", priority=1), queued("high", priority=2))
+    assert not any(isinstance(action, Preempt) for action in made.actions)
+
+
+# Starting
+
+
+def test_a_gang_goes_back_to_its_old_seats_each_member_to_its_own() -> None:
+    old = running("g", on="c b")
+    back = old.reseated({"g-0": "", "g-1": ""})
+    assert seats(planned(nodes("a b c"), back)) == {"g-0": "c", "g-1": "b"}
+
+
+def test_an_elastic_gang_starts_as_large_as_it_fits() -> None:
+    assert seats(planned(*TWO, queued("g", members=5, min_members=1))) == {"g-0": "a", "g-1": "b"}
+    assert seats(planned(*TWO, queued("g", members=5, min_members=3))) == {}
+
+
+def test_elastic_islands_come_whole() -> None:
+    racks = slices(s0="a b", s1="c d")
+    assert sorted(seats(planned(racks, jobset("g", islands=3, min_members=3)))) == ["g-0-0", "g-0-1", "g-1-0", "g-1-1"]
+
+
+def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None:
+    requeued = queued("g", suspension=Suspension.REQUEUED)
+    state = cluster(node("a"), requeued)
+    resumed = after(state, plan(state, Policy(), NOW)).gangs["Job/default/g"]
+    assert (resumed.suspension, resumed.seated()[0].node) == (Suspension.NONE, "a")
+    assert told(node("a"), queued("g", suspension=Suspension.BY_OWNER)) == ["g waits: it is suspended by its owner"]
+
+
+@pytest.mark.parametrize(
+    ("gang", "code"),
+    [
+        pytest.param(queued("g", suspension=Suspension.BY_OWNER), Code.SUSPENDED, id="suspended"),
+        pytest.param(queued("g", gates=("example.com/quota",)), Code.GATED, id="gated"),
+        pytest.param(queued("g", asks=shape(unsupported=("claims",))), Code.UNSUPPORTED, id="unsupported"),
+        pytest.param(queued("g", leaving=tuple(running("g", on="b").members())), Code.STILL_LEAVING, id="leaving"),
+        pytest.param(queued("g", failures=(NOW - 1.0,) * 2), Code.GUARDED, id="backing off"),
+    ],
+)
+def test_who_is_not_even_tried_gives_up_its_holds(gang: Gang, code: Code) -> None:
+    made = planned(*TWO, gang).actions
+    assert [a.reason.code for a in made if isinstance(a, Wait)] == [code]
+    holding = replace(gang, holds=(("g-0", "a"),))
+    assert told(*TWO, holding)[0] == "give up the seats held for g: it cannot use them now"
+
+
+def test_preferred_domains_are_kept_to_where_that_is_possible() -> None:
+    near = Topology(SLICE, Mode.PREFERRED)
+    racks = slices(s0="a", s1="b c")
+    assert sorted(seats(planned(racks, queued("g", members=2, topology=near))).values()) == ["b", "c"]
+    assert len(seats(planned(racks, queued("g", members=3, topology=near)))) == 3
+
+
+def test_required_domains_fit_tightly() -> None:
+    racks = slices(s0="a b c", s1="d e")
+    within = Topology(SLICE, Mode.REQUIRED)
+    assert sorted(seats(planned(racks, queued("g", members=2, topology=within))).values()) == ["d", "e"]
+
+
+def test_an_exclusive_island_wants_every_node_of_its_domain_healthy() -> None:
+    racks = [lost(node("a", slice="s0")), *slices(s0="b c", s1="d e f")]
+    assert sorted(seats(planned(racks, jobset("g"))).values()) == ["d", "e"]
+
+
+# Preempting
+
+
+def test_victims_cost_in_the_stated_order() -> None:
+    """Each of these is the better victim than the next, by the first thing in which they differ."""
+    budget = Budget("b", "default", Selector((Requirement("gang", "In", ("kept",)),)), 0)
+    by_cost = [
+        running("saved", on="a", priority=1, checkpoint_at=NOW - 10.0),
+        running("worked", on="b", priority=1),
+        running("important", on="c", priority=2, checkpoint_at=NOW),
+        running("kept", on="d", priority=1, checkpoint_at=NOW),
+        running("young", on="e", priority=1, started_at=NOW - 10.0),
+    ]
+    things: list[Node | Gang] = [*nodes("a b c d e"), *by_cost]
+    for gang in by_cost:
+        [preempt, _] = planned(*things, budget, queued("hero", priority=9)).actions
+        assert isinstance(preempt, Preempt)
+        assert preempt.gang == gang.key
+        things.remove(gang)
+        things.append(replace(gang, priority=9))
+
+
+def test_fewer_gangs_are_better_than_more_where_no_work_is_lost() -> None:
+    small = [running(f"s{i}", on="a", gpus=4, priority=1, checkpoint_at=NOW) for i in range(2)]
+    large = running("z", on="b", priority=1, checkpoint_at=NOW)
+    [preempt, _] = planned(*TWO, *small, large, queued("hero", priority=9)).actions
+    assert isinstance(preempt, Preempt)
+    assert preempt.gang == "Job/default/z"
+
+
+def test_surplus_goes_before_whole_gangs_and_the_last_member_first() -> None:
+    elastic = running("e", on="a b", priority=5, min_members=1)
+    low = running("low", on="c", priority=1)
+    assert told(nodes("a b c"), elastic, low, queued("hero", priority=9)) == [
+        "take e-1 from e for hero: priority 9 goes before 5",
+        "start hero on b once e left",
+    ]
+
+
+def test_an_elastic_gang_has_others_go_only_for_its_minimum() -> None:
+    low = [running(f"low{i}", on=name, priority=1) for i, name in enumerate("ab")]
+    made = planned(*TWO, *low, queued("hero", members=2, min_members=1, priority=9)).actions
+    assert sum(isinstance(action, Preempt) for action in made) == 1
+
+
+def test_a_gang_that_is_seated_by_another_scheduler_is_no_victim() -> None:
+    assert told(node("a"), running("foreign", on="a", managed=False), queued("hero", priority=9)) == [
+        "hero waits: needs 1 x 8 nvidia.com/gpu; room for 0 of 1 pods; 1 x too little nvidia.com/gpu is free"
+    ]
+
+
+def test_what_is_being_cleared_is_waited_for_rather_than_clear_more() -> None:
+    going = queued("going", priority=1, leaving=tuple(running("going", on="a").members()))
+    made = planned(*TWO, going, running("low", on="b", priority=1), queued("hero", priority=9)).actions
+    [start] = [action for action in made if isinstance(action, Start)]
+    assert (start.seats, start.waits_for) == ((("hero-0", "a"),), ("Job/default/going",))
+    assert not any(isinstance(action, Preempt) for action in made)
+
+
+def test_a_preemption_plays_out_in_two_plans() -> None:
+    state = cluster(node("a"), running("low", on="a", priority=1), queued("hero", priority=9))
+    soon = after(state, plan(state, Policy(), NOW))
+    assert soon.gangs["Job/default/hero"].holds == (("hero-0", "a"),)
+    assert [type(a) for a in plan(soon, Policy(), NOW).actions] == [Wait, Wait]
+    done = after(settled(soon), plan(settled(soon), Policy(), NOW))
+    assert [m.node for m in done.gangs["Job/default/hero"].seated()] == ["a"]
+    assert done.gangs["Job/default/low"].suspension is Suspension.REQUEUED
+
+
+# Growing
+
+
+def test_growth_comes_after_everybody_has_had_a_turn() -> None:
+    wide = queued("e", members=2, priority=9, min_members=1, started_at=LONG_AGO).reseated({"e-0": "a"})
+    assert told(*TWO, wide, queued("small", priority=1)) == ["start small on b"]
+    [grow] = planned(*TWO, wide).actions
+    assert isinstance(grow, Grow)
+    assert grow.seats == (("e-1", "b"),)
+
+
+def test_growth_drives_nobody_out() -> None:
+    wide = queued("e", members=2, priority=9, min_members=1, started_at=LONG_AGO).reseated({"e-0": "a"})
+    assert told(*TWO, wide, running("low", on="b", priority=1)) == []
+
+
+# The plan as a whole
+
+
+def test_an_idle_cluster_and_a_content_one_need_nothing() -> None:
+    assert planned(node("a")).actions == ()
+    assert planned(node("a"), running("g", on="a")).actions == ()
+
+
+def test_whoever_waits_is_told_of_the_cluster_as_the_plan_leaves_it() -> None:
+    first, second = queued("first", queued_at=1.0), queued("second", queued_at=2.0)
+    [_, waits] = planned(node("a"), first, second).actions
+    assert isinstance(waits, Wait)
+    assert (waits.reason.code, waits.reason.free, waits.reason.wanted) == (Code.NO_ROOM, 0, 1)
+    assert [holder.gang for holder in waits.reason.holders] == ["Job/default/first"]
+
+
+def test_without_a_guard_the_clock_alone_changes_nothing() -> None:
+    assert planned(node("a"), queued("first"), queued("second")).recheck_at is None
