@@ -43,7 +43,7 @@ class Quest(msgspec.Struct, frozen=True):
     near: tuple[str, ...] = ()  # nodes to try first: those the hypothesis empties, and those of lost neighbours
 
     def imagining(self, gone: Hypothesis, near: Iterable[str]) -> "Quest":
-        return msgspec.structs.replace(self, gone=gone, near=tuple(near))
+        return msgspec.structs.replace(self, gone=gone, near=tuple(dict.fromkeys(near)))
 
 
 def part_of(floor: Floor, island: Island, members: Iterable[Member]) -> Part:

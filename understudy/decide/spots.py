@@ -195,7 +195,7 @@ class NodeSpots:
         self.heap: list[tuple[Price, str, Spot]] = []
         self.seen: set[str] = set()
         self.gangs: list[tuple[Price, str]] = []
-        if self.within is None and len(purchase.allowed) <= 2 * len(purchase.floor.snapshot.rooms):
+        if within is None and len(purchase.allowed) <= 2 * len(purchase.floor.snapshot.rooms):
             self.gangs = sorted(map(self._bound, purchase.allowed - purchase.bought), reverse=True)
         else:
             self._explore_everything()
@@ -208,11 +208,8 @@ class NodeSpots:
 
     def _explore_everything(self) -> None:
         """Where gangs are many and small, it is cheaper to look at every node than to put the gangs in order."""
-        allowed, bought = self.purchase.allowed, self.purchase.bought
-        rooms = self.purchase.floor.snapshot.rooms
-        for name in self.within if self.within is not None else rooms:
-            if any(seat.gang in allowed and seat.gang not in bought for seat in rooms[name].seats):
-                self.offer(name)
+        for name in self.within if self.within is not None else self.purchase.floor.snapshot.rooms:
+            self.offer(name)
 
     def _frees(self, gangs: Iterable[str]) -> int:
         """How many of the wanted places the gangs' leaving could free."""

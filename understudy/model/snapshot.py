@@ -98,7 +98,8 @@ class Snapshot(msgspec.Struct, frozen=True):
         gone_gangs: Iterable[str] = (),
     ) -> Snapshot:
         changed = {gang.key: gang for gang in gangs}
-        before = {key: old for key in (*changed, *gone_gangs) if (old := self.gangs.get(key)) is not None}
+        known = (*changed, *gone_gangs) if len(self.gangs) else ()
+        before = {key: old for key in known if (old := self.gangs.get(key)) is not None}
         fresh = {node.name: node for node in nodes}
         rooms = self._changed_rooms(fresh, frozenset(gone_nodes), changed, before)
         indexed = self._with_topologies(changed.values())
