@@ -14,6 +14,7 @@ from bench.decide.scenarios import SCENARIOS
 ANCHORS = Path(__file__).resolve().parents[3] / "shared" / "data" / "anchors"
 SIZES: Mapping[str, tuple[int, ...]] = {
     "kai-reclaim": (100, 500, 1_000, 5_000, 16_000),
+    "kai-reclaim-jobs": (1_000, 16_000),
     "slices": (1_000, 5_000, 16_000),
     "burst": (1_000, 16_000),
     "cold-start": (1_000, 16_000),
@@ -22,6 +23,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 }
 QUICK = {
     "kai-reclaim": (100,),
+    "kai-reclaim-jobs": (100,),
     "slices": (160,),
     "burst": (160,),
     "cold-start": (160,),

@@ -65,6 +65,11 @@ class Run(msgspec.Struct, frozen=True):
     gpus: int = GPUS_PER_NODE
 
 
+def lone_pod(name: str, node_name: str, age: float) -> Iterator[Document]:
+    """A one-GPU job of low priority that is nothing but a pod: a gang of one, running for `age` seconds."""
+    yield _pod(name, node_name, {}, None, Run(name, age, gpus=1))
+
+
 def lone_job(name: str, node_name: str, age: float) -> Iterator[Document]:
     """A one-GPU Job of low priority, and its pod, running for `age` seconds."""
     run = Run(name, age, gpus=1)
@@ -112,7 +117,7 @@ def _job(
     }
 
 
-def _pod(name: str, node_name: str, labels: dict[str, str], owner: Document, run: Run) -> Document:
+def _pod(name: str, node_name: str, labels: dict[str, str], owner: Document | None, run: Run) -> Document:
     priority, value = run.priority
     return {
         "apiVersion": "v1",

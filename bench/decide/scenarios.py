@@ -1,6 +1,6 @@
 """The clusters that are timed, each with the question put to the planner and what a right answer must look like."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -14,6 +14,7 @@ from bench.decide.documents import (
     Run,
     jobset,
     lone_job,
+    lone_pod,
     node,
     priority_class,
     running_jobset,
@@ -24,6 +25,8 @@ from understudy.model.snapshot import Snapshot
 GANG = 16  # nodes of a gang, and of a slice
 WANTED = "JobSet/default/wanted"
 
+OneGpuJob = Callable[[str, str, float], Iterable[Document]]  # of a name, a node and an age
+
 
 class Scenario(msgspec.Struct, frozen=True):
     documents: list[Document]
@@ -31,13 +34,13 @@ class Scenario(msgspec.Struct, frozen=True):
     failures: list[Document] = []  # put once the cluster has been seen healthy
 
 
-def kai_reclaim(nodes: int) -> Scenario:
+def kai_reclaim(nodes: int, one_gpu_job: OneGpuJob = lone_pod) -> Scenario:
     """Nodes full of one-GPU jobs; one gang wants every GPU of a tenth of the nodes."""
     pods = max(1, nodes // 10)
     documents = [*_classes(), *(node(_name(n)) for n in range(nodes))]
     for n in range(nodes):
         for gpu in range(GPUS_PER_NODE):
-            documents += lone_job(f"job-{n}-{gpu}", _name(n), _age(GPUS_PER_NODE * n + gpu))
+            documents += one_gpu_job(f"job-{n}-{gpu}", _name(n), _age(GPUS_PER_NODE * n + gpu))
     documents.append(jobset("wanted", (1, pods), HIGH[0]))
     work = sorted(sum(_age(GPUS_PER_NODE * n + gpu) for gpu in range(GPUS_PER_NODE)) for n in range(nodes))
 
@@ -46,6 +49,11 @@ def kai_reclaim(nodes: int) -> Scenario:
         answers.victims_are(plan, GPUS_PER_NODE * pods, sum(work[:pods]))
 
     return Scenario(documents, check)
+
+
+def kai_reclaim_jobs(nodes: int) -> Scenario:
+    """The same, with a batch Job behind every pod: twice the objects."""
+    return kai_reclaim(nodes, lone_job)
 
 
 def slices(nodes: int) -> Scenario:
@@ -113,6 +121,7 @@ def quiet(nodes: int) -> Scenario:
 
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "kai-reclaim": kai_reclaim,
+    "kai-reclaim-jobs": kai_reclaim_jobs,
     "slices": slices,
     "burst": burst,
     "cold-start": cold_start,

@@ -86,7 +86,7 @@ def cost_of(chosen: Iterable[Loss], setting: Setting) -> Cost:
 
 
 def work_lost(gang: Gang, now: float) -> float:
-    since = next((t for t in (gang.checkpoint_at, gang.started_at) if t is not None), now)
+    since = max((t for t in (gang.checkpoint_at, gang.started_at) if t is not None), default=now)
     return sum(m.shape.accelerators for m in gang.seated()) * (now - since)
 
 

@@ -20,13 +20,9 @@ Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs,
 
 def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
-    classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
-    spread_out = False
-    for gang in ledger.candidates():
-        young, violations, priority, _, seats = ledger.weigh(gang)
-        classes[young, violations > 0, priority].append(gang.key)
-        spread_out = spread_out or seats > 1
+    classes = ledger.weigh_all()
     ordered = sorted(classes)
+    spread_out = any(stake.seats > 1 for stake in ledger.candidates())
 
     def covers(count: int) -> list[frozenset[str]]:
         allowed = frozenset(key for limit in ordered[:count] for key in classes[limit])

@@ -116,6 +116,8 @@ class Purchase:
 
     def _made_up(self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]) -> frozenset[str] | None:
         """`must`, and the cheapest of the others whose leaving makes up for what is missing."""
+        if self._just_enough(missing, staying):
+            return must.union([seat.gang for seat in staying])
         offers: dict[str, dict[str, int]] = {}
         for seat in staying:
             gang = seat.gang
@@ -139,6 +141,25 @@ class Purchase:
                 chosen.remove(gang)
                 left = {name: short + offer.get(name, 0) for name, short in left.items()}
         return must.union(chosen)
+
+    def _just_enough(self, missing: dict[str, int], staying: Sequence[Seat]) -> bool:
+        """Whether everybody has to go: usual where whole nodes are wanted, and cheaper to see than to find out."""
+        counts: dict[int, int] = {}
+        for seat in staying:
+            if seat.gang not in self.allowed:
+                return False
+            shape = id(seat.member.shape)
+            counts[shape] = counts[shape] + 1 if shape in counts else 1
+        amounts = {id(seat.member.shape): self._amounts(seat.member) for seat in staying[:1]}
+        if len(counts) > 1:
+            amounts = {id(seat.member.shape): self._amounts(seat.member) for seat in staying}
+        exact = False
+        for name, short in missing.items():
+            given = sum(amounts[shape].get(name, 0) * count for shape, count in counts.items())
+            if given < short:
+                return False
+            exact = exact or (given == short and all(name in amounts[shape] for shape in counts))
+        return exact
 
     def _amounts(self, member: Member) -> dict[str, int]:
         amounts = self._requests.get(id(member.shape))
@@ -208,8 +229,13 @@ class NodeSpots:
 
     def _explore_everything(self) -> None:
         """Where gangs are many and small, it is cheaper to look at every node than to put the gangs in order."""
-        for name in self.within if self.within is not None else self.purchase.floor.snapshot.rooms:
-            self.offer(name)
+        purchase, member = self.purchase, self.member
+        for name in self.within if self.within is not None else purchase.floor.snapshot.rooms:
+            blockers = purchase.blockers(member, name)
+            if blockers is not None:
+                price = purchase.price(blockers, self._frees(blockers))
+                self.heap.append((price, name, Spot(name, blockers)))
+        heapify(self.heap)
 
     def _frees(self, gangs: Iterable[str]) -> int:
         """How many of the wanted places the gangs' leaving could free."""
@@ -232,7 +258,8 @@ class NodeSpots:
         """Offer again what the purchase changed: the place itself, and wherever the newly bought sit."""
         self.offer(name)
         for gang in bought:
-            self._explore(gang, besides=name)
+            if self.purchase.ledger.weights[gang][4] > 1:
+                self._explore(gang, besides=name)
 
     def offer(self, name: str) -> None:
         blockers = self.purchase.blockers(self.member, name)

@@ -12,7 +12,7 @@ import msgspec
 
 from understudy.decide.cover import cheap_covers
 from understudy.decide.floor import Floor
-from understudy.decide.order import importance, surplus_of
+from understudy.decide.order import surplus_of
 from understudy.decide.place import Quest, place
 from understudy.decide.trial import Hypothesis
 from understudy.decide.worth import Ledger
@@ -43,7 +43,7 @@ def choose_victims(floor: Floor, quest: Quest) -> Choice | None:
     ledger = Ledger(floor, quest.gang)
     if not ledger.candidates():
         return None
-    options = _options(floor, quest, ledger.candidates())
+    options = _options(floor, quest, [stake.gang for stake in ledger.candidates()])
     if options is not None:
         return _exact(floor, quest, ledger, options)
     return _greedy(floor, quest, ledger)
@@ -55,12 +55,13 @@ Option = tuple[frozenset[str], Pieces]  # what one gang gives: nothing, some sur
 NOTHING: Option = (frozenset(), frozenset())
 
 
-def _options(floor: Floor, quest: Quest, candidates: list[Gang]) -> list[list[Option]] | None:
+def _options(floor: Floor, quest: Quest, candidates: list[str]) -> list[list[Option]] | None:
     """What each gang could give, or None where that is too much to search."""
     most = floor.policy.exact_victims
     if len(candidates) > 4 * most:
         return None
-    relevant = [gang for gang in sorted(candidates, key=importance) if _in_the_way(floor, quest, gang)]
+    gangs = (floor.snapshot.gangs[key] for key in sorted(candidates))
+    relevant = [gang for gang in gangs if _in_the_way(floor, quest, gang)]
     options = [list(_gifts(gang)) for gang in relevant]
     count = 1
     for gifts in options:
@@ -136,7 +137,7 @@ def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[st
 
 
 def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
-    elastic = [gang for gang in ledger.candidates() if gang.min_members is not None]
+    elastic = [floor.snapshot.gangs[stake.gang] for stake in ledger.candidates() if stake.elastic]
     surplus = [frozenset((gang.key, m.name) for m in piece) for gang in elastic for piece in surplus_of(gang)]
     everything = frozenset(chain(*surplus))
     if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
@@ -148,16 +149,18 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     ]
     best = min((choice for choice in choices if choice is not None), key=lambda choice: choice.cost, default=None)
     if best is None and len(ledger.candidates()) <= PRUNED_VICTIMS:
-        best = _trimmed(floor, quest, ledger, frozenset(gang.key for gang in ledger.candidates()), surplus)
+        best = _trimmed(floor, quest, ledger, frozenset(stake.gang for stake in ledger.candidates()), surplus)
     return best
 
 
 def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[frozenset[str]]:
     """The cheapest single gang that makes room by itself, where there are few enough to try."""
     if len(ledger.candidates()) <= TRIED_ALONE:
-        for gang in sorted(ledger.candidates(), key=lambda gang: ledger.cost({gang.key}, frozenset())):
-            if _seats_without(floor, quest, _whole(gang.key)) is not None:
-                yield frozenset([gang.key])
+        for key in sorted(
+            (stake.gang for stake in ledger.candidates()), key=lambda key: ledger.cost({key}, frozenset())
+        ):
+            if _seats_without(floor, quest, _whole(key)) is not None:
+                yield frozenset([key])
                 return
 
 

@@ -1,10 +1,12 @@
 """What it costs to preempt: turns a set of gangs into a Cost, and lists who may be preempted for whom."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Set
 
 from understudy.decide.floor import Floor
 from understudy.model.gangs import Gang
 from understudy.model.plans import Cost
+from understudy.model.snapshot import Stake
 
 # Young, budget violations when alone, priority, work lost (accelerator-seconds since the last checkpoint, else the
 # start), seats. The first four are the order of choice.
@@ -18,35 +20,42 @@ class Ledger:
         self.floor = floor
         self.preemptor = preemptor
         self.weights: dict[str, Weight] = {}  # of those weighed so far
-        self._candidates: list[Gang] | None = None
+        self._candidates: list[Stake] | None = None
         self._budgets = floor.snapshot.budgets
-        self._min_runtime = floor.policy.min_runtime
 
-    def candidates(self) -> list[Gang]:
+    def candidates(self) -> list[Stake]:
         """Gangs of strictly lower priority with seats to give."""
         if self._candidates is None:
-            running, gangs = self.floor.snapshot.running, self.floor.snapshot.gangs
-            lower = sorted(priority for priority in running if priority < self.preemptor.priority)
-            self._candidates = [gangs[key] for priority in lower for key in running[priority]]
+            running, rooms, mine = self.floor.snapshot.running, self.floor.snapshot.rooms, self.preemptor.priority
+            lower = sorted(priority for priority in running if priority < mine)
+            if sum(len(running[priority]) for priority in lower) <= 2 * len(rooms):
+                self._candidates = [stake for priority in lower for stake in running[priority].values()]
+            else:  # many small gangs: they are found sooner where they sit
+                stakes = (seat.stake for room in rooms.values() for seat in room.seats)
+                found = {stake.gang: stake for stake in stakes if stake is not None and stake.priority < mine}
+                self._candidates = list(found.values())
         return self._candidates
 
-    def weight(self, key: str) -> Weight:
-        weight = self.weights.get(key)
-        return self.weigh(self.floor.snapshot.gangs[key]) if weight is None else weight
+    def weigh_all(self) -> dict[tuple[int, bool, int], list[str]]:
+        """Every candidate by what counts before the work lost: whole classes of gangs are worse victims than others."""
+        classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
+        for stake in self.candidates():
+            weight = self.weigh(stake)
+            classes[weight[0], weight[1] > 0, weight[2]].append(stake.gang)
+        return classes
 
-    def weigh(self, gang: Gang) -> Weight:
-        accelerators = seats = 0
-        for island in gang.islands:
-            for member in island.members:
-                if member.node:
-                    accelerators += member.shape.accelerators
-                    seats += 1
-        started, now = gang.started_at, self.floor.now
-        since = started if gang.checkpoint_at is None else gang.checkpoint_at
-        work = 0.0 if since is None or since >= now else accelerators * (now - since)
-        young = started is None or now - started < self._min_runtime
-        violations = self._violations([gang.key], frozenset()) if self._budgets else 0
-        weight = self.weights[gang.key] = (int(young), violations, gang.priority, work, seats)
+    def weight(self, key: str) -> Weight:
+        if key not in self.weights:
+            gang = self.floor.snapshot.gangs[key]
+            self.weigh(self.floor.snapshot.running[gang.priority][key])
+        return self.weights[key]
+
+    def weigh(self, stake: Stake) -> Weight:
+        now, started, since = self.floor.now, stake.started_at, stake.since
+        work = 0.0 if since is None or since >= now else stake.accelerators * (now - since)
+        young = started is None or now - started < self.floor.policy.min_runtime
+        violations = self._violations([stake.gang], frozenset()) if self._budgets else 0
+        weight = self.weights[stake.gang] = (int(young), violations, stake.priority, work, stake.seats)
         return weight
 
     def cost(self, gangs: Set[str], members: Set[tuple[str, str]]) -> Cost:

@@ -30,12 +30,25 @@ Shelf = tuple[str, int]  # (flavor, how much of it is free)
 GONE = Health(Verdict.LOST, cause="the node does not exist")  # of the placeholder that pods without a node sit on
 
 
+class Stake(msgspec.Struct, frozen=True, gc=False):
+    """What a running gang has to lose, so that choosing among very many gangs need not look at each one's members."""
+
+    gang: str
+    priority: int
+    seats: int
+    accelerators: int
+    started_at: float | None
+    since: float | None  # work since then would be lost: the last checkpoint, else the start
+    elastic: bool
+
+
 class Seat(msgspec.Struct, frozen=True, gc=False):
     """One pod on one node. A leaving one fills its seat until its pod is gone."""
 
     gang: str
     member: Member
     leaving: bool = False
+    stake: Stake | None = None  # of its gang, where that could be preempted
 
 
 class Room(msgspec.Struct, frozen=True, gc=False):
@@ -68,7 +81,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     open: HashTrieSet[str] = HashTrieSet()  # managed gangs with members that have no seat
     holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
     leaving: HashTrieSet[str] = HashTrieSet()  # gangs with pods on their way out
-    running: HashTrieMap[int, HashTrieSet[str]] = HashTrieMap()  # priority -> managed gangs with seats
+    running: HashTrieMap[int, HashTrieMap[str, Stake]] = HashTrieMap()  # priority -> managed gangs with seats
     repelling: HashTrieSet[str] = HashTrieSet()  # gangs with pods on nodes that have required anti-affinity
     sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
@@ -101,7 +114,8 @@ class Snapshot(msgspec.Struct, frozen=True):
         known = (*changed, *gone_gangs) if len(self.gangs) else ()
         before = {key: old for key in known if (old := self.gangs.get(key)) is not None}
         fresh = {node.name: node for node in nodes}
-        rooms = self._changed_rooms(fresh, frozenset(gone_nodes), changed, before)
+        listing = _listed(changed)
+        rooms = self._changed_rooms(fresh, frozenset(gone_nodes), _arriving(changed, listing.stakes), before)
         indexed = self._with_topologies(changed.values())
         return msgspec.structs.replace(
             indexed,
@@ -114,21 +128,13 @@ class Snapshot(msgspec.Struct, frozen=True):
             shelves=_reshelved(self, rooms),
             domains=_redivided(indexed, rooms),
             tenants=_resettled(indexed, rooms),
-            **_gang_indexes(self, changed, before),
+            **_relisted(self, listing, before),
         )
 
     def _changed_rooms(
-        self, fresh: dict[str, Node], gone: frozenset[str], changed: dict[str, Gang], before: dict[str, Gang]
+        self, fresh: dict[str, Node], gone: frozenset[str], arriving: dict[str, list[Seat]], before: dict[str, Gang]
     ) -> dict[str, Room | None]:
         """The rooms that the changes touch, made anew; None where neither node nor seat is left."""
-        arriving: defaultdict[str, list[Seat]] = defaultdict(list)
-        for key, gang in changed.items():
-            for island in gang.islands:
-                for member in island.members:
-                    if member.node:
-                        arriving[member.node].append(Seat(key, member))
-            for member in gang.leaving:
-                arriving[member.node].append(Seat(key, member, leaving=True))
         touched = {seat.member.node for gang in before.values() for seat in seats_of(gang)}
         touched.update(arriving, fresh, gone)
         rooms: dict[str, Room | None] = {}
@@ -192,42 +198,82 @@ def _is_sick(room: Room) -> bool:
     return room.node.health.verdict is not Verdict.HEALTHY
 
 
-def _gang_indexes(old: Snapshot, changed: dict[str, Gang], before: dict[str, Gang]) -> dict[str, object]:
-    """Where each gang is listed. One pass: this runs for every gang there is when a snapshot is made from nothing."""
-    still: dict[str, dict[str, bool]] = {name: dict.fromkeys(before, False) for name in _LISTS}
-    running: dict[int, dict[str, bool]] = defaultdict(dict)
-    for key, gang in before.items():
-        running[gang.priority][key] = False
+class Listing(msgspec.Struct, frozen=True):
+    """Which lists changed gangs belong on."""
+
+    stakes: dict[str, Stake]
+    open: list[str]
+    holding: list[str]
+    leaving: list[str]
+    repelling: list[str]
+
+
+def _listed(changed: dict[str, Gang]) -> Listing:
+    """One pass over the gangs: this runs for every gang there is when a snapshot is made from nothing."""
+    listing = Listing({}, [], [], [], [])
     for key, gang in changed.items():
-        seated, unseated, repels = _standing(gang)
-        if seated and gang.managed and not gang.infrastructure:
-            running[gang.priority][key] = True
-        if unseated and gang.managed:
-            still["open"][key] = True
-        if gang.holds:
-            still["holding"][key] = True
-        if gang.leaving:
-            still["leaving"][key] = True
-        if repels:
-            still["repelling"][key] = True
-    lists = {name: _toggled(getattr(old, name), wanted) for name, wanted in still.items()}
-    return {**lists, "running": _regrouped(old.running, running)}
-
-
-_LISTS = ("open", "holding", "leaving", "repelling")
-
-
-def _standing(gang: Gang) -> tuple[bool, bool, bool]:
-    """Whether it has seats, whether members are without one, and whether pods of it on nodes repel others."""
-    seated = unseated = repels = False
-    for island in gang.islands:
-        for member in island.members:
-            if not member.node:
-                unseated = True
-            else:
-                seated = True
+        seats = accelerators = 0
+        unseated = repels = False
+        for island in gang.islands:
+            for member in island.members:
+                if not member.node:
+                    unseated = True
+                    continue
+                seats += 1
+                accelerators += member.shape.accelerators
                 repels = repels or bool(member.shape.anti_affinity)
-    return seated, unseated, repels or any(m.shape.anti_affinity for m in gang.leaving)
+        if seats and gang.managed and not gang.infrastructure:
+            listing.stakes[key] = _stake(gang, seats, accelerators)
+        if unseated and gang.managed:
+            listing.open.append(key)
+        if gang.holds:
+            listing.holding.append(key)
+        if gang.leaving:
+            listing.leaving.append(key)
+        if repels or (gang.leaving and any(m.shape.anti_affinity for m in gang.leaving)):
+            listing.repelling.append(key)
+    return listing
+
+
+def _arriving(changed: dict[str, Gang], stakes: dict[str, Stake]) -> dict[str, list[Seat]]:
+    """The seats of the changed gangs, by node."""
+    arriving: defaultdict[str, list[Seat]] = defaultdict(list)
+    for key, gang in changed.items():
+        stake = stakes.get(key)
+        for island in gang.islands:
+            for member in island.members:
+                if member.node:
+                    arriving[member.node].append(Seat(key, member, False, stake))
+        for member in gang.leaving:
+            arriving[member.node].append(Seat(key, member, True))
+    return arriving
+
+
+def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[str, object]:
+    running: dict[int, dict[str, Stake | None]] = defaultdict(dict)
+    for key, gang in before.items():
+        running[gang.priority][key] = None
+    for key, stake in listing.stakes.items():
+        running[stake.priority][key] = stake
+    groups = {priority: _merged(old.running.get(priority, HashTrieMap()), group) for priority, group in running.items()}
+    lists: dict[str, list[str]] = {name: getattr(listing, name) for name in ("open", "holding", "leaving", "repelling")}
+    return {
+        **{
+            n: _toggled(getattr(old, n), dict.fromkeys(before, False) | dict.fromkeys(k, True))
+            for n, k in lists.items()
+        },
+        "running": _merged(
+            old.running, {priority: group if len(group) else None for priority, group in groups.items()}
+        ),
+    }
+
+
+def _stake(gang: Gang, seats: int, accelerators: int) -> Stake:
+    started, since = gang.started_at, gang.checkpoint_at
+    if since is None or (started is not None and started > since):
+        since = started  # a checkpoint from before the start has nothing to do with the work since
+    elastic = gang.min_members is not None
+    return Stake(gang.key, gang.priority, seats, accelerators, started, since, elastic)
 
 
 def _reshelved(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[Shelf, HashTrieSet[str]]:
