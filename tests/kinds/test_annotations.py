@@ -51,7 +51,7 @@ def train_pod(index: int, suffix: str, node: str = "") -> Document:
 def test_holds_are_found_by_place_by_pod_and_by_earlier_pod() -> None:
     pods = [train_pod(0, "new"), train_pod(1, "new"), train_pod(3, "new", "n3")]
     found = noted(pods, holds="train-0-new=a, train-1-old=b,train-2=c,train-3-new=d,stranger=e")
-    assert found.holds == (("train-0-new", "a"), ("train-1-new", "b"), ("train-2", "c"))
+    assert found.holds == (("train-0-new", "a"), ("train-1-new", "b"), ("train-2", "c"), ("train-3-new", "d"))
 
 
 def test_last_seats_are_remembered_for_members_without_one() -> None:

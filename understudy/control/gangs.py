@@ -116,7 +116,7 @@ class GangBook:
             group.gang = gang
         for key in self._dirty:
             group = self._groups[key]
-            if not group.entries and group.job is None and group.train_job is None:
+            if group.gang is None and not group.entries and group.job is None and group.train_job is None:
                 del self._groups[key]
         self._dirty = {}
         return gone

@@ -143,22 +143,18 @@ class Purchase:
         return must.union(chosen)
 
     def _just_enough(self, missing: dict[str, int], staying: Sequence[Seat]) -> bool:
-        """Whether everybody has to go: usual where whole nodes are wanted, and cheaper to see than to find out."""
-        counts: dict[int, int] = {}
+        """Whether all of these alike pods have to go: usual where whole nodes are wanted, and cheap to see."""
+        shape = staying[0].member.shape if staying else None
         for seat in staying:
-            if seat.gang not in self.allowed:
+            if seat.member.shape is not shape or seat.gang not in self.allowed:
                 return False
-            shape = id(seat.member.shape)
-            counts[shape] = counts[shape] + 1 if shape in counts else 1
-        amounts = {id(seat.member.shape): self._amounts(seat.member) for seat in staying[:1]}
-        if len(counts) > 1:
-            amounts = {id(seat.member.shape): self._amounts(seat.member) for seat in staying}
+        amounts = self._amounts(staying[0].member) if staying else {}
         exact = False
         for name, short in missing.items():
-            given = sum(amounts[shape].get(name, 0) * count for shape, count in counts.items())
+            given = amounts.get(name, 0) * len(staying)
             if given < short:
                 return False
-            exact = exact or (given == short and all(name in amounts[shape] for shape in counts))
+            exact = exact or given == short
         return exact
 
     def _amounts(self, member: Member) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """What it costs to preempt: turns a set of gangs into a Cost, and lists who may be preempted for whom."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Set
 
 from understudy.decide.floor import Floor
@@ -36,27 +35,22 @@ class Ledger:
                 self._candidates = list(found.values())
         return self._candidates
 
-    def weigh_all(self) -> dict[tuple[int, bool, int], list[str]]:
-        """Every candidate by what counts before the work lost: whole classes of gangs are worse victims than others."""
-        classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
-        for stake in self.candidates():
-            weight = self.weigh(stake)
-            classes[weight[0], weight[1] > 0, weight[2]].append(stake.gang)
-        return classes
-
     def weight(self, key: str) -> Weight:
         if key not in self.weights:
             gang = self.floor.snapshot.gangs[key]
-            self.weigh(self.floor.snapshot.running[gang.priority][key])
+            self.weigh([self.floor.snapshot.running[gang.priority][key]])
         return self.weights[key]
 
-    def weigh(self, stake: Stake) -> Weight:
-        now, started, since = self.floor.now, stake.started_at, stake.since
-        work = 0.0 if since is None or since >= now else stake.accelerators * (now - since)
-        young = started is None or now - started < self.floor.policy.min_runtime
-        violations = self._violations([stake.gang], frozenset()) if self._budgets else 0
-        weight = self.weights[stake.gang] = (int(young), violations, stake.priority, work, stake.seats)
-        return weight
+    def weigh(self, stakes: Iterable[Stake]) -> None:
+        """Fills in `weights`. With very many gangs this is most of what a plan costs, so it is one plain loop."""
+        now, weights, budgets = self.floor.now, self.weights, self._budgets
+        grown_up = now - self.floor.policy.min_runtime
+        for stake in stakes:
+            started, since = stake.started_at, stake.since
+            work = 0.0 if since is None or since >= now else stake.accelerators * (now - since)
+            young = 1 if started is None or started > grown_up else 0
+            violations = self._violations([stake.gang], frozenset()) if budgets else 0
+            weights[stake.gang] = (young, violations, stake.priority, work, stake.seats)
 
     def cost(self, gangs: Set[str], members: Set[tuple[str, str]]) -> Cost:
         """What it costs that these gangs go whole, and these members go while their gangs go on."""

@@ -52,16 +52,16 @@ class GangRef(msgspec.Struct, frozen=True, gc=False):
 
 def owner_of(pod: Pod) -> GangRef:
     meta = pod.metadata
-    if not meta.labels and not meta.owner_references:
-        return _lone(meta, _of_the_system(pod))
-    owner = meta.controller
+    labels = meta.labels
+    owner = meta.controller if meta.owner_references else None
     if _of_the_system(pod) or (owner is not None and owner.kind in _EVERYWHERE):
         return _lone(meta, infrastructure=True)
-    if JOBSET_NAME in meta.labels:
-        return _of_jobset(meta)
-    if TRAINING_JOB in meta.labels or MPI_JOB in meta.labels:
-        return _of_training(meta)
-    job = meta.labels.get(JOB_NAME) or meta.labels.get(OLD_JOB_NAME)
+    if labels:
+        if JOBSET_NAME in labels:
+            return _of_jobset(meta)
+        if TRAINING_JOB in labels or MPI_JOB in labels:
+            return _of_training(meta)
+    job = labels.get(JOB_NAME) or labels.get(OLD_JOB_NAME) if labels else None
     if not job and owner is not None and owner.kind == "Job":
         job = owner.name
     if job:

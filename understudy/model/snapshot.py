@@ -10,7 +10,7 @@ from __future__ import annotations  # rpds types take parameters only for the ty
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from rpds import HashTrieMap, HashTrieSet
@@ -115,12 +115,12 @@ class Snapshot(msgspec.Struct, frozen=True):
         before = {key: old for key in known if (old := self.gangs.get(key)) is not None}
         fresh = {node.name: node for node in nodes}
         listing = _listed(changed)
-        rooms = self._changed_rooms(fresh, frozenset(gone_nodes), _arriving(changed, listing.stakes), before)
+        rooms = self._changed_rooms(fresh, frozenset(gone_nodes), listing.seats, before)
         indexed = self._with_topologies(changed.values())
         return msgspec.structs.replace(
             indexed,
             rooms=_merged(self.rooms, rooms),
-            gangs=_merged(self.gangs, {**{key: changed.get(key) for key in before}, **changed}),
+            gangs=_merged(self.gangs, {**dict.fromkeys(before), **changed} if before else changed),
             sick=_toggled(self.sick, {name: room is not None and _is_sick(room) for name, room in rooms.items()}),
             spares=_toggled(
                 self.spares, {name: room is not None and bool(room.node.spare) for name, room in rooms.items()}
@@ -199,8 +199,9 @@ def _is_sick(room: Room) -> bool:
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Which lists changed gangs belong on."""
+    """Where changed gangs sit, and which lists they belong on."""
 
+    seats: dict[str, list[Seat]]  # by node
     stakes: dict[str, Stake]
     open: list[str]
     holding: list[str]
@@ -210,43 +211,34 @@ class Listing(msgspec.Struct, frozen=True):
 
 def _listed(changed: dict[str, Gang]) -> Listing:
     """One pass over the gangs: this runs for every gang there is when a snapshot is made from nothing."""
-    listing = Listing({}, [], [], [], [])
+    listing = Listing(defaultdict(list), {}, [], [], [], [])
     for key, gang in changed.items():
-        seats = accelerators = 0
+        seated = []
         unseated = repels = False
         for island in gang.islands:
             for member in island.members:
-                if not member.node:
+                if member.node:
+                    seated.append(member)
+                    repels = repels or bool(member.shape.anti_affinity)
+                else:
                     unseated = True
-                    continue
-                seats += 1
-                accelerators += member.shape.accelerators
-                repels = repels or bool(member.shape.anti_affinity)
-        if seats and gang.managed and not gang.infrastructure:
-            listing.stakes[key] = _stake(gang, seats, accelerators)
+        stake = _stake(gang, seated) if seated and gang.managed and not gang.infrastructure else None
+        if stake is not None:
+            listing.stakes[key] = stake
+        for member in seated:
+            listing.seats[member.node].append(Seat(key, member, False, stake))
         if unseated and gang.managed:
             listing.open.append(key)
         if gang.holds:
             listing.holding.append(key)
         if gang.leaving:
             listing.leaving.append(key)
-        if repels or (gang.leaving and any(m.shape.anti_affinity for m in gang.leaving)):
+            repels = repels or any(m.shape.anti_affinity for m in gang.leaving)
+            for member in gang.leaving:
+                listing.seats[member.node].append(Seat(key, member, True))
+        if repels:
             listing.repelling.append(key)
     return listing
-
-
-def _arriving(changed: dict[str, Gang], stakes: dict[str, Stake]) -> dict[str, list[Seat]]:
-    """The seats of the changed gangs, by node."""
-    arriving: defaultdict[str, list[Seat]] = defaultdict(list)
-    for key, gang in changed.items():
-        stake = stakes.get(key)
-        for island in gang.islands:
-            for member in island.members:
-                if member.node:
-                    arriving[member.node].append(Seat(key, member, False, stake))
-        for member in gang.leaving:
-            arriving[member.node].append(Seat(key, member, True))
-    return arriving
 
 
 def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[str, object]:
@@ -268,12 +260,12 @@ def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[
     }
 
 
-def _stake(gang: Gang, seats: int, accelerators: int) -> Stake:
+def _stake(gang: Gang, seated: list[Member]) -> Stake:
     started, since = gang.started_at, gang.checkpoint_at
     if since is None or (started is not None and started > since):
         since = started  # a checkpoint from before the start has nothing to do with the work since
-    elastic = gang.min_members is not None
-    return Stake(gang.key, gang.priority, seats, accelerators, started, since, elastic)
+    accelerators = seated[0].shape.accelerators if len(seated) == 1 else sum(m.shape.accelerators for m in seated)
+    return Stake(gang.key, gang.priority, len(seated), accelerators, started, since, gang.min_members is not None)
 
 
 def _reshelved(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[Shelf, HashTrieSet[str]]:
@@ -357,8 +349,10 @@ def _merged(old: HashTrieMap[K, V], changes: Mapping[K, V | None]) -> HashTrieMa
     if not changes:
         return old
     if len(changes) * 4 > len(old):
-        both: dict[K, V | None] = {**dict(old.items()), **changes} if len(old) else dict(changes)
-        return HashTrieMap({key: value for key, value in both.items() if value is not None})
+        both = {**dict(old.items()), **changes} if len(old) else changes
+        if None in both.values():
+            both = {key: value for key, value in both.items() if value is not None}
+        return HashTrieMap(cast("Mapping[K, V]", both))
     for key, value in changes.items():
         old = old.discard(key) if value is None else old.insert(key, value)
     return old
