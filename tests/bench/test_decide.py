@@ -52,8 +52,8 @@ def test_doing_nothing_is_a_wrong_answer(scenario: str) -> None:
 def test_a_seat_somebody_keeps_is_a_wrong_answer() -> None:
     objects, _ = decoded(SCENARIOS["kai-reclaim"](64).documents)
     _, snapshot = filled(objects)
-    start = Start(WANTED, (("a", "node-00000"),), waits_for=("Job/default/job-0-0",))
-    preempt = Preempt("Job/default/job-0-0", WANTED, ("p",), ("node-00000",), True, "")
+    start = Start(WANTED, (("a", "node-00000"),), waits_for=("Pod/default/job-0-0",))
+    preempt = Preempt("Pod/default/job-0-0", WANTED, ("p",), ("node-00000",), True, "")
     with pytest.raises(answers.WrongAnswer, match=r"job-0-1.*stays"):
         answers.starts_after_preempting(snapshot, Plan((preempt, start)), WANTED, 1)
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from understudy.decide.place import Part, Quest
-from understudy.decide.spots import DomainSpots, NodeSpots, Purchase
+from understudy.decide.spots import DomainSpots, NodeSpots, Purchase, Spot
 from understudy.decide.trial import Hypothesis, Trial, only
 from understudy.decide.worth import Ledger
 from understudy.model.gangs import Member
@@ -41,6 +41,20 @@ def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[froze
     yield from sorted(set(found), key=sorted)
 
 
+def is_tight(quest: Quest, ledger: Ledger, victims: frozenset[str]) -> bool:
+    """Whether the victims free just as many domains as alike islands want, so that none of them can be put back."""
+    first = quest.parts[0]
+    if not all(p.exclusive and p.pinned is None and p.island.topology == first.island.topology for p in quest.parts):
+        return False
+    assert first.island.topology is not None
+    key, freed = first.island.topology.key, 0
+    for spots in ledger.offers.values():
+        freed = sum(
+            1 for value, who in spots.items() if who <= victims and ledger.floor.could_hold(key, value, first.members)
+        )
+    return freed == len(quest.parts)
+
+
 def _cover(quest: Quest, purchase: Purchase) -> frozenset[str] | None:
     bound = sorted((part for part in quest.parts if part.bound), key=lambda p: (-len(p.members), p.island.name))
     loose = [m for part in quest.parts if not part.bound for m in part.members]
@@ -61,28 +75,41 @@ def _buy_domain(purchase: Purchase, part: Part, spots: DomainSpots) -> bool:
     """The cheapest domain the part can be seated in."""
     assert part.island.topology is not None
     while (spot := spots.cheapest()) is not None:
-        seats = _seats_in(purchase, part, spot.name, purchase.bought | spot.blockers)
+        if part.exclusive:  # nobody else will sit there, so who sits where within it is of no interest yet
+            seats: dict[str, str] | None = {} if _holds_alone(purchase, part, spot) else None
+        else:
+            seats = _seats_in(purchase, part, spot)
         if seats is None:
             continue
         purchase.buy(spot)
         purchase.domains.add((part.island.topology.key, spot.name))
-        for member in part.members:
-            purchase.used[seats[member.name]].append(member)
+        for name, node in seats.items():
+            purchase.used[node].append(next(m for m in part.members if m.name == name))
         spots.reprice(spot.blockers)
         return True
     return False
 
 
-def _seats_in(purchase: Purchase, part: Part, value: str, gone: set[str]) -> dict[str, str] | None:
+def _holds_alone(purchase: Purchase, part: Part, spot: Spot) -> bool:
+    """Whether the domain holds the island once it has it to itself; the same for every cover, so asked only once."""
+    memo = (part.island.topology, tuple(id(m.shape) for m in part.members), spot.name)
+    found = purchase.ledger.seatable.get(memo)
+    if found is None:
+        found = purchase.ledger.seatable[memo] = _seats_in(purchase, part, spot) is not None
+    return found
+
+
+def _seats_in(purchase: Purchase, part: Part, spot: Spot) -> dict[str, str] | None:
     assert part.island.topology is not None
-    hypothesis = Hypothesis(frozenset(gone), purchase.pieces, leaving=True)
+    hypothesis = Hypothesis(frozenset(purchase.bought | spot.blockers), purchase.pieces, leaving=True)
     trial = Trial(purchase.floor, purchase.quest.gang, hypothesis, purchase.quest.repairing)
-    nodes = purchase.floor.domain(part.island.topology.key, value)
+    nodes = purchase.floor.domain(part.island.topology.key, spot.name)
     for name in nodes:
         for member in purchase.used.get(name, ()):
             trial.take(member, name)
+    before = set(trial.seats)
     for _ in trial.seatings(part.island, part.members, only(nodes)):
-        return dict(trial.seats)
+        return {name: node for name, node in trial.seats.items() if name not in before}
     return None
 
 

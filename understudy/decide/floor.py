@@ -155,14 +155,14 @@ class Floor:
 
     def vacant(self, key: str) -> Iterable[str]:
         """Domains nobody but daemons sits in, all of whose nodes are healthy; the smallest first."""
-        domains = self.snapshot.domains[key]
+        snapshot = self.snapshot
         if key not in self._vacant:
-            sick = self.sick_domains(key)
-            values = [
-                (len(nodes), value)
-                for value, nodes in domains.items()
-                if value not in sick and not self._occupied(key, value)
-            ]
+            sick, tenants, gangs = self.sick_domains(key), snapshot.tenants[key], snapshot.gangs
+            values = []
+            for value, nodes in snapshot.domains[key].items():
+                there = tenants.get(value, ())
+                if value not in sick and all(gangs[gang].infrastructure for gang in there):
+                    values.append((len(nodes), value))
             self._vacant[key] = {value: None for _, value in sorted(values)}
         return list(self._vacant[key])
 

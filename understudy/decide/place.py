@@ -116,7 +116,7 @@ def _alike(trial: Trial, one: Part, other: Part) -> bool:
         return False
     if [id(m.shape) for m in one.members] != [id(m.shape) for m in other.members]:
         return False
-    return not any(trial.home(m) for m in chain(one.members, other.members))
+    return trial.homeless or not any(trial.home(m) for m in chain(one.members, other.members))
 
 
 def domain_order(trial: Trial, quest: Quest, part: Part) -> Iterator[str]:
@@ -127,7 +127,7 @@ def domain_order(trial: Trial, quest: Quest, part: Part) -> Iterator[str]:
     if part.pinned is not None:
         values: Iterable[str] = [part.pinned]
     else:
-        homes = [trial.home(m) for m in part.members]
+        homes = [] if trial.homeless else [trial.home(m) for m in part.members]
         near = [label for n in (*homes, *quest.near) if n and (label := _label(floor, n, key)) is not None]
         values = dict.fromkeys(chain(near, _others(trial, quest, part)))
     for value in values:

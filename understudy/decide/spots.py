@@ -186,8 +186,9 @@ class Purchase:
         if part.pinned is None and value in self.floor.sick_domains(key):
             return None
         blockers = []
+        allowed = self.allowed
         for tenant in self.floor.snapshot.tenants[key].get(value, ()):
-            if tenant in self.allowed:
+            if tenant in allowed:
                 if tenant not in self.bought:
                     blockers.append(tenant)
             elif not self._stays_out_of_the_way(tenant, part, value):
@@ -290,11 +291,23 @@ class DomainSpots:
         self.blockers: Callable[[Purchase, Part, str], frozenset[str] | None] = (
             Purchase.tenants if topology.mode is Mode.EXCLUSIVE else crowd
         )
-        values = [part.pinned] if part.pinned is not None else purchase.floor.snapshot.domains[topology.key]
-        spots = {value: spot for value in values if (spot := self.blockers(purchase, part, value)) is not None}
+        spots = self._first_offers()
         self.frees = {who: min(wanted, count) for who, count in Counter(spots.values()).items()}
         self.heap = [(self._price(who), value, Spot(value, who)) for value, who in spots.items()]
         heapify(self.heap)
+
+    def _first_offers(self) -> dict[str, frozenset[str]]:
+        """Who blocks each domain. Covers that begin with nothing bought see the same, so that is kept for the next."""
+        purchase, part = self.purchase, self.part
+        memo = (id(purchase.allowed), part.island.topology, part.pinned)
+        if part.exclusive and not purchase.bought and memo in purchase.ledger.offers:
+            return purchase.ledger.offers[memo]
+        domains = purchase.floor.snapshot.domains[self.key]
+        values = [part.pinned] if part.pinned is not None else domains
+        spots = {value: spot for value in values if (spot := self.blockers(purchase, part, value)) is not None}
+        if part.exclusive and not purchase.bought:
+            purchase.ledger.offers[memo] = spots
+        return spots
 
     def cheapest(self) -> Spot | None:
         while self.heap:

@@ -83,32 +83,33 @@ class Trial:
         self.steps = floor.policy.search_steps
         self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties)
         self._trays: dict[str, Tray] = {}
-        self._closed: dict[tuple[str, str], str | None] = {}
+        self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
+        self.homeless = not gang.holds and not any(m.last_node for m in gang.members())
 
     # What a node has room for
 
     def why_closed(self, shape: Shape, island: Island, name: str) -> str | None:
         """Why no member of the island may sit on this node, however empty it is."""
-        return self.floor.refusal(shape, name) or self._place_closed(island, name) or self._claimed(island, name)
-
-    def _place_closed(self, island: Island, name: str) -> str | None:
-        key = (island.name, name)
-        if key not in self._closed:
+        why = self.floor.refusal(shape, name)
+        if why is None and self.floor.spares:
             kept = self.floor.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
-            self._closed[key] = "is a spare, kept free for repairs" if kept else self._owned_by_another(island, name)
-        return self._closed[key]
+            why = "is a spare, kept free for repairs" if kept else None
+        if why is None and self.floor.keys:
+            why = self._owned_by_another(island, name)
+        if why is None and self.claims:
+            why = self._claimed(island, name)
+        return why
 
     def _promised(self, name: str) -> bool:
         """Whether a seat here is held for a member to be seated: even a spare, if a repair was promised one."""
         return any(n == name and (self.seeking is None or m in self.seeking) for m, n in self._wanted.items())
 
     def _claimed(self, island: Island, name: str) -> str | None:
-        if self.claims:
-            labels = self.floor.snapshot.rooms[name].node.labels
-            for (key, value), claimant in self.claims.items():
-                if claimant != island.name and labels.get(key) == value:
-                    return f"{key}={value} goes to {claimant} alone"
+        labels = self.floor.snapshot.rooms[name].node.labels
+        for (key, value), claimant in self.claims.items():
+            if claimant != island.name and labels.get(key) == value:
+                return f"{key}={value} goes to {claimant} alone"
         return None
 
     def _owned_by_another(self, island: Island, name: str) -> str | None:
@@ -116,14 +117,21 @@ class Trial:
             return None
         labels = self.floor.snapshot.rooms[name].node.labels
         for key in self.floor.keys:
-            if (value := labels.get(key)) is None:
-                continue
-            owner = self.floor.owner(key, value)
-            if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
-                return f"{key}={value} belongs to {owner[0]} alone"
-            for holder in self.floor.held_for(key, value):
-                if self.floor.respects(self.gang, holder):
-                    return f"{key}={value} is held for {holder.key}"
+            if (value := labels.get(key)) is not None:
+                memo = (island.name, key, value)
+                if memo not in self._foreign:
+                    self._foreign[memo] = self._foreign_domain(island, key, value)
+                if (why := self._foreign[memo]) is not None:
+                    return why
+        return None
+
+    def _foreign_domain(self, island: Island, key: str, value: str) -> str | None:
+        owner = self.floor.owner(key, value)
+        if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
+            return f"{key}={value} belongs to {owner[0]} alone"
+        for holder in self.floor.held_for(key, value):
+            if self.floor.respects(self.gang, holder):
+                return f"{key}={value} is held for {holder.key}"
         return None
 
     def leaves(self, gang: str, key: str, value: str) -> bool:
@@ -140,8 +148,9 @@ class Trial:
             room = self.floor.snapshot.rooms[name]
             free = dict(room.free)
             ports: list[HostPort] = []
+            imagining, empties = not self.gone.nothing, self.gone.empties
             for seat in room.seats:
-                if not self.gone.nothing and self.gone.empties(seat):
+                if imagining and empties(seat):
                     _give(free, seat.member.shape, 1)
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
@@ -221,6 +230,8 @@ class Trial:
 
     def _at_home(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> list[Member]:
         """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
+        if self.homeless:
+            return list(members)
         left: list[Member] = []
         for member in members:
             home = self.home(member)
@@ -273,8 +284,12 @@ def _give(free: dict[str, int], shape: Shape, count: int) -> None:
 
 def _grouped(members: Sequence[Member]) -> list[Member]:
     """The hardest to seat first, members of one shape together."""
-    first = {id(m.shape): index for index, m in reversed(list(enumerate(members)))}
-    return sorted(members, key=lambda m: (hardest_first(m.shape), first[id(m.shape)]))
+    groups: dict[int, list[Member]] = {}
+    for member in members:
+        groups.setdefault(id(member.shape), []).append(member)
+    if len(groups) == 1:
+        return list(members)
+    return [m for group in sorted(groups.values(), key=lambda group: hardest_first(group[0].shape)) for m in group]
 
 
 def _runs(members: Sequence[Member]) -> Iterator[list[Member]]:

@@ -10,7 +10,7 @@ from itertools import chain, combinations, product
 
 import msgspec
 
-from understudy.decide.cover import cheap_covers
+from understudy.decide.cover import cheap_covers, is_tight
 from understudy.decide.floor import Floor
 from understudy.decide.order import surplus_of
 from understudy.decide.place import Quest, place
@@ -142,12 +142,14 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     everything = frozenset(chain(*surplus))
     if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
         return _trimmed(floor, quest, ledger, frozenset(), surplus)
+    best: Choice | None = None
     covers = [*cheap_covers(quest, ledger, everything), *_loners(floor, quest, ledger)]
-    choices = [
-        _trimmed(floor, quest, ledger, cover, [piece for piece in surplus if not {g for g, _ in piece} <= cover])
-        for cover in covers
-    ]
-    best = min((choice for choice in choices if choice is not None), key=lambda choice: choice.cost, default=None)
+    for cover in sorted(covers, key=lambda cover: ledger.cost(cover, frozenset())):
+        if best is not None and not surplus and is_tight(quest, ledger, cover):
+            continue  # it is dearer, and nothing of it can be put back
+        choice = _trimmed(floor, quest, ledger, cover, [p for p in surplus if not {gang for gang, _ in p} <= cover])
+        if choice is not None and (best is None or choice.cost < best.cost):
+            best = choice
     if best is None and len(ledger.candidates()) <= PRUNED_VICTIMS:
         best = _trimmed(floor, quest, ledger, frozenset(stake.gang for stake in ledger.candidates()), surplus)
     return best
@@ -175,7 +177,8 @@ def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], 
     fewer: Option = (gangs & there, frozenset(chain(*near)))
     if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
         cover, seats, surplus = fewer, fewer_seats, near
-    if len(cover[0]) + len(surplus) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
+    few = len(cover[0]) + len(surplus) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS
+    if few and (surplus or not is_tight(quest, ledger, cover[0])):
         gifts = [_whole(key) for key in cover[0]] + [(frozenset(), piece) for piece in surplus]
         for gift in sorted(gifts, key=lambda gift: ledger.cost(*gift), reverse=True):
             fewer = (cover[0] - gift[0], cover[1] - gift[1])

@@ -19,6 +19,8 @@ class Ledger:
         self.floor = floor
         self.preemptor = preemptor
         self.weights: dict[str, Weight] = {}  # of those weighed so far
+        self.seatable: dict[object, bool] = {}  # which domains hold which islands, once empty
+        self.offers: dict[object, dict[str, frozenset[str]]] = {}  # who blocks which domains
         self._candidates: list[Stake] | None = None
         self._budgets = floor.snapshot.budgets
 
