@@ -24,7 +24,7 @@ def plan(snapshot: Snapshot, policy: Policy, now: float) -> Plan:
     release_stale_holds(floor, snapshot)
     for key in helpless:  # explained last, by what is left when everybody has had a turn
         floor.do(Wait(key, explain.no_room(floor, floor.snapshot.gangs[key])))
-    return Plan(tuple(floor.actions), _recheck_at(floor.actions))
+    return Plan(tuple(floor.actions), _recheck_at(floor))
 
 
 def give_everybody_a_turn(floor: Floor) -> list[str]:
@@ -195,7 +195,7 @@ def _first(floor: Floor, gang: Gang, size: int) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _recheck_at(actions: list[Action]) -> float | None:
+def _recheck_at(floor: Floor) -> float | None:
     """When the clock alone could change this plan."""
-    times = [a.reason.until for a in actions if isinstance(a, Wait) and a.reason.until is not None]
-    return min(times, default=None)
+    untils = [action.reason.until for action in floor.actions if isinstance(action, Wait)]
+    return min((at for at in (*untils, *floor.rechecks) if at is not None), default=None)

@@ -15,7 +15,7 @@ from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
-from understudy.model.nodes import PREFER_NO_SCHEDULE, is_accelerator
+from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, is_accelerator
 from understudy.model.plans import Action, Wait
 from understudy.model.snapshot import Shelf, Snapshot
 
@@ -35,6 +35,7 @@ class Floor:
         self.policy = policy
         self.now = now
         self.actions: list[Action] = []
+        self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
         self.touched: set[str] = set()  # gangs that something was decided about
         self.spares = spare_nodes(snapshot, policy)
         self.keys = sorted(snapshot.tenants)
@@ -81,8 +82,15 @@ class Floor:
         key = (id(shape), name)  # shapes live as long as the snapshot, so their identity does too
         if key not in self._refusals:
             node = self.snapshot.rooms[name].node
-            self._refusals[key] = refusal(shape, node) or lemon(node, self.policy, self.now)
+            self._refusals[key] = refusal(shape, node) or self._lemon(node)
         return self._refusals[key]
+
+    def _lemon(self, node: Node) -> str | None:
+        found = lemon(node, self.policy, self.now) if node.failures else None
+        if found is None:
+            return None
+        self.rechecks.append(found.until)
+        return found.detail
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
         """Whether the node is a spare that this gang may not have now."""

@@ -36,9 +36,13 @@ def over_budget(gang: Gang, policy: Policy, now: float) -> Guarded | None:
     return Guarded("preemption budget", f"others were preempted for it {len(recent)} times within the hour", until)
 
 
-def lemon(node: Node, policy: Policy, now: float) -> str | None:
-    recent = sum(1 for at in node.failures if now - at < policy.lemon_window)
-    return f"failed {recent} times lately" if recent >= policy.lemon_failures else None
+def lemon(node: Node, policy: Policy, now: float) -> Guarded | None:
+    """A node that keeps failing gets no seats until enough of its failures are long ago."""
+    recent = sorted(at for at in node.failures if now - at < policy.lemon_window)
+    if len(recent) < policy.lemon_failures:
+        return None
+    until = recent[len(recent) - policy.lemon_failures] + policy.lemon_window
+    return Guarded("lemon node", f"failed {len(recent)} times lately", until)
 
 
 def failed_lately(node: Node, policy: Policy, now: float) -> bool:

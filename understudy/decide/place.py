@@ -190,12 +190,13 @@ def _domain_nodes(trial: Trial, part: Part, value: str) -> list[str]:
     assert part.island.topology is not None
     floor = trial.floor
     rooms = floor.snapshot.rooms
-    flavored = part.members[0].shape.accelerators > 0
+    shape = part.members[0].shape
 
-    def order(name: str) -> tuple[bool, bool, int, str]:
+    def order(name: str) -> tuple[bool, bool, int, int, str]:
         shelf = rooms[name].shelf
-        level = shelf[1] if shelf and flavored else 0
-        return (trial.repairing and name not in floor.spares, floor.avoided(name), level, name)
+        level = shelf[1] if shelf and shape.accelerators else 0
+        wanted = preference(shape, rooms[name].node) if shape.preferred else 0
+        return (trial.repairing and name not in floor.spares, floor.avoided(name), -wanted, level, name)
 
     return sorted(floor.domain(part.island.topology.key, value), key=order)
 
