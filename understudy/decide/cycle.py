@@ -38,8 +38,10 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
     gangs = [floor.snapshot.gangs[key] for key in {*damaged, *floor.snapshot.open}]
     helpless: list[str] = []
     for gang in sorted(gangs, key=lambda gang: turn(gang, gang.key in damaged)):
-        if gang.key in floor.touched:
-            continue  # somebody's victim
+        if gang.key in floor.touched:  # somebody's victim; it may have lost no more than its surplus
+            gang = floor.snapshot.gangs[gang.key]
+            if not gang.seated():
+                continue
         if gang.key in damaged:
             helped = repair(floor, gang, guarded)
         else:

@@ -148,7 +148,7 @@ def _blocked_domains(floor: Floor, gang: Gang) -> Reason | None:
 
 
 def _no_seats(floor: Floor, gang: Gang) -> Reason:
-    free, helpless = _members_free(floor, gang, sorted(gang.unseated(), key=lambda m: m.shape.requests))
+    free, helpless = _members_free(floor, gang, sorted(_essential(gang), key=lambda m: m.shape.requests))
     return Reason(
         Code.NO_ROOM,
         needs(gang),
@@ -157,6 +157,11 @@ def _no_seats(floor: Floor, gang: Gang) -> Reason:
         refusals=_node_refusals(floor, gang, helpless),
         holders=_neighbours(floor, gang, helpless),
     )
+
+
+def _essential(gang: Gang) -> list[Member]:
+    """The members without which the gang does not run, as far as they have no seat."""
+    return [m for m in list(gang.members())[: gang.minimum] if not m.node] or gang.unseated()
 
 
 def _needed(gang: Gang) -> list[Island]:

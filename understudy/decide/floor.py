@@ -17,7 +17,7 @@ from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, is_accelerator
 from understudy.model.plans import Action, Wait
-from understudy.model.snapshot import Shelf, Snapshot
+from understudy.model.snapshot import Seat, Shelf, Snapshot
 
 Rank = tuple[bool, bool, str, str]  # best avoided, in an untouched domain, domain, name
 
@@ -242,6 +242,20 @@ class Floor:
     def held_for(self, key: str, value: str) -> list[Gang]:
         """The gangs that hold this domain for islands that will have it to themselves."""
         return [seat.gang for seat in self.held_domains.get((key, value), ())]
+
+    def promised(self, gang: Gang) -> list[Seat]:
+        """Seats kept for others whom the gang leaves alone, where any of them minds its neighbours."""
+        if not self.held:
+            return []
+        seats = [(node, held) for node, there in self.held.items() for held in there if node in self.snapshot.rooms]
+        minds = any(held.member.shape.anti_affinity for _, held in seats)
+        if not minds and not any(m.shape.minds_neighbours for m in gang.members()):
+            return []
+        return [
+            Seat(held.gang.key, msgspec.structs.replace(held.member, node=node), leaving=True)
+            for node, held in seats
+            if self.respects(gang, held.gang)
+        ]
 
     @property
     def held_domains(self) -> dict[tuple[str, str], list[HeldSeat]]:

@@ -4,7 +4,7 @@ Only gangs that mind their neighbours, and newcomers that seated gangs repel, pa
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from understudy.decide.fit import affine, selected, tolerated
 from understudy.model.gangs import Gang, Member, PodTerm, Shape, Spread
@@ -18,8 +18,12 @@ Terms = tuple[PodTerm, ...]  # the pods that every one of them matches, by their
 class Neighbourhood:
     """Who sits where, apart from the seats `emptied` says to overlook, plus the members seated during a search."""
 
-    def __init__(self, snapshot: Snapshot, gang: Gang, emptied: Callable[[Seat], bool]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, gang: Gang, emptied: Callable[[Seat], bool], promised: Sequence[Seat] = ()
+    ) -> None:
+        """`promised` are seats others will have. Like those of pods on their way out, they repel and do not attract."""
         self.snapshot = snapshot
+        self.promised = promised
         self.gang = gang
         self.emptied = emptied
         self.seated: dict[str, tuple[Member, Node]] = {}
@@ -31,7 +35,9 @@ class Neighbourhood:
         return self._repels(member, node) or self._is_drawn(member, node) or self._spreads(member, node)
 
     def matters(self, member: Member) -> bool:
-        return member.shape.minds_neighbours or bool(len(self.snapshot.repelling))
+        if member.shape.minds_neighbours or len(self.snapshot.repelling):
+            return True
+        return any(seat.member.shape.anti_affinity for seat in self.promised)
 
     def attraction(self, shape: Shape, node: Node) -> int:
         """How much the soft rules speak for this node: weights of preferred terms met, less the crowd there."""
@@ -136,13 +142,11 @@ class Neighbourhood:
     def _repelled_places(self) -> list[tuple[PodTerm, str]]:
         if self._repelled is None:
             self._repelled = []
-            for key in sorted(self.snapshot.repelling):
-                for seat in seats_of(self.snapshot.gangs[key]):
-                    member = seat.member
-                    if member.shape.anti_affinity and not self.emptied(seat):
-                        labels = self.snapshot.rooms[member.node].node.labels
-                        places = ((t, labels.get(t.topology_key)) for t in member.shape.anti_affinity)
-                        self._repelled.extend((t, value) for t, value in places if value is not None)
+            seats = [s for key in sorted(self.snapshot.repelling) for s in seats_of(self.snapshot.gangs[key])]
+            for seat in (*(s for s in seats if not self.emptied(s)), *self.promised):
+                labels = self.snapshot.rooms[seat.member.node].node.labels
+                places = ((t, labels.get(t.topology_key)) for t in seat.member.shape.anti_affinity)
+                self._repelled.extend((t, value) for t, value in places if value is not None)
         return self._repelled
 
     def _sitting(self) -> Iterator[tuple[Node, Seat]]:
@@ -150,6 +154,8 @@ class Neighbourhood:
             for seat in room.seats:
                 if not self.emptied(seat):
                     yield room.node, seat
+        for seat in self.promised:
+            yield self.snapshot.rooms[seat.member.node].node, seat
 
 
 def _all_match(terms: Terms, gang: Gang, member: Member) -> bool:

@@ -81,7 +81,7 @@ class Trial:
         self.seats: dict[str, str] = {}
         self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
         self.steps = floor.policy.search_steps
-        self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties)
+        self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties, floor.promised(gang))
         self._trays: dict[str, Tray] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
