@@ -1,0 +1,36 @@
+"""The same cluster gives the same plan in every process, whatever seed Python hashes strings with."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PLANS = """
+import hashlib
+from msgspec.structs import replace
+from tests.decide.clusters import Knobs, seeded
+from understudy.decide.cycle import plan
+
+digest = hashlib.sha256()
+for seed in range(60):
+    cluster = seeded(seed, Knobs())
+    for exact in (0, 10):
+        decided = plan(cluster.snapshot(), replace(cluster.policy, exact_victims=exact), cluster.now)
+        digest.update(repr(decided).encode())
+print(digest.hexdigest())
+"""
+
+
+def digest(hash_seed: str) -> str:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", PLANS]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2"])
+def test_plans_do_not_depend_on_how_strings_are_hashed(hash_seed: str) -> None:
+    assert digest(hash_seed) == digest("0")
