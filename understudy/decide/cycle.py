@@ -8,7 +8,7 @@ from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import importance, turn
 from understudy.decide.place import Part, Quest, part_of, place
 from understudy.decide.policy import Policy
-from understudy.decide.swap import damaged_gangs, release_stale_holds, repair
+from understudy.decide.swap import damaged_gangs, release_stale_holds, repair, void_holds
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
@@ -33,15 +33,16 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
     One pass by importance, in which at equal priority repairs come first. Separate passes would let a gang be seated or
     repaired, at the expense of others, and be preempted by a more important one in the same plan.
     """
+    void_holds(floor)
     damaged = damaged_gangs(floor.snapshot)
     guarded = mass_failure(floor.snapshot, floor.policy, floor.now) if damaged else {}
     gangs = [floor.snapshot.gangs[key] for key in {*damaged, *floor.snapshot.open}]
     helpless: list[str] = []
     for gang in sorted(gangs, key=lambda gang: turn(gang, gang.key in damaged)):
-        if gang.key in floor.touched:  # somebody's victim; it may have lost no more than its surplus
+        if gang.key in floor.touched:
             gang = floor.snapshot.gangs[gang.key]
-            if not gang.seated():
-                continue
+            if gang.leaving and not gang.seated():
+                continue  # somebody's victim
         if gang.key in damaged:
             helped = repair(floor, gang, guarded)
         else:

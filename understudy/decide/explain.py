@@ -219,7 +219,17 @@ def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> tuple[int,
             free += 1
         else:
             helpless = helpless or member
+    if any(trial.neighbours.matters(m) for m in members) and len(members) <= EXACTLY_COUNTED:
+        free = max(free, _most_together(floor, gang, members))  # whom is seated first makes a difference then
     return free, helpless or members[-1]
+
+
+def _most_together(floor: Floor, gang: Gang, members: list[Member]) -> int:
+    for count in range(len(members), 0, -1):
+        for some in combinations(members, count):
+            if place(floor, Quest(gang, (Part(Island("", some), some),))) is not None:
+                return count
+    return 0
 
 
 def _node_refusals(floor: Floor, gang: Gang, member: Member) -> tuple[Refusal, ...]:

@@ -50,11 +50,14 @@ def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> bool:
     guard = _guard(floor, damage, guarded)
     if guard is not None:
         floor.do(Wait(gang.key, explain.guarded(gang, guard)))
-    elif damage.displaced:
-        return Repair(floor, gang, damage).carry_out()
-    elif damage.suspect:
-        _plan_ahead(floor, gang, damage)
-    return True
+        return True
+    repaired = Repair(floor, gang, damage).carry_out() if damage.displaced else True
+    if damage.suspect:
+        gang = floor.snapshot.gangs[gang.key]
+        promised = damage.displaced and gang.holds
+        if not promised and gang.seated():
+            _plan_ahead(floor, gang, assess(floor, gang))
+    return repaired
 
 
 def damaged_gangs(snapshot: Snapshot) -> set[str]:
@@ -62,6 +65,26 @@ def damaged_gangs(snapshot: Snapshot) -> set[str]:
     hit = {seat.gang for name in snapshot.sick for seat in snapshot.rooms[name].seats if not seat.leaving}
     hit |= {key for key in snapshot.open if _is_seated(snapshot.gangs[key])}
     return {key for key in hit if snapshot.gangs[key].managed and not snapshot.gangs[key].infrastructure}
+
+
+def void_holds(floor: Floor) -> None:
+    """Give up holds on places that cannot be had any more, before they stand in anybody's way."""
+    for key in sorted(floor.snapshot.holding):
+        gang = floor.snapshot.gangs[key]
+        holds = dict(gang.holds)
+        for island in gang.islands:
+            if any(_is_void(floor, island, m, holds[m.name]) for m in island.members if m.name in holds):
+                floor.do(Hold(key, (), "a place held for it cannot be had any more"))
+                break
+
+
+def _is_void(floor: Floor, island: Island, member: Member, node: str) -> bool:
+    room = floor.snapshot.rooms.get(node)
+    if room is None or floor.refusal(member.shape, node) is not None:
+        return True
+    if island.topology is None or island.topology.mode is not Mode.EXCLUSIVE:
+        return False
+    return room.node.labels.get(island.topology.key) in floor.sick_domains(island.topology.key)
 
 
 def release_stale_holds(floor: Floor, snapshot: Snapshot) -> None:
@@ -159,7 +182,7 @@ class Repair:
         if self._replace(everyone) or self._await_leaving(everyone) or self._take_over(everyone):
             return True
         for fewer, dropped in self._fewer():
-            if not fewer or self._replace(fewer) or self._take_over(fewer):
+            if not fewer or self._replace(fewer) or self._await_leaving(fewer) or self._take_over(fewer):
                 self._go_on_without(dropped)
                 return True
         if self.damage.broken:

@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 
 from understudy.decide.fit import capacity, ports_clash
-from understudy.decide.floor import Floor
+from understudy.decide.floor import Floor, HeldSeat
 from understudy.decide.neighbours import Neighbourhood
 from understudy.decide.order import hardest_first
 from understudy.model.gangs import Gang, HostPort, Island, Member, Shape
@@ -101,6 +101,12 @@ class Trial:
             why = self._claimed(island, name)
         return why
 
+    def _is_for_another_of_ours(self, held: HeldSeat) -> bool:
+        """Whether the seat is kept for a member of this gang that sits elsewhere still and is not to be seated now."""
+        if held.gang.key != self.gang.key or self.seeking is None:
+            return False
+        return bool(held.member.node) and held.member.name not in self.seeking
+
     def _promised(self, name: str) -> bool:
         """Whether a seat here is held for a member to be seated: even a spare, if a repair was promised one."""
         return any(n == name and (self.seeking is None or m in self.seeking) for m, n in self._wanted.items())
@@ -155,8 +161,7 @@ class Trial:
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
             for held in self.floor.held.get(name, ()):
-                own = held.gang.key == self.gang.key and self.seeking is not None
-                if self.floor.respects(self.gang, held.gang) or (own and held.member.name not in (self.seeking or ())):
+                if self.floor.respects(self.gang, held.gang) or self._is_for_another_of_ours(held):
                     _give(free, held.member.shape, -1)
                     ports.extend(held.member.shape.host_ports)
             self._trays[name] = Tray(free, ports)
