@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from understudy.decide import explain
 from understudy.decide.floor import Floor
 from understudy.decide.guards import backing_off, mass_failure, over_budget
@@ -157,11 +159,12 @@ def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
     for gang in sorted((floor.snapshot.gangs[key] for key in elastic), key=importance):
         if not gang.seated() or gang.leaving:
             continue
+        meek = replace(gang, preempts=False)  # it leaves every hold alone
         for size in _sizes(gang):
             parts = _first(floor, gang, size)
             if not parts:
                 break
-            seats = place(floor, Quest(gang, parts))
+            seats = place(floor, Quest(meek, parts))
             if seats is not None:
                 floor.do(Grow(gang.key, tuple(sorted(seats.items()))))
                 break

@@ -15,7 +15,7 @@ from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
-from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, is_accelerator
+from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, Verdict, is_accelerator
 from understudy.model.plans import Action, Wait
 from understudy.model.snapshot import Seat, Shelf, Snapshot
 
@@ -210,11 +210,14 @@ class Floor:
                 if island.topology is None or island.topology.key != key or island.topology.mode is not Mode.EXCLUSIVE:
                     continue
                 names = {m.name for m in island.members}
-                sitting = [m for m in island.members if m.node]
+                sitting = [m for m in island.members if m.node and not self._is_lost(m.node)]
                 sitting += [m for m in gang.leaving if m.name in names or not names]
                 if any(self.snapshot.rooms[m.node].node.labels.get(key) == value for m in sitting):
                     return (tenant, island.name)
         return None
+
+    def _is_lost(self, node: str) -> bool:
+        return self.snapshot.rooms[node].node.health.verdict is Verdict.LOST
 
     # Holds
 

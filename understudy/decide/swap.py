@@ -133,8 +133,9 @@ def _guard(floor: Floor, damage: Damage, guarded: Mapping[str, Guarded]) -> Guar
 
 def _plan_ahead(floor: Floor, gang: Gang, damage: Damage) -> None:
     """Keep a place ready for members on suspect nodes, where that disturbs nobody."""
-    quest = Quest(gang, _parts(floor, gang, damage.suspect, moving=False), repairing=True, near=_near(damage.suspect))
-    seats = place(floor, quest)
+    meek = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+    parts = _parts(floor, gang, damage.suspect, moving=False)
+    seats = place(floor, Quest(meek, parts, repairing=True, near=_near(damage.suspect)))
     wanted = tuple(sorted(seats.items())) if seats is not None else ()
     if wanted != gang.holds:
         why = f"node {damage.suspect[0].node} is suspect" if wanted else "somebody more important has them now"

@@ -15,7 +15,7 @@ from understudy.decide.floor import Floor, HeldSeat
 from understudy.decide.neighbours import Neighbourhood
 from understudy.decide.order import hardest_first
 from understudy.model.gangs import Gang, HostPort, Island, Member, Shape
-from understudy.model.snapshot import Seat
+from understudy.model.snapshot import Room, Seat
 
 SEARCHED_NODES = 64  # how many of the best nodes the exact search looks at
 SEARCHED_MEMBERS = 32  # and for how many members
@@ -154,6 +154,7 @@ class Trial:
             room = self.floor.snapshot.rooms[name]
             free = dict(room.free)
             ports: list[HostPort] = []
+            kept: list[Member] = []
             imagining, empties = not self.gone.nothing, self.gone.empties
             for seat in room.seats:
                 if imagining and empties(seat):
@@ -162,10 +163,22 @@ class Trial:
                     ports.extend(seat.member.shape.host_ports)
             for held in self.floor.held.get(name, ()):
                 if self.floor.respects(self.gang, held.gang) or self._is_for_another_of_ours(held):
-                    _give(free, held.member.shape, -1)
+                    kept.append(held.member)
                     ports.extend(held.member.shape.host_ports)
-            self._trays[name] = Tray(free, ports)
+            self._trays[name] = Tray(self._less(free, kept, room), ports)
         return self._trays[name]
+
+    def _less(self, free: dict[str, int], kept: list[Member], room: Room) -> dict[str, int]:
+        """What is free beside the seats kept for others, who will have the room of those on their way out as well."""
+        if not kept:
+            return free
+        later = dict(free)
+        for seat in room.seats:
+            if seat.leaving and not self.gone.empties(seat):
+                _give(later, seat.member.shape, 1)
+        for member in kept:
+            _give(later, member.shape, -1)
+        return {name: min(amount, later.get(name, 0)) for name, amount in (later | free).items()}
 
     def room_for(self, shape: Shape, island: Island, name: str, limit: int) -> int:
         """How many members of this shape the node takes now, neighbours aside."""
