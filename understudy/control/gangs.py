@@ -44,6 +44,8 @@ class GangBook:
         self._groups: dict[str, Group] = {}
         self._entries: dict[PodName, Entry] = {}
         self._dirty: dict[str, None] = {}
+        self._emptied: set[str] = set()  # groups that lost something, and may have nothing left
+        self._looked = False
 
     def pods(self) -> Iterator[Pod]:
         return (entry.pod for entry in self._entries.values())
@@ -89,15 +91,19 @@ class GangBook:
         else:
             group.job = None
         self._dirty[key] = None
+        self._emptied.add(key)
 
     def touch_all(self) -> None:
-        """After a change of the context: everything is looked at again."""
+        """After a change of the context: everything is looked at again, if anything was looked at yet."""
+        if not self._looked:
+            return
         for entry in self._entries.values():
             entry.seen = None
         self._dirty = dict.fromkeys(self._groups)
 
     def changes(self) -> dict[str, Gang | None]:
         """The groups whose gang is not what it was. `settle` makes them known."""
+        self._looked = True
         changed: dict[str, Gang | None] = {}
         for key in self._dirty:
             group = self._groups[key]
@@ -114,10 +120,11 @@ class GangBook:
             if group.gang is not None and (gang is None or gang.key != group.gang.key):
                 gone.append(group.gang.key)
             group.gang = gang
-        for key in self._dirty:
+        for key in self._emptied:
             group = self._groups[key]
-            if group.gang is None and not group.entries and group.job is None and group.train_job is None:
+            if not group.entries and group.job is None and group.train_job is None:
                 del self._groups[key]
+        self._emptied.clear()
         self._dirty = {}
         return gone
 
@@ -132,11 +139,13 @@ class GangBook:
         entries = self._groups[entry.ref.key].entries
         del entries[next(i for i, other in enumerate(entries) if other is entry)]
         self._dirty[entry.ref.key] = None
+        self._emptied.add(entry.ref.key)
 
     def _made(self, group: Group) -> Gang | None:
+        entries = group.entries
         job = group.train_job or group.job
-        if len(group.entries) == 1:
-            (entry,) = group.entries
+        if len(entries) == 1:
+            entry = entries[0]
             if job is None and entry.ref.kind == "Pod":
                 return lone_gang(entry.pod, entry.ref, self._context)
             if isinstance(job, Job) and is_live(entry.pod) and is_plain_single(job):
