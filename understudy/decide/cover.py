@@ -20,10 +20,7 @@ Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs,
 
 def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
-    ledger.weigh(ledger.candidates())
-    classes: dict[tuple[int, bool, int], list[str]] = defaultdict(list)
-    for key, weight in ledger.weights.items():
-        classes[weight[0], weight[1] > 0, weight[2]].append(key)
+    classes = ledger.weigh(ledger.candidates())
     ordered = sorted(classes)
     spread_out = any(stake.seats > 1 for stake in ledger.candidates())
 

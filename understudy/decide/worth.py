@@ -1,5 +1,6 @@
 """What it costs to preempt: turns a set of gangs into a Cost, and lists who may be preempted for whom."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Set
 
 from understudy.decide.floor import Floor
@@ -10,6 +11,7 @@ from understudy.model.snapshot import Stake
 # Young, budget violations when alone, priority, work lost (accelerator-seconds since the last checkpoint, else the
 # start), seats. The first four are the order of choice.
 Weight = tuple[int, int, int, float, int]
+Class = tuple[int, bool, int]  # young, violates a budget, priority: what counts before the work lost
 
 
 class Ledger:
@@ -43,16 +45,23 @@ class Ledger:
             self.weigh([self.floor.snapshot.running[gang.priority][key]])
         return self.weights[key]
 
-    def weigh(self, stakes: Iterable[Stake]) -> None:
-        """Fills in `weights`. With very many gangs this is most of what a plan costs, so it is one plain loop."""
+    def weigh(self, stakes: Iterable[Stake]) -> dict[Class, list[str]]:
+        """Fills in `weights`, and sorts the gangs into classes, some of which are worse victims than others.
+
+        With very many gangs this is much of what a plan costs, so it is one plain loop.
+        """
         now, weights, budgets = self.floor.now, self.weights, self._budgets
+        classes: dict[Class, list[str]] = defaultdict(list)
         grown_up = now - self.floor.policy.min_runtime
         for stake in stakes:
             started, since = stake.started_at, stake.since
             work = 0.0 if since is None or since >= now else stake.accelerators * (now - since)
             young = 1 if started is None or started > grown_up else 0
             violations = self._violations([stake.gang], frozenset()) if budgets else 0
-            weights[stake.gang] = (young, violations, stake.priority, work, stake.seats)
+            priority, gang = stake.priority, stake.gang
+            weights[gang] = (young, violations, priority, work, stake.seats)
+            classes[young, violations > 0, priority].append(gang)
+        return classes
 
     def cost(self, gangs: Set[str], members: Set[tuple[str, str]]) -> Cost:
         """What it costs that these gangs go whole, and these members go while their gangs go on."""
