@@ -18,6 +18,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "slices": (1_000, 5_000, 16_000),
     "burst": (1_000, 16_000),
     "cold-start": (1_000, 16_000),
+    "queue": (1_000, 16_000),
     "events": (1_000, 16_000),
     "growth": (16_000,),
 }
@@ -27,6 +28,7 @@ QUICK = {
     "slices": (160,),
     "burst": (160,),
     "cold-start": (160,),
+    "queue": (160,),
     "events": (100,),
     "growth": (320,),
 }

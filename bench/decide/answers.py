@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from understudy.model.plans import Hold, Plan, Preempt, Seats, Start, Swap
+from understudy.model.plans import Hold, Plan, Preempt, Seats, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 SLACK = 1.02  # how far above the least possible the work lost may be
@@ -72,6 +72,13 @@ def everybody_starts(plan: Plan, gangs: int, pods: int) -> None:
     _expect(len(starts) == gangs, f"{gangs} gangs fit, {len(starts)} start")
     _expect(all(len(start.seats) == pods for start in starts), "a gang starts in part")
     _no_node_twice(tuple(seat for start in starts for seat in start.seats))
+
+
+def everybody_waits(plan: Plan, gangs: int) -> None:
+    """`gangs` gangs wait, each for want of all its seats, and nothing else is done."""
+    waits = [action.reason for action in plan.actions if isinstance(action, Wait)]
+    _expect(len(waits) == len(plan.actions) == gangs, f"{gangs} gangs have to wait, {len(waits)} do")
+    _expect(all(reason.free == 0 and reason.holders for reason in waits), "a gang is not told who has the seats")
 
 
 def _only_victims_there(snapshot: Snapshot, plan: Plan, seats: Seats) -> None:

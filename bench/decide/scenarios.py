@@ -108,6 +108,20 @@ def cold_start(nodes: int) -> Scenario:
     return Scenario(documents, check)
 
 
+def queue(nodes: int) -> Scenario:
+    """A full cluster of gangs of 16 nodes, and as many again waiting, none more important: nothing can be done."""
+    gangs = nodes // GANG
+    documents = [*_classes(), *(node(_name(n)) for n in range(gangs * GANG))]
+    for gang in range(gangs):
+        documents += running_jobset(Run(f"gang-{gang}", _age(gang)), [_domain(gang)])
+        documents.append(jobset(f"waiting-{gang}", (1, GANG), LOW[0], age=60.0 + gang))
+
+    def check(_: Snapshot, plan: Plan) -> None:
+        answers.everybody_waits(plan, gangs)
+
+    return Scenario(documents, check)
+
+
 def quiet(nodes: int) -> Scenario:
     """The full cluster of kai_reclaim with nobody waiting: there is nothing to do."""
     wanting = kai_reclaim(nodes).documents
@@ -125,6 +139,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "slices": slices,
     "burst": burst,
     "cold-start": cold_start,
+    "queue": queue,
 }
 
 

@@ -21,7 +21,14 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("scenario", "nodes", "victims"),
-    [("kai-reclaim", 100, 80), ("slices", 176, 4), ("burst", 96, 1), ("cold-start", 96, 0), ("events", 64, 0)],
+    [
+        ("kai-reclaim", 100, 80),
+        ("slices", 176, 4),
+        ("burst", 96, 1),
+        ("cold-start", 96, 0),
+        ("queue", 96, 0),
+        ("events", 64, 0),
+    ],
 )
 def test_each_scenario_is_one_json_line(
     scenario: str, nodes: int, victims: int, capsys: pytest.CaptureFixture[str]

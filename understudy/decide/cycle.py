@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from understudy.decide import explain
 from understudy.decide.floor import Floor
 from understudy.decide.guards import backing_off, mass_failure, over_budget
-from understudy.decide.order import importance, turn
+from understudy.decide.order import importance, likeness, turn
 from understudy.decide.place import Part, Quest, part_of, place
 from understudy.decide.policy import Policy
 from understudy.decide.swap import damaged_gangs, release_stale_holds, repair, void_holds
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
-from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Reason, Start, Wait
+from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Reason, Requeue, Start, Wait
 from understudy.model.snapshot import Snapshot
 
 
@@ -24,8 +24,7 @@ def plan(snapshot: Snapshot, policy: Policy, now: float) -> Plan:
     helpless = give_everybody_a_turn(floor)
     grow_elastic_gangs(floor, snapshot)
     release_stale_holds(floor, snapshot)
-    for key in helpless:  # explained last, by what is left when everybody has had a turn
-        floor.do(Wait(key, explain.no_room(floor, floor.snapshot.gangs[key])))
+    explain_to(floor, helpless)  # last, by what is left when everybody has had a turn
     return Plan(tuple(floor.actions), _recheck_at(floor))
 
 
@@ -56,11 +55,30 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
 
 def _help_from_others(floor: Floor, helpless: list[str]) -> list[str]:
     """Let those who may not preempt have what is left of the room that less important gangs made for themselves."""
+    made_room = any(isinstance(action, Preempt | Requeue) for action in floor.actions)
+    left, trying = helpless, made_room
+    while trying and left:
+        trying, floor.hopeless = False, set()
+        for key in list(left):
+            gang = floor.snapshot.gangs[key]
+            alike = likeness(gang)
+            if alike is not None and alike in floor.hopeless:
+                continue
+            if _start(floor, gang) or _await_room(floor, gang):
+                left, trying = [other for other in left if other != key], True
+            else:
+                floor.hopeless.add(alike)
+    return left
+
+
+def explain_to(floor: Floor, helpless: list[str]) -> None:
+    reasons: dict[object, Reason] = {}
     for key in helpless:
         gang = floor.snapshot.gangs[key]
-        if _start(floor, gang) or _await_room(floor, gang):
-            return _help_from_others(floor, [other for other in helpless if other != key])
-    return helpless
+        alike = likeness(gang) or key
+        if alike not in reasons:
+            reasons[alike] = explain.no_room(floor, gang)
+        floor.do(Wait(key, reasons[alike]))
 
 
 def _seat(floor: Floor, gang: Gang) -> bool:
@@ -70,9 +88,13 @@ def _seat(floor: Floor, gang: Gang) -> bool:
         return True
     if not _first(floor, gang, _ends(gang)[-1]):
         return True  # it runs; seats for the rest of it are growth
+    alike = likeness(gang)
+    if alike is not None and alike in floor.hopeless:
+        return False
     if _start(floor, gang) or _await_room(floor, gang) or _make_room(floor, gang):
         return True
     floor.do(*_without_holds(gang))
+    floor.hopeless.add(alike)
     return False
 
 

@@ -16,7 +16,7 @@ from understudy.decide.policy import Policy
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, Verdict, is_accelerator
-from understudy.model.plans import Action, Wait
+from understudy.model.plans import Action, Grow, Start, Wait
 from understudy.model.snapshot import Seat, Shelf, Snapshot
 
 Rank = tuple[bool, bool, str, str]  # best avoided, in an untouched domain, domain, name
@@ -36,6 +36,7 @@ class Floor:
         self.now = now
         self.actions: list[Action] = []
         self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
+        self.hopeless: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
         self.touched: set[str] = set()  # gangs that something was decided about
         self.spares = spare_nodes(snapshot, policy)
         self.keys = sorted(snapshot.tenants)
@@ -54,6 +55,8 @@ class Floor:
         self.actions.extend(actions)
         self.touched.update(action.gang for action in actions)
         self._pending.extend(action for action in actions if not isinstance(action, Wait))
+        if not all(isinstance(action, Start | Grow | Wait) for action in actions):
+            self.hopeless.clear()  # the others may give seats back
         self._owners.clear()
         self._held = self._held_domains = None
 

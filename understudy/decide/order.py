@@ -13,6 +13,17 @@ def turn(gang: Gang, broken: bool) -> tuple[int, bool, float, str]:
     return (-gang.priority, not broken, gang.queued_at, gang.key)
 
 
+def likeness(gang: Gang) -> object | None:
+    """Equal for gangs of which one can be seated if and only if the other can; None where nobody is alike.
+
+    In a long queue most gangs are like others: what one was refused need not be tried again for the next.
+    """
+    if gang.holds or gang.leaving or gang.preempted_for_it or any(m.shape.minds_neighbours for m in gang.members()):
+        return None
+    islands = tuple((i.topology, tuple((id(m.shape), m.node) for m in i.members)) for i in gang.islands)
+    return (gang.priority, gang.preempts, gang.min_members, gang.infrastructure, islands)
+
+
 def hardest_first(shape: Shape) -> tuple[int, int, tuple[tuple[str, int], ...]]:
     """Large pods are seated before small ones, which fit into what is left."""
     amounts = dict(shape.requests)

@@ -303,7 +303,9 @@ class DomainSpots:
         if part.exclusive and not purchase.bought and memo in purchase.ledger.offers:
             return purchase.ledger.offers[memo]
         domains = purchase.floor.snapshot.domains[self.key]
-        values = [part.pinned] if part.pinned is not None else domains
+        values: Iterable[str] = [part.pinned] if part.pinned is not None else domains
+        if not part.exclusive:  # who has to leave a shared domain takes longer to find out than whether it is too small
+            values = [value for value in values if purchase.floor.could_hold(self.key, value, part.members)]
         spots = {value: spot for value in values if (spot := self.blockers(purchase, part, value)) is not None}
         if part.exclusive and not purchase.bought:
             purchase.ledger.offers[memo] = spots

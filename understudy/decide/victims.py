@@ -7,6 +7,7 @@ greedily (see cover), and what turns out not to be needed is put back.
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations, product
+from math import prod
 
 import msgspec
 
@@ -24,6 +25,7 @@ Pieces = frozenset[tuple[str, str]]  # (gang, member)
 PRUNED_VICTIMS = 24  # up to so many victims are put back one by one to see whether each is needed
 PRUNED_MEMBERS = 64
 TRIED_ALONE = 64
+SEARCHED_SEATS = 1 << 15  # seats looked for in all the sets together, beyond which the exact search takes too long
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -63,10 +65,9 @@ def _options(floor: Floor, quest: Quest, candidates: list[str]) -> list[list[Opt
     gangs = (floor.snapshot.gangs[key] for key in sorted(candidates))
     relevant = [gang for gang in gangs if _in_the_way(floor, quest, gang)]
     options = [list(_gifts(gang)) for gang in relevant]
-    count = 1
-    for gifts in options:
-        count *= len(gifts)
-    return options if count <= 1 << most else None
+    count = prod(len(gifts) for gifts in options)
+    seats = sum(len(part.members) for part in quest.parts)
+    return options if count <= 1 << most and count * seats <= SEARCHED_SEATS else None
 
 
 def _gifts(gang: Gang) -> Iterator[Option]:
@@ -106,6 +107,8 @@ def _exact(floor: Floor, quest: Quest, ledger: Ledger, options: list[list[Option
     choices = [_union(gifts) for gifts in product(*(o[1:] if i in needed else o for i, o in enumerate(options)))]
     priced = sorted(((ledger.cost(*choice), choice) for choice in choices), key=lambda priced: priced[0])
     for cost, choice in priced:
+        if choice == NOTHING:
+            continue  # that there is room without victims is for others to find out
         seats = _seats_without(floor, quest, choice)
         if seats is not None:
             return Choice(*choice, cost, seats, ledger)
