@@ -8,7 +8,7 @@ import msgspec
 
 from bench.decide import table
 from bench.decide.events import measure_events
-from bench.decide.measure import Result, measure, reference_loop
+from bench.decide.measure import Result, afresh, measure, reference_loop
 from bench.decide.scenarios import SCENARIOS
 
 ANCHORS = Path(__file__).resolve().parents[3] / "shared" / "data" / "anchors"
@@ -32,6 +32,7 @@ QUICK = {
     "events": (100,),
     "growth": (320,),
 }
+WARM_UP = 640  # nodes of the rounds nobody counts, in which Python gets to know the code
 GROWTH = ("kai-reclaim", "slices", "cold-start")
 
 
@@ -51,20 +52,28 @@ def results(scenario: str, nodes: int, repeats: int) -> Iterator[Result]:
     elif scenario == "growth":
         yield from _growth(nodes, repeats)
     else:
-        yield measure(scenario, nodes, SCENARIOS[scenario](nodes), repeats)
+        yield _measured(scenario, nodes, repeats)
 
 
 def _growth(largest: int, repeats: int) -> Iterator[Result]:
     """Each scenario from a sixteenth of the size on, doubling."""
     for name in GROWTH:
         for nodes in sorted({max(64, largest // step) for step in (16, 8, 4, 2, 1)}):
-            yield measure(name, nodes, SCENARIOS[name](nodes), repeats)
+            yield _measured(name, nodes, repeats)
+
+
+def _measured(scenario: str, nodes: int, repeats: int) -> Result:
+    if repeats > 1:
+        return afresh(scenario, nodes, repeats)
+    for _ in range(3):
+        measure(scenario, min(nodes, WARM_UP), SCENARIOS[scenario](min(nodes, WARM_UP)))
+    return measure(scenario, nodes, SCENARIOS[scenario](nodes))
 
 
 def _print_table(sizes: Mapping[str, tuple[int, ...]], anchors: Path, repeats: int) -> None:
     pace = min(reference_loop() for _ in range(5))
     print(f"this machine: {pace * 1e3:.0f} ms for the reference loop, the unit of column `loops`")
-    print(f"figures: median of {repeats}; every plan was checked to be a right one; garbage collector off")
+    print(f"figures: median of {repeats} processes; every plan was checked to be right; garbage collector off")
     kai: dict[int, float | None] = {}
     if (anchors / table.KAI_FILE).exists():
         kai = table.kai_figures(anchors)
@@ -94,7 +103,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--nodes", type=int, action="append", help="size of the cluster; may be repeated")
     parser.add_argument("--json", action="store_true", help="one JSON line a result")
     parser.add_argument("--quick", action="store_true", help="small clusters, to see that it works")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds a result is the median of (default: 5)")
+    parser.add_argument("--repeats", type=int, default=5, help="processes a result is the median of (default: 5)")
     parser.add_argument("--anchors", type=Path, default=ANCHORS, help="folder with the peers' published figures")
     options = parser.parse_args(arguments)
     if options.repeats < 1 or min(options.nodes or [64]) < 64:

@@ -37,7 +37,7 @@ def rows(results: Iterable[Result], kai: Mapping[int, float | None], pace: float
         total, planning = float(result["total_seconds"]), float(result["plan_seconds"])
         target, verdict = _against_target(result)
         peer, ratio = _against_kai(kai, nodes, total) if scenario.startswith("kai-reclaim") else ("", "")
-        times = (_time(total), _time(float(result["best_total_seconds"])), _time(planning))
+        times = (_time(total), _time(float(result.get("best_total_seconds", total))), _time(planning))
         yield _ROW.format(scenario, nodes, *times, target, verdict, f"{total / pace:.1f}", peer, ratio)
 
 

@@ -8,6 +8,7 @@ room at all are the only ones considered, since the highest priority among the v
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from understudy.decide.place import Part, Quest
 from understudy.decide.spots import DomainSpots, NodeSpots, Purchase, Spot
@@ -22,11 +23,10 @@ def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[froze
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
     classes = ledger.weigh(ledger.candidates())
     ordered = sorted(classes)
-    spread_out = any(stake.seats > 1 for stake in ledger.candidates())
 
     def covers(count: int) -> list[frozenset[str]]:
-        allowed = frozenset(key for limit in ordered[:count] for key in classes[limit])
-        pricings = (False, True) if spread_out else (False,)
+        allowed = frozenset(chain.from_iterable(classes[limit] for limit in ordered[:count]))
+        pricings = (False, True) if ledger.spread_out else (False,)
         found = (_cover(quest, Purchase(quest, ledger, allowed, pieces, sharing)) for sharing in pricings)
         return [cover for cover in found if cover is not None]
 

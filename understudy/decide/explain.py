@@ -219,7 +219,7 @@ def _members_free(floor: Floor, gang: Gang, members: list[Member]) -> tuple[int,
             free += 1
         else:
             helpless = helpless or member
-    if any(trial.neighbours.matters(m) for m in members) and len(members) <= EXACTLY_COUNTED:
+    if trial.minding and len(members) <= EXACTLY_COUNTED:
         free = max(free, _most_together(floor, gang, members))  # whom is seated first makes a difference then
     return free, helpless or members[-1]
 

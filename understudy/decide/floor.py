@@ -171,8 +171,12 @@ class Floor:
             sick, tenants, gangs = self.sick_domains(key), snapshot.tenants[key], snapshot.gangs
             values = []
             for value, nodes in snapshot.domains[key].items():
-                there = tenants.get(value, ())
-                if value not in sick and all(gangs[gang].infrastructure for gang in there):
+                if value in sick:
+                    continue
+                for gang in tenants.get(value, ()):
+                    if not gangs[gang].infrastructure:
+                        break
+                else:
                     values.append((len(nodes), value))
             self._vacant[key] = {value: None for _, value in sorted(values)}
         return list(self._vacant[key])

@@ -34,10 +34,12 @@ class Neighbourhood:
     def refusal(self, member: Member, node: Node) -> str | None:
         return self._repels(member, node) or self._is_drawn(member, node) or self._spreads(member, node)
 
-    def matters(self, member: Member) -> bool:
-        if member.shape.minds_neighbours or len(self.snapshot.repelling):
+    def matters(self) -> bool:
+        """Whether it makes any difference to the gang, or to anybody else, who sits beside whom."""
+        if len(self.snapshot.repelling) or any(seat.member.shape.anti_affinity for seat in self.promised):
             return True
-        return any(seat.member.shape.anti_affinity for seat in self.promised)
+        shapes = {id(m.shape): m.shape for island in self.gang.islands for m in island.members}
+        return any(shape.minds_neighbours for shape in shapes.values())
 
     def attraction(self, shape: Shape, node: Node) -> int:
         """How much the soft rules speak for this node: weights of preferred terms met, less the crowd there."""

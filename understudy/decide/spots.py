@@ -16,7 +16,7 @@ from understudy.decide.worth import Ledger
 from understudy.model.gangs import Member, Mode
 from understudy.model.snapshot import Room, Seat
 
-Price = tuple[float, float, int, float, float]
+Price = tuple[float, float, int, float, float]  # in the order of Cost
 
 
 class Spot(msgspec.Struct, frozen=True):
@@ -58,18 +58,20 @@ class Purchase:
 
     def price(self, blockers: Iterable[str], frees: int) -> Price:
         """What these cost beyond whom was bought, divided among the places they free."""
-        share = frees if self.sharing else 1
-        young, violations, highest, work, count = 0.0, 0.0, -(2**31), 0.0, 0
-        weights = self.ledger.weights
+        young, violations, highest, work, count = 0, 0, -(2**31), 0.0, 0
+        weights, bought = self.ledger.weights, self.bought
         for key in blockers:
-            if key not in self.bought:
+            if key not in bought:
                 weight = weights[key]
                 young += weight[0]
                 violations += weight[1]
-                highest = max(highest, weight[2])
                 work += weight[3]
                 count += 1
-        return (young / share, violations / share, highest, work / share, count / share)
+                if weight[2] > highest:
+                    highest = weight[2]
+        if frees == 1 or not self.sharing:
+            return (young, violations, highest, work, count)
+        return (young / frees, violations / frees, highest, work / frees, count / frees)
 
     def blockers(self, member: Member, name: str) -> frozenset[str] | None:
         """Who else has to leave before the member can sit on this node; None where nobody's leaving would do."""

@@ -82,6 +82,7 @@ class Trial:
         self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
         self.steps = floor.policy.search_steps
         self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties, floor.promised(gang))
+        self.minding = self.neighbours.matters()
         self._trays: dict[str, Tray] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
@@ -196,11 +197,12 @@ class Trial:
         _give(tray.free, member.shape, -1)
         tray.ports.extend(member.shape.host_ports)
         self.seats[member.name] = name
-        self.neighbours.seated[member.name] = (member, self.floor.snapshot.rooms[name].node)
+        if self.minding:
+            self.neighbours.seated[member.name] = (member, self.floor.snapshot.rooms[name].node)
 
     def untake(self, member: Member) -> None:
         name = self.seats.pop(member.name)
-        del self.neighbours.seated[member.name]
+        self.neighbours.seated.pop(member.name, None)
         tray = self.tray(name)
         _give(tray.free, member.shape, 1)
         if member.shape.host_ports:
@@ -216,7 +218,7 @@ class Trial:
         One is enough, unless the nodes are `shared` with members still to be seated, to whom it makes a difference.
         """
         ordered = _grouped(members)
-        simple = not any(self.neighbours.matters(m) for m in members)
+        simple = not self.minding
         if self._greedy(island, ordered, nodes, simple):
             yield
             self._clear(ordered)

@@ -45,7 +45,7 @@ def choose_victims(floor: Floor, quest: Quest) -> Choice | None:
     ledger = Ledger(floor, quest.gang)
     if not ledger.candidates():
         return None
-    options = _options(floor, quest, [stake.gang for stake in ledger.candidates()])
+    options = _options(floor, quest, ledger)
     if options is not None:
         return _exact(floor, quest, ledger, options)
     return _greedy(floor, quest, ledger)
@@ -57,12 +57,12 @@ Option = tuple[frozenset[str], Pieces]  # what one gang gives: nothing, some sur
 NOTHING: Option = (frozenset(), frozenset())
 
 
-def _options(floor: Floor, quest: Quest, candidates: list[str]) -> list[list[Option]] | None:
+def _options(floor: Floor, quest: Quest, ledger: Ledger) -> list[list[Option]] | None:
     """What each gang could give, or None where that is too much to search."""
     most = floor.policy.exact_victims
-    if len(candidates) > 4 * most:
+    if len(ledger.candidates()) > 4 * most:
         return None
-    gangs = (floor.snapshot.gangs[key] for key in sorted(candidates))
+    gangs = (floor.snapshot.gangs[key] for key in sorted(stake.gang for stake in ledger.candidates()))
     relevant = [gang for gang in gangs if _in_the_way(floor, quest, gang)]
     options = [list(_gifts(gang)) for gang in relevant]
     count = prod(len(gifts) for gifts in options)

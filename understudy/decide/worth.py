@@ -23,6 +23,7 @@ class Ledger:
         self.weights: dict[str, Weight] = {}  # of those weighed so far
         self.seatable: dict[object, bool] = {}  # which domains hold which islands, once empty
         self.offers: dict[object, dict[str, frozenset[str]]] = {}  # who blocks which domains
+        self.spread_out = False  # whether any that was weighed has more than one seat
         self._candidates: list[Stake] | None = None
         self._budgets = floor.snapshot.budgets
 
@@ -58,8 +59,10 @@ class Ledger:
             work = 0.0 if since is None or since >= now else stake.accelerators * (now - since)
             young = 1 if started is None or started > grown_up else 0
             violations = self._violations([stake.gang], frozenset()) if budgets else 0
-            priority, gang = stake.priority, stake.gang
-            weights[gang] = (young, violations, priority, work, stake.seats)
+            priority, gang, seats = stake.priority, stake.gang, stake.seats
+            if seats > 1:
+                self.spread_out = True
+            weights[gang] = (young, violations, priority, work, seats)
             classes[young, violations > 0, priority].append(gang)
         return classes
 
