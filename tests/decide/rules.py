@@ -303,7 +303,8 @@ def quarrels(board: Board) -> list[str]:
     """Pairs of pods that may not sit as they do: shared exclusive domains, anti-affinity, host ports."""
     found: list[str] = []
     for (key, value), there in sorted(board.in_domain.items()):
-        for one, other in itertools.permutations(there, 2):
+        living = [s for s in there if board.nodes[s.node].health.verdict is not Verdict.LOST]  # the dead own nothing
+        for one, other in itertools.permutations(living, 2):
             if clash(one, other, key):
                 found += [f"{one.member.name} does not bear {other.member.name} in {key}={value}"]
     for name, there in board.at.items():

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+import msgspec
+
 from understudy.decide.place import Part, Quest
 from understudy.decide.spots import DomainSpots, NodeSpots, Purchase, Spot
 from understudy.decide.trial import Hypothesis, Trial, only
@@ -19,12 +21,19 @@ from understudy.model.gangs import Member
 Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which goes first
 
 
-def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[frozenset[str]]:
+class Cover(msgspec.Struct, frozen=True):
+    """Victims that should make room. `seats`, where known already: an island alone in its domain sits there anyhow."""
+
+    victims: frozenset[str]
+    seats: dict[str, str] | None = None
+
+
+def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[Cover]:
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
     classes = ledger.weigh(ledger.candidates())
     ordered = sorted(classes)
 
-    def covers(count: int) -> list[frozenset[str]]:
+    def covers(count: int) -> list[Cover]:
         allowed = frozenset(chain.from_iterable(classes[limit] for limit in ordered[:count]))
         pricings = (False, True) if ledger.spread_out else (False,)
         found = (_cover(quest, Purchase(quest, ledger, allowed, pieces, sharing)) for sharing in pricings)
@@ -35,7 +44,7 @@ def cheap_covers(quest: Quest, ledger: Ledger, pieces: Pieces) -> Iterator[froze
         counts = range(2, len(ordered) + 1)
         least = bisect_left(counts, True, key=lambda count: bool(covers(count)))
         found = covers(counts[least]) if least < len(counts) else []
-    yield from sorted(set(found), key=sorted)
+    yield from {cover.victims: cover for cover in found}.values()
 
 
 def is_tight(quest: Quest, ledger: Ledger, victims: frozenset[str]) -> bool:
@@ -52,7 +61,7 @@ def is_tight(quest: Quest, ledger: Ledger, victims: frozenset[str]) -> bool:
     return freed == len(quest.parts)
 
 
-def _cover(quest: Quest, purchase: Purchase) -> frozenset[str] | None:
+def _cover(quest: Quest, purchase: Purchase) -> Cover | None:
     bound = sorted((part for part in quest.parts if part.bound), key=lambda p: (-len(p.members), p.island.name))
     loose = [m for part in quest.parts if not part.bound for m in part.members]
     offers: dict[object, DomainSpots] = {}
@@ -65,38 +74,39 @@ def _cover(quest: Quest, purchase: Purchase) -> frozenset[str] | None:
     for group in _by_shape(loose):
         if not _buy_seats(purchase, group, None):
             return None
-    return frozenset(purchase.bought)
+    known = not loose and all(part.exclusive for part in bound)
+    return Cover(frozenset(purchase.bought), purchase.seats if known else None)
 
 
 def _buy_domain(purchase: Purchase, part: Part, spots: DomainSpots) -> bool:
     """The cheapest domain the part can be seated in."""
     assert part.island.topology is not None
     while (spot := spots.cheapest()) is not None:
-        if part.exclusive:  # nobody else will sit there, so who sits where within it is of no interest yet
-            seats: dict[str, str] | None = {} if _holds_alone(purchase, part, spot) else None
-        else:
-            seats = _seats_in(purchase, part, spot)
-        if seats is None:
+        nodes = _alone_in(purchase, part, spot) if part.exclusive else _seats_in(purchase, part, spot)
+        if nodes is None:
             continue
         purchase.buy(spot)
         purchase.domains.add((part.island.topology.key, spot.name))
-        for name, node in seats.items():
-            purchase.used[node].append(next(m for m in part.members if m.name == name))
+        for member, node in zip(part.members, nodes, strict=True):
+            purchase.seats[member.name] = node
+            if not part.exclusive:
+                purchase.used[node].append(member)
         spots.reprice(spot.blockers)
         return True
     return False
 
 
-def _holds_alone(purchase: Purchase, part: Part, spot: Spot) -> bool:
-    """Whether the domain holds the island once it has it to itself; the same for every cover, so asked only once."""
+def _alone_in(purchase: Purchase, part: Part, spot: Spot) -> list[str] | None:
+    """Where the island sits once it has the domain to itself: the same for its likes and for every cover."""
     memo = (part.island.topology, tuple(id(m.shape) for m in part.members), spot.name)
-    found = purchase.ledger.seatable.get(memo)
-    if found is None:
-        found = purchase.ledger.seatable[memo] = _seats_in(purchase, part, spot) is not None
-    return found
+    seatable = purchase.ledger.seatable
+    if memo not in seatable:
+        seatable[memo] = _seats_in(purchase, part, spot)
+    return seatable[memo]
 
 
-def _seats_in(purchase: Purchase, part: Part, spot: Spot) -> dict[str, str] | None:
+def _seats_in(purchase: Purchase, part: Part, spot: Spot) -> list[str] | None:
+    """The nodes the members would sit on, in their order."""
     assert part.island.topology is not None
     hypothesis = Hypothesis(frozenset(purchase.bought | spot.blockers), purchase.pieces, leaving=True)
     trial = Trial(purchase.floor, purchase.quest.gang, hypothesis, purchase.quest.repairing)
@@ -104,9 +114,8 @@ def _seats_in(purchase: Purchase, part: Part, spot: Spot) -> dict[str, str] | No
     for name in nodes:
         for member in purchase.used.get(name, ()):
             trial.take(member, name)
-    before = set(trial.seats)
     for _ in trial.seatings(part.island, part.members, only(nodes)):
-        return {name: node for name, node in trial.seats.items() if name not in before}
+        return [trial.seats[member.name] for member in part.members]
     return None
 
 

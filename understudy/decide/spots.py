@@ -44,6 +44,7 @@ class Purchase:
         self.bought: set[str] = set()
         self.used: dict[str, list[Member]] = defaultdict(list)  # node -> members this cover seats there
         self.domains: set[tuple[str, str]] = set()  # bought whole
+        self.seats: dict[str, str] = {}  # of members whose island has its domain
         self._requests: dict[int, dict[str, int]] = {}
 
     def fork(self) -> "Purchase":
@@ -187,6 +188,8 @@ class Purchase:
         key = part.island.topology.key
         if part.pinned is None and value in self.floor.sick_domains(key):
             return None
+        if self.floor.held and self._is_kept_for_another(key, value):
+            return None
         blockers = []
         allowed = self.allowed
         for tenant in self.floor.snapshot.tenants[key].get(value, ()):
@@ -196,6 +199,10 @@ class Purchase:
             elif not self._stays_out_of_the_way(tenant, part, value):
                 return None
         return frozenset(blockers)
+
+    def _is_kept_for_another(self, key: str, value: str) -> bool:
+        held = (seat for name in self.floor.domain(key, value) for seat in self.floor.held.get(name, ()))
+        return any(self.floor.respects(self.quest.gang, seat.gang) for seat in held)
 
     def _stays_out_of_the_way(self, tenant: str, part: Part, value: str) -> bool:
         gang = self.floor.snapshot.gangs[tenant]

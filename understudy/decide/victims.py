@@ -11,7 +11,7 @@ from math import prod
 
 import msgspec
 
-from understudy.decide.cover import cheap_covers, is_tight
+from understudy.decide.cover import Cover, cheap_covers, is_tight
 from understudy.decide.floor import Floor
 from understudy.decide.order import surplus_of
 from understudy.decide.place import Quest, place
@@ -147,10 +147,17 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
         return _trimmed(floor, quest, ledger, frozenset(), surplus)
     best: Choice | None = None
     covers = [*cheap_covers(quest, ledger, everything), *_loners(floor, quest, ledger)]
-    for cover in sorted(covers, key=lambda cover: ledger.cost(cover, frozenset())):
-        if best is not None and not surplus and is_tight(quest, ledger, cover):
-            continue  # it is dearer, and nothing of it can be put back
-        choice = _trimmed(floor, quest, ledger, cover, [p for p in surplus if not {gang for gang, _ in p} <= cover])
+    for cover in sorted(covers, key=lambda cover: ledger.cost(cover.victims, frozenset())):
+        tight = not surplus and is_tight(quest, ledger, cover.victims)  # nothing of it can be put back
+        if best is not None and tight:
+            continue  # and it is dearer
+        if tight and cover.seats is not None:
+            choice: Choice | None = Choice(
+                cover.victims, frozenset(), ledger.cost(cover.victims, frozenset()), cover.seats, ledger
+            )
+        else:
+            rest = [piece for piece in surplus if not {gang for gang, _ in piece} <= cover.victims]
+            choice = _trimmed(floor, quest, ledger, cover.victims, rest)
         if choice is not None and (best is None or choice.cost < best.cost):
             best = choice
     if best is None and len(ledger.candidates()) <= PRUNED_VICTIMS:
@@ -158,14 +165,14 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     return best
 
 
-def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[frozenset[str]]:
+def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[Cover]:
     """The cheapest single gang that makes room by itself, where there are few enough to try."""
     if len(ledger.candidates()) <= TRIED_ALONE:
         for key in sorted(
             (stake.gang for stake in ledger.candidates()), key=lambda key: ledger.cost({key}, frozenset())
         ):
             if _seats_without(floor, quest, _whole(key)) is not None:
-                yield frozenset([key])
+                yield Cover(frozenset([key]))
                 return
 
 
@@ -180,8 +187,7 @@ def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], 
     fewer: Option = (gangs & there, frozenset(chain(*near)))
     if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
         cover, seats, surplus = fewer, fewer_seats, near
-    few = len(cover[0]) + len(surplus) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS
-    if few and (surplus or not is_tight(quest, ledger, cover[0])):
+    if len(cover[0]) + len(surplus) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
         gifts = [_whole(key) for key in cover[0]] + [(frozenset(), piece) for piece in surplus]
         for gift in sorted(gifts, key=lambda gift: ledger.cost(*gift), reverse=True):
             fewer = (cover[0] - gift[0], cover[1] - gift[1])

@@ -21,7 +21,7 @@ class Ledger:
         self.floor = floor
         self.preemptor = preemptor
         self.weights: dict[str, Weight] = {}  # of those weighed so far
-        self.seatable: dict[object, bool] = {}  # which domains hold which islands, once empty
+        self.seatable: dict[object, list[str] | None] = {}  # where islands sit in domains they have to themselves
         self.offers: dict[object, dict[str, frozenset[str]]] = {}  # who blocks which domains
         self.spread_out = False  # whether any that was weighed has more than one seat
         self._candidates: list[Stake] | None = None
