@@ -166,8 +166,11 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
 
 
 def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[Cover]:
-    """The cheapest single gang that makes room by itself, where there are few enough to try."""
-    if len(ledger.candidates()) <= TRIED_ALONE:
+    """The cheapest single gang that makes room by itself, where there are few enough to try.
+
+    For islands that want domains to themselves the price by place freed finds it anyhow.
+    """
+    if len(ledger.candidates()) <= TRIED_ALONE and not all(part.exclusive for part in quest.parts):
         for key in sorted(
             (stake.gang for stake in ledger.candidates()), key=lambda key: ledger.cost({key}, frozenset())
         ):
