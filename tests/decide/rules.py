@@ -38,16 +38,21 @@ class Board:
             return  # its node is gone: it fills nothing
         self.at[sitter.node].append(sitter)
         for label in self.nodes[sitter.node].labels.items():
-            self.in_domain.setdefault(label, []).append(sitter)
+            self.in_domain.setdefault(label, []).append(self._seen(sitter))
         for resource, amount in sitter.member.shape.requests:
             self.free[sitter.node][resource] = self.free[sitter.node].get(resource, 0) - amount
 
     def remove(self, sitter: Sitter) -> None:
         self.at[sitter.node].remove(sitter)
         for label in self.nodes[sitter.node].labels.items():
-            self.in_domain[label].remove(sitter)
+            self.in_domain[label].remove(self._seen(sitter))
         for resource, amount in sitter.member.shape.requests:
             self.free[sitter.node][resource] += amount
+
+    def _seen(self, sitter: Sitter) -> Sitter:
+        """The dead own no domain: a pod on a lost node is of no island."""
+        lost = self.nodes[sitter.node].health.verdict is Verdict.LOST
+        return sitter._replace(island=Island("", ())) if lost else sitter
 
     def sitters(self) -> Iterator[Sitter]:
         for there in self.at.values():
@@ -303,8 +308,7 @@ def quarrels(board: Board) -> list[str]:
     """Pairs of pods that may not sit as they do: shared exclusive domains, anti-affinity, host ports."""
     found: list[str] = []
     for (key, value), there in sorted(board.in_domain.items()):
-        living = [s for s in there if board.nodes[s.node].health.verdict is not Verdict.LOST]  # the dead own nothing
-        for one, other in itertools.permutations(living, 2):
+        for one, other in itertools.permutations(there, 2):
             if clash(one, other, key):
                 found += [f"{one.member.name} does not bear {other.member.name} in {key}={value}"]
     for name, there in board.at.items():
