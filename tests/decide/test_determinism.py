@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+
+from tests.decide.clusters import Knobs, seeded
+from understudy.decide.cycle import plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,3 +38,12 @@ def digest(hash_seed: str) -> str:
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_plans_do_not_depend_on_how_strings_are_hashed(hash_seed: str) -> None:
     assert digest(hash_seed) == digest("0")
+
+
+@pytest.mark.parametrize("exact_victims", [0, 10])
+def test_planning_several_times_gives_the_same_plan_each_time(exact_victims: int) -> None:
+    for seed in range(120):
+        cluster = seeded(seed, Knobs())
+        snapshot, policy = cluster.snapshot(), replace(cluster.policy, exact_victims=exact_victims)
+        plans = [plan(snapshot, policy, cluster.now) for _ in range(4)]
+        assert plans == [plans[0]] * 4

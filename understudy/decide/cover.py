@@ -53,12 +53,9 @@ def is_tight(quest: Quest, ledger: Ledger, victims: frozenset[str]) -> bool:
     if not all(p.exclusive and p.pinned is None and p.island.topology == first.island.topology for p in quest.parts):
         return False
     assert first.island.topology is not None
-    key, freed = first.island.topology.key, 0
-    for spots in ledger.offers.values():
-        freed = sum(
-            1 for value, who in spots.items() if who <= victims and ledger.floor.could_hold(key, value, first.members)
-        )
-    return freed == len(quest.parts)
+    key = first.island.topology.key
+    freed = {value for spots in ledger.offers.values() for value, who in spots.items() if who <= victims}
+    return sum(ledger.floor.could_hold(key, value, first.members) for value in freed) == len(quest.parts)
 
 
 def _cover(quest: Quest, purchase: Purchase) -> Cover | None:

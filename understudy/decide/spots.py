@@ -308,7 +308,7 @@ class DomainSpots:
     def _first_offers(self) -> dict[str, frozenset[str]]:
         """Who blocks each domain. Covers that begin with nothing bought see the same, so that is kept for the next."""
         purchase, part = self.purchase, self.part
-        memo = (id(purchase.allowed), part.island.topology, part.pinned)
+        memo = (purchase.allowed, part.island.topology, part.pinned)
         if part.exclusive and not purchase.bought and memo in purchase.ledger.offers:
             return purchase.ledger.offers[memo]
         domains = purchase.floor.snapshot.domains[self.key]
