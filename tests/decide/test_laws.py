@@ -121,7 +121,8 @@ def test_no_gang_is_partly_placed(cluster: Cluster) -> None:
         elif isinstance(action, Requeue):
             assert gang.seated() == []
         elif isinstance(action, Shrink):
-            assert len(gang.seated()) >= gang.minimum
+            promised = {name for name, _ in gang.holds}  # where the rest of it waits for victims to leave
+            assert len({m.name for m in gang.seated()} | promised) >= gang.minimum
 
 
 @given(BUSY)

@@ -42,7 +42,10 @@ def _carried_out(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
             return _swapped(snapshot, gang, action)
         case Preempt():
             return _preempted(gang, action)
-        case Shrink() | Requeue():
+        case Shrink():  # those it goes on with may have been promised seats
+            holds = tuple(hold for hold in gang.holds if hold[0] not in action.members)
+            return replace(_unseated(snapshot, gang, action.members), holds=holds)
+        case Requeue():
             return replace(_unseated(snapshot, gang, action.members), holds=())
         case Hold():
             return replace(gang, holds=action.seats)
