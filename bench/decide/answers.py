@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from understudy.model.plans import Hold, Plan, Preempt, Seats, Start, Swap, Wait
+from understudy.model.plans import Plan, Preempt, Seats, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 SLACK = 1.02  # how far above the least possible the work lost may be
@@ -49,7 +49,9 @@ def owns_whole_domains(snapshot: Snapshot, plan: Plan, gang: str, key: str, size
 
 
 def replaces(snapshot: Snapshot, plan: Plan, lost: Mapping[str, int]) -> None:
-    """Every gang in `lost` is given that many new seats, or has them held, on healthy nodes that only victims fill."""
+    """Every gang in `lost`, and no other, is swapped: that many members, to healthy nodes that only victims fill."""
+    swapped = {action.gang for action in plan.actions if isinstance(action, Swap)}
+    _expect(swapped == set(lost), f"{sorted(lost)} lost seats, {sorted(swapped)} are swapped")
     given = {gang: _replacements(plan, gang) for gang in lost}
     for gang, seats in given.items():
         _expect(len(seats) == lost[gang], f"{gang} lost {lost[gang]} seats, {len(seats)} are replaced")
@@ -61,8 +63,6 @@ def _replacements(plan: Plan, gang: str) -> Seats:
     for action in plan.actions:
         if isinstance(action, Swap) and action.gang == gang:
             return tuple((move.member, move.to_node) for move in action.moves)
-        if isinstance(action, Hold) and action.gang == gang:
-            return action.seats
     return ()
 
 

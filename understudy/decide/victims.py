@@ -128,11 +128,10 @@ def _seats_without(floor: Floor, quest: Quest, choice: Option) -> dict[str, str]
 
 
 def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
-    names = {name for _, name in pieces}
     for key in sorted({*gangs, *(gang for gang, _ in pieces)}):
         whole = key in gangs
         for member in floor.snapshot.gangs[key].seated():
-            if whole or ((key, member.name) in pieces and member.name in names):
+            if whole or (key, member.name) in pieces:
                 yield member.node
 
 
