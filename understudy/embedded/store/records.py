@@ -1,0 +1,79 @@
+"""What the store keeps and tells: records, the changes asked of it, and the events that come of them."""
+
+import enum
+from collections.abc import Callable
+
+import msgspec
+
+
+class Key(msgspec.Struct, frozen=True, gc=False, order=True):
+    resource: str  # `pods`, `jobs.batch`
+    namespace: str  # '' for what belongs to no namespace
+    name: str
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """An object as it was at one revision. The body says the same revision in metadata.resourceVersion."""
+
+    key: Key
+    revision: int
+    body: bytes
+
+
+class Put(msgspec.Struct, frozen=True, gc=False):
+    """Create or replace. `body` is called once, with the revision this write will have."""
+
+    key: Key
+    body: Callable[[int], bytes]
+
+
+class Remove(msgspec.Struct, frozen=True, gc=False):
+    """Delete. `body` gives the last state, as watchers are told it, with the revision of the deletion."""
+
+    key: Key
+    body: Callable[[int], bytes]
+
+
+Write = Put | Remove
+
+
+class EventType(enum.StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """One durable change. `before` is what it replaced, so that a selector can tell entering from leaving."""
+
+    type: EventType
+    record: Record
+    before: Record | None
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much of the past is kept for watches to resume from, and how much is done at once."""
+
+    history_events: int = 100_000
+    history_bytes: int = 32 << 20  # of bodies that are no longer anybody's present state
+    commit_writes: int = 128  # a single submission may have more
+    commit_bytes: int = 4 << 20
+    forget_events: int = 256  # as many as leave the log in one go, between two commits
+    forget_bytes: int = 1 << 20
+    delivery_events: int = 1_000
+
+
+class StoreUnusable(Exception):
+    """The database cannot be opened; the message names the file and what to do."""
+
+
+class Compacted(Exception):
+    """A watch asked for history that is no longer kept, or fell behind it."""
+
+
+class WriteFailed(Exception):
+    """The disk did not take the write, nor any other that was under way: the store is as it was before them."""
+
+
+class StoreClosed(Exception):
+    """The store was closed; it takes no more writes and has nothing more to tell."""

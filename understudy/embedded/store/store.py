@@ -1,0 +1,168 @@
+"""The store: objects in memory for readers, every change on disk before anyone hears of it, watches that miss nothing.
+
+Writers look at `newest` and submit without an await in between, on one event loop; so nothing comes between the two.
+"""
+
+import asyncio
+import builtins
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from understudy.embedded.store.committing import Committer, Outcome, Submission
+from understudy.embedded.store.loading import load
+from understudy.embedded.store.locking import Lock
+from understudy.embedded.store.log import Log
+from understudy.embedded.store.records import (
+    Compacted,
+    Event,
+    EventType,
+    Key,
+    Limits,
+    Put,
+    Record,
+    StoreClosed,
+    Write,
+    WriteFailed,
+)
+from understudy.embedded.store.watching import Feed, Subscription
+
+DEFAULT_LIMITS = Limits()
+
+
+class Store:
+    """Made by `Store.open`, and used from one event loop."""
+
+    def __init__(self, log: Log, lock: Lock, limits: Limits) -> None:
+        loaded = load(log, limits)
+        self._lock = lock
+        self._shelves = loaded.shelves
+        self._feed = Feed(loaded.history)
+        self._assigned = loaded.history.revision
+        self._pending: dict[Key, Event] = {}  # the last of each key that is not durable yet
+        self._in_flight: deque[Submission] = deque()
+        self._closing: asyncio.Future[None] | None = None
+        self._committer = Committer(log, limits, Outcome(self._on_durable, self._on_failed))
+        self._committer.forget(loaded.forgotten)
+
+    @classmethod
+    def open(cls, path: Path, limits: Limits = DEFAULT_LIMITS) -> Self:
+        """Reads everything into memory. Raises StoreUnusable: StoreInUse, StoreDamaged."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = Lock.take(path)
+        try:
+            log = Log.open(path)
+            try:
+                return cls(log, lock, limits)
+            except BaseException:
+                log.close()
+                raise
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def revision(self) -> int:
+        """Of the newest durable change. It never goes back."""
+        return self._feed.history.revision
+
+    def newest(self, key: Key) -> Record | None:
+        """As the next write finds it: with what is still on its way to the disk."""
+        event = self._pending.get(key)
+        return _left_by(event) if event else self._shelves.get(key)
+
+    def get(self, key: Key) -> Record | None:
+        """As readers may see it: durable."""
+        return self._shelves.get(key)
+
+    def list(self, resource: str, namespace: str = "") -> builtins.list[Record]:
+        """Durable ones, by namespace and name. No namespace: those of all."""
+        return self._shelves.list(resource, namespace)
+
+    def submit(self, writes: Sequence[Write]) -> asyncio.Future[tuple[Record, ...]]:
+        """All of the writes or none: `newest` shows them at once, readers and watchers when the future is done.
+        Raises KeyError where there is nothing to remove; the future may raise WriteFailed."""
+        if self._closing:
+            raise StoreClosed("the store is closed and takes no more writes")
+        done: asyncio.Future[tuple[Record, ...]] = asyncio.get_running_loop().create_future()
+        if not writes:
+            done.set_result(())
+            return done
+        submission = Submission(self._stage(writes), done)
+        self._in_flight.append(submission)
+        self._committer.submit(submission)
+        return done
+
+    def watch(self, resource: str, since: int | None = None) -> Subscription:
+        """What happens to the resource after revision `since`, or from now on. Raises Compacted."""
+        if since is None:
+            return Subscription(self._feed, resource, self.revision)
+        if since > self.revision:
+            raise Compacted(f"revision {since} has not been reached: it is that of another cluster, or made up")
+        self._feed.history.after(resource, since)
+        return Subscription(self._feed, resource, since)
+
+    async def close(self) -> None:
+        """Once all that was submitted is dealt with. Subscriptions end."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_future()
+            self._closing.add_done_callback(self._on_closed)
+            self._committer.stop(self._closing)
+        await asyncio.shield(self._closing)
+
+    def _stage(self, writes: Sequence[Write]) -> tuple[Event, ...]:
+        """Nothing has changed if this raises, be it in one of the bodies."""
+        staged: dict[Key, Event] = {}
+        events = []
+        for revision, write in enumerate(writes, self._assigned + 1):
+            earlier = staged.get(write.key)
+            event = _event(write, revision, _left_by(earlier) if earlier else self.newest(write.key))
+            staged[event.record.key] = event
+            events.append(event)
+        self._pending.update(staged)
+        self._assigned += len(events)
+        return tuple(events)
+
+    def _on_durable(self, batch: builtins.list[Submission]) -> None:
+        events = [event for submission in batch for event in submission.events]
+        for event in events:
+            self._shelves.apply(event)
+            if self._pending[event.record.key] is event:
+                del self._pending[event.record.key]
+        if forgotten := self._feed.publish(events):
+            self._committer.forget(forgotten)
+        for submission in batch:
+            self._in_flight.popleft()
+            if not submission.done.done():
+                submission.done.set_result(tuple([event.record for event in submission.events]))
+
+    def _on_failed(self, error: Exception) -> None:
+        """All that is in flight goes with the commit that failed, for it may rest on it. Its revisions are not used
+        again."""
+        self._pending.clear()
+        for submission in self._in_flight:
+            if not submission.done.done():
+                failure = WriteFailed(f"the database did not take the write: {error}")
+                failure.__cause__ = error
+                submission.done.set_exception(failure)
+        self._in_flight.clear()
+        self._committer.resume()
+
+    def _on_closed(self, _: asyncio.Future[None]) -> None:
+        self._feed.end()
+        self._lock.release()
+
+
+def _event(write: Write, revision: int, before: Record | None) -> Event:
+    if before is None:
+        if not isinstance(write, Put):
+            raise KeyError(write.key)
+        return Event(EventType.ADDED, Record(write.key, revision, write.body(revision)), None)
+    # All revisions of an object share one key: a request's own would be kept as often as the object is written.
+    record = Record(before.key, revision, write.body(revision))
+    return Event(EventType.MODIFIED if isinstance(write, Put) else EventType.DELETED, record, before)
+
+
+def _left_by(event: Event) -> Record | None:
+    return None if event.type is EventType.DELETED else event.record
