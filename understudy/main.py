@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from understudy import __version__
-from understudy.cli import demo, plan
+from understudy.cli import demo, down, kubeconfig, plan, reset, status, up
 from understudy.cli.arguments import OneLineParser
 from understudy.cli.complaint import BadInput, one_line
 
@@ -21,6 +21,7 @@ gives up its place, whole, and comes back later by itself."""
 
 _EXAMPLES = """\
 examples:
+  understudy up                                                 a cluster on this machine, for kubectl and friends
   understudy plan -f cluster.yaml                               what would be done now, and why
   kubectl get nodes,pods,jobs,priorityclasses -A -o yaml | understudy plan -f -
   understudy plan -f cluster.yaml --what-if fail-node=node-7    what if this node died now?
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     root = OneLineParser(prog="understudy", description=_ABOUT, epilog=_EXAMPLES)
     root.add_argument("--version", action="version", version=f"understudy {__version__}")
     verbs = root.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (plan, demo):
+    for verb in (up, status, down, kubeconfig, reset, plan, demo):
         verb.add_to(verbs)
     return root
 

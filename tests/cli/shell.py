@@ -57,8 +57,11 @@ class Shell:
         return json.loads(self.plan(*arguments, "-o", "json"))
 
     def refused(self, *arguments: str) -> str:
-        """The one line on stderr that refuses bad input."""
-        code, out, err = self.run("plan", *NOW, *arguments)
+        """The one line on stderr that refuses bad input of `plan`."""
+        return self.refuses("plan", *NOW, *arguments)
+
+    def refuses(self, *arguments: str) -> str:
+        code, out, err = self.run(*arguments)
         assert (code, out) == (2, "")
         assert err.startswith("understudy")
         assert err.endswith("\n")

@@ -98,7 +98,6 @@ def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None
         pytest.param(queued("g", suspension=Suspension.BY_OWNER), Code.SUSPENDED, id="suspended"),
         pytest.param(queued("g", gates=("example.com/quota",)), Code.GATED, id="gated"),
         pytest.param(queued("g", asks=shape(unsupported=("claims",))), Code.UNSUPPORTED, id="unsupported"),
-        pytest.param(queued("g", leaving=tuple(running("g", on="b").members())), Code.STILL_LEAVING, id="leaving"),
         pytest.param(queued("g", failures=(NOW - 1.0,) * 2), Code.GUARDED, id="backing off"),
     ],
 )
@@ -107,6 +106,13 @@ def test_who_is_not_even_tried_gives_up_its_holds(gang: Gang, code: Code) -> Non
     assert [a.reason.code for a in made if isinstance(a, Wait)] == [code]
     holding = replace(gang, holds=(("g-0", "a"),))
     assert told(*TWO, holding)[0].startswith("give up the seats held for g: ")
+
+
+def test_a_gang_on_the_move_keeps_the_seats_held_for_it_until_its_pods_have_left() -> None:
+    moving = queued("g", leaving=tuple(running("g", on="b").members()), holds=(("g-0", "a"),))
+    (wait,) = planned(*TWO, moving).actions
+    assert isinstance(wait, Wait)
+    assert wait.reason.code is Code.STILL_LEAVING
 
 
 def test_preferred_domains_are_kept_to_where_that_is_possible() -> None:

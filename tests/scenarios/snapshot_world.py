@@ -38,7 +38,7 @@ class SnapshotWorld:
         self.budgets = [b for b in map(decode, scenario.budgets) if isinstance(b, PodDisruptionBudget)]
         self.manifests: dict[str, list[Document]] = {}
         for document in scenario.manifests():
-            self.manifests.setdefault(_key(document), []).append(document)
+            self.manifests.setdefault(key_of(document), []).append(document)
         self.keys = {key.rpartition("/")[2]: key for key in self.manifests}
         self.snapshot = self.view.snapshot(self.now)
         self.clinging: set[str] = set()
@@ -197,7 +197,7 @@ class SnapshotWorld:
         )
 
 
-def _key(document: Document) -> str:
+def key_of(document: Document) -> str:
     """The gang a manifest belongs to."""
     obj = decode(document)
     if isinstance(obj, Pod):

@@ -1,11 +1,12 @@
-"""Random walks: whatever happens, in whatever order, the snapshot world comes to rest with every rule kept."""
+"""Random walks: whatever happens, in whatever order, every world comes to rest with every rule kept."""
 
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.scenarios.loop_world import LoopWorld
 from tests.scenarios.script import Scenario
 from tests.scenarios.snapshot_world import SnapshotWorld
 
@@ -90,3 +91,17 @@ def test_a_walk_keeps_the_rules(walk: list[tuple[str, str]]) -> None:
         elif name in NODES or here is not (event == "submit"):
             world.happen(event, name)
         world.settle()
+
+
+@settings(max_examples=50)
+@given(st.lists(EVENTS, min_size=15, max_size=30))
+def test_a_walk_of_the_loop_keeps_the_rules(walk: list[tuple[str, str]]) -> None:
+    with LoopWorld(WORLD) as world:
+        for event, name in walk:
+            if event == "wait":
+                world.wait(200.0)
+            elif event == "leave":
+                world.leave(name, 300.0)
+            elif name in NODES or (name in world.submitted) is not (event == "submit"):
+                world.happen(event, name)
+            world.settle()

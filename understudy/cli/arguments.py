@@ -1,4 +1,4 @@
-"""A parser of arguments whose complaints are one line, like every other complaint of this command."""
+"""A parser of arguments whose complaints are one line, like every other complaint; and an option verbs share."""
 
 import argparse
 import sys
@@ -13,3 +13,9 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message}; see `{self.prog} --help`", file=sys.stderr)
         sys.exit(2)
+
+
+def add_cluster_name(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--name", metavar="NAME", help="which cluster (default: the only one there is, else the one called default)"
+    )

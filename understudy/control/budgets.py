@@ -27,6 +27,10 @@ class BudgetBook:
         self._objects.pop((budget.metadata.namespace, budget.metadata.name), None)
         self._stale = True
 
+    @property
+    def touched(self) -> bool:
+        return self._stale
+
     def current(self, pods: Callable[[], Iterable[Pod]], pods_changed: bool) -> tuple[Budget, ...]:
         if self._stale or (self._counts and pods_changed):
             self._counts = any(b.status.disruptions_allowed is None for b in self._objects.values())

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from understudy.control.troubles import Troubles
 from understudy.kinds import KINDS, gang_of
+from understudy.kinds.bystanders import bystanders
 from understudy.kinds.context import Context
 from understudy.kinds.job import is_plain_single
 from understudy.kinds.orphans import orphan_gang
@@ -12,6 +14,7 @@ from understudy.kinds.ownership import GangRef, owner_of
 from understudy.kinds.pod import gang_of_one, is_live, lone_gang
 from understudy.kinds.sightings import Sighting, sighted
 from understudy.model.gangs import Gang
+from understudy.objects.errors import BadObject
 from understudy.objects.jobs import Job, TrainJob, Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
@@ -33,14 +36,23 @@ class Group(msgspec.Struct, gc=False):
     entries: list[Entry] = []
     job: Workload | None = None
     train_job: TrainJob | None = None
+    passed_over: bool = False  # nothing is planned for it until something about it changes
     gang: Gang | None = None  # as handed out last
+
+    @property
+    def speaker(self) -> Workload | None:
+        return self.train_job or self.job
 
 
 class GangBook:
-    """The gangs of the cluster. `changes` makes anew what was touched."""
+    """The gangs of the cluster. `changes` makes anew what was touched.
 
-    def __init__(self, context: Context) -> None:
+    With `troubles`, a gang that makes no sense is written down there and only its seats count; without, it is an error.
+    """
+
+    def __init__(self, context: Context, troubles: Troubles | None = None) -> None:
         self._context = context
+        self._troubles = troubles
         self._groups: dict[str, Group] = {}
         self._entries: dict[PodName, Entry] = {}
         self._dirty: dict[str, None] = {}
@@ -49,6 +61,19 @@ class GangBook:
 
     def pods(self) -> Iterator[Pod]:
         return (entry.pod for entry in self._entries.values())
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        entry = self._entries.get((namespace, name))
+        return entry.pod if entry is not None else None
+
+    def group(self, key: str) -> Group:
+        """What is known of a gang; nothing, where there is no such gang."""
+        return self._groups.get(_of_jobset(key)) or Group()
+
+    def pass_over(self, key: str) -> None:
+        key = _of_jobset(key)
+        if key in self._groups:
+            self._group(key).passed_over = True
 
     @property
     def touched(self) -> bool:
@@ -66,7 +91,9 @@ class GangBook:
         if entry is not None:
             self._drop(entry)
         entry = self._entries[home] = Entry(pod, ref)
-        self._group(ref.key).entries.append(entry)
+        group = self._group(ref.key)
+        group.entries.append(entry)
+        group.passed_over = False
 
     def remove_pod(self, pod: Pod) -> None:
         entry = self._entries.pop((pod.metadata.namespace, pod.metadata.name), None)
@@ -77,10 +104,14 @@ class GangBook:
         meta = job.metadata
         if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
             return  # a child: its parent speaks for the gang
+        group = self._group(_group_key(job))
+        known = group.train_job if isinstance(job, TrainJob) else group.job
+        if known is None or known.spec != job.spec:
+            group.passed_over = False
         if isinstance(job, TrainJob):
-            self._group(_group_key(job)).train_job = job
+            group.train_job = job
         else:
-            self._group(_group_key(job)).job = job
+            group.job = job
 
     def remove_job(self, job: Workload) -> None:
         key = _group_key(job)
@@ -107,7 +138,7 @@ class GangBook:
         changed: dict[str, Gang | None] = {}
         for key in self._dirty:
             group = self._groups[key]
-            gang = self._made(group)
+            gang = self._understood(key, group)
             if gang is not group.gang and (group.gang is None or gang != group.gang):
                 changed[key] = gang
         return changed
@@ -122,7 +153,7 @@ class GangBook:
             group.gang = gang
         for key in self._emptied:
             group = self._groups[key]
-            if not group.entries and group.job is None and group.train_job is None:
+            if not group.entries and group.speaker is None:
                 del self._groups[key]
         self._emptied.clear()
         self._dirty = {}
@@ -136,14 +167,30 @@ class GangBook:
         return group
 
     def _drop(self, entry: Entry) -> None:
-        entries = self._groups[entry.ref.key].entries
+        group = self._groups[entry.ref.key]
+        entries = group.entries
         del entries[next(i for i, other in enumerate(entries) if other is entry)]
+        group.passed_over = False
         self._dirty[entry.ref.key] = None
         self._emptied.add(entry.ref.key)
 
+    def _understood(self, key: str, group: Group) -> Gang | None:
+        try:
+            gang = self._made(group)
+        except BadObject as error:
+            if self._troubles is None:
+                raise
+            self._troubles.found(key, error)
+            return bystanders(((entry.pod, entry.ref) for entry in group.entries), self._context)
+        if self._troubles is not None:
+            self._troubles.over(key)
+        if group.passed_over and gang is not None:
+            return msgspec.structs.replace(gang, managed=False, holds=())
+        return gang
+
     def _made(self, group: Group) -> Gang | None:
         entries = group.entries
-        job = group.train_job or group.job
+        job = group.speaker
         if len(entries) == 1:
             entry = entries[0]
             if job is None and entry.ref.kind == "Pod":
@@ -166,5 +213,9 @@ class GangBook:
 
 
 def _group_key(job: Workload) -> str:
-    kind = "JobSet" if job.kind == "TrainJob" else job.kind
-    return f"{kind}/{job.metadata.namespace}/{job.metadata.name}"
+    return _of_jobset(f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}")
+
+
+def _of_jobset(key: str) -> str:
+    """A TrainJob's group goes by the name of the JobSet it makes."""
+    return "JobSet" + key.removeprefix("TrainJob") if key.startswith("TrainJob/") else key

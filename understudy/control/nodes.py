@@ -2,7 +2,11 @@
 
 import heapq
 
-from understudy.control.health import HealthLimits, examined
+import msgspec
+
+from understudy.control.health import Finding, HealthLimits, examined
+from understudy.control.pulse import Pulse
+from understudy.control.troubles import Troubles
 from understudy.kinds.annotations import PREFIX, times_in
 from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
 from understudy.model.quantity import parse_quantity
@@ -38,11 +42,25 @@ def spare_role(node: objects.Node) -> SpareRole:
     return SpareRole(value)
 
 
-class NodeBook:
-    """The nodes of the cluster. `changes` makes anew what was touched, or what time has touched."""
+def without_our_words(node: objects.Node) -> objects.Node:
+    """A node whose understudy.dev labels or annotations make no sense: cordoned until they are mended, and not lost."""
+    labels = {key: value for key, value in node.metadata.labels.items() if key != SPARE}
+    metadata = msgspec.structs.replace(node.metadata, labels=labels, annotations={})
+    spec = msgspec.structs.replace(node.spec, unschedulable=True)
+    return msgspec.structs.replace(node, metadata=metadata, spec=spec)
 
-    def __init__(self, limits: HealthLimits) -> None:
+
+class NodeBook:
+    """The nodes of the cluster. `changes` makes anew what was touched, or what time has touched.
+
+    With `troubles`, a node that makes no sense is written down there and gets no new seats; without, it is an error.
+    Whoever follows a living cluster has them, and judges leases by when any node was heard of.
+    """
+
+    def __init__(self, limits: HealthLimits, troubles: Troubles | None = None) -> None:
         self._limits = limits
+        self._troubles = troubles
+        self._pulse = Pulse(limits) if troubles is not None else None
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
         self._nodes: dict[str, Node] = {}  # as handed out last
@@ -66,6 +84,8 @@ class NodeBook:
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
+        if self._pulse is not None:
+            self._pulse.hear(lease)
         old = self._leases.get(name)
         self._leases[name] = lease
         node = self._nodes.get(name)
@@ -90,9 +110,8 @@ class NodeBook:
                 if name in self._nodes:
                     gone.append(name)
                 continue
-            health, changes_at = examined(obj, self._leases.get(name), now, self._limits)
+            node, changes_at = self._made(obj, now)
             self._wake(name, changes_at)
-            node = node_of(obj, health)
             if node != self._nodes.get(name):
                 fresh[name] = node
         return fresh, gone
@@ -102,6 +121,33 @@ class NodeBook:
         for name in gone:
             del self._nodes[name]
         self._dirty.clear()
+
+    @property
+    def touched(self) -> bool:
+        return bool(self._dirty)
+
+    def next_look(self) -> float | None:
+        """When the clock alone may change a verdict."""
+        return self._clock[0][0] if self._clock else None
+
+    def _made(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
+        try:
+            health, changes_at = self._examined(obj, now)
+            node = node_of(obj, health)
+        except BadObject as error:
+            if self._troubles is None:
+                raise
+            self._troubles.found(obj.title, error)
+            plain = without_our_words(obj)
+            health, changes_at = self._examined(plain, now)
+            return node_of(plain, health), changes_at
+        if self._troubles is not None:
+            self._troubles.over(obj.title)
+        return node, changes_at
+
+    def _examined(self, obj: objects.Node, now: float) -> Finding:
+        lease = self._leases.get(obj.metadata.name)
+        return examined(obj, self._pulse.felt(lease, now) if self._pulse else lease, now, self._limits)
 
     def _wake(self, name: str, at: float | None) -> None:
         if at is None:
@@ -123,9 +169,9 @@ class NodeBook:
             if obj is None:
                 continue
             # The lease may have been renewed since: then there is only a later moment to wait for.
-            health, changes_at = examined(obj, self._leases.get(name), now, self._limits)
+            node, changes_at = self._made(obj, now)
             known = self._nodes.get(name)
-            if known is not None and health == known.health:
+            if known is not None and node.health == known.health:
                 self._wake(name, changes_at)
             else:
                 self._dirty[name] = None

@@ -9,6 +9,7 @@ from understudy.control.budgets import BudgetBook
 from understudy.control.gangs import GangBook
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.nodes import NodeBook
+from understudy.control.troubles import Troubles
 from understudy.kinds.context import Context
 from understudy.model.snapshot import Snapshot
 from understudy.objects.cluster import (
@@ -25,14 +26,21 @@ from understudy.objects.pods import Pod
 
 
 class View:
-    """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one."""
+    """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
+
+    With `troubles`, objects that make no sense are written down there and do not stop the others.
+    """
 
     def __init__(
-        self, index: Iterable[str] = (), scheduler_name: str | None = None, limits: HealthLimits = DEFAULT_LIMITS
+        self,
+        index: Iterable[str] = (),
+        scheduler_name: str | None = None,
+        limits: HealthLimits = DEFAULT_LIMITS,
+        troubles: Troubles | None = None,
     ) -> None:
         self._context = Context(scheduler_name)
-        self._gangs = GangBook(self._context)
-        self._nodes = NodeBook(limits)
+        self._gangs = GangBook(self._context, troubles)
+        self._nodes = NodeBook(limits, troubles)
         self._budgets = BudgetBook()
         self._context_stale = False
         self._snapshot = Snapshot.of(index=index)
@@ -66,6 +74,29 @@ class View:
         else:
             self._surround(obj, gone=True)
 
+    @property
+    def stirred(self) -> bool:
+        """Whether anything was put or removed that may change the snapshot."""
+        return self._context_stale or self._gangs.touched or self._nodes.touched or self._budgets.touched
+
+    def next_look(self) -> float | None:
+        """When the clock alone may change the snapshot."""
+        return self._nodes.next_look()
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        return self._gangs.pod(namespace, name)
+
+    def pods_of(self, gang: str) -> list[Pod]:
+        return [entry.pod for entry in self._gangs.group(gang).entries]
+
+    def job_of(self, gang: str) -> Workload | None:
+        """The object that speaks for the gang; None for lone pods, and pods whose job is not known."""
+        return self._gangs.group(gang).speaker
+
+    def pass_over(self, gang: str) -> None:
+        """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else."""
+        self._gangs.pass_over(gang)
+
     def snapshot(self, now: float) -> Snapshot:
         """Raises BadObject where an object contradicts another, such as a job whose PriorityClass does not exist."""
         if self._context_stale:
@@ -91,26 +122,29 @@ class View:
 
     def _surround(self, obj: KubeObject, gone: bool) -> None:
         """The objects that change what others mean. They change rarely, and then everything is looked at again."""
+        shelf, key = self._shelf(obj)
+        if gone:
+            changed = shelf.pop(key, None) is not None
+        else:
+            metadata = msgspec.structs.replace(obj.metadata, resource_version="")
+            plain = msgspec.structs.replace(obj, metadata=metadata)
+            changed = shelf.get(key) != plain
+            shelf[key] = plain
+        self._context_stale = self._context_stale or changed
+
+    def _shelf(self, obj: KubeObject) -> tuple[dict[Any, Any], object]:
         meta, around = obj.metadata, self._context.surroundings
         match obj:
             case PriorityClass():
-                _set(self._context.classes, meta.name, obj, gone)
+                return self._context.classes, meta.name
             case Namespace():
-                _set(around.namespaces, meta.name, obj, gone)
+                return around.namespaces, meta.name
             case PersistentVolumeClaim():
-                _set(around.claims, (meta.namespace, meta.name), obj, gone)
+                return around.claims, (meta.namespace, meta.name)
             case PersistentVolume():
-                _set(around.volumes, meta.name, obj, gone)
+                return around.volumes, meta.name
             case TrainingRuntime():
                 namespace = "" if obj.kind == "ClusterTrainingRuntime" else meta.namespace
-                _set(self._context.runtimes, (obj.kind, namespace, meta.name), obj, gone)
+                return self._context.runtimes, (obj.kind, namespace, meta.name)
             case _:
                 raise TypeError(f"the view has no use for {obj.title}")
-        self._context_stale = True
-
-
-def _set(shelf: dict[Any, Any], key: object, obj: KubeObject, gone: bool) -> None:
-    if gone:
-        shelf.pop(key, None)
-    else:
-        shelf[key] = obj

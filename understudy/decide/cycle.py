@@ -14,7 +14,7 @@ from understudy.decide.swap import damaged_gangs, release_stale_holds, repair, v
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
-from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Reason, Requeue, Start, Wait
+from understudy.model.plans import Action, Code, Grow, Hold, Plan, Preempt, Reason, Requeue, Start, Wait
 from understudy.model.snapshot import Snapshot
 
 
@@ -84,7 +84,8 @@ def explain_to(floor: Floor, helpless: list[str]) -> None:
 def _seat(floor: Floor, gang: Gang) -> bool:
     reason = _standing_still(floor, gang)
     if reason is not None:
-        floor.do(*_without_holds(gang), Wait(gang.key, reason))
+        moving = reason.code is Code.STILL_LEAVING  # to the seats that are held for it
+        floor.do(*([] if moving else _without_holds(gang)), Wait(gang.key, reason))
         return True
     if not _first(floor, gang, _ends(gang)[-1]):
         return True  # it runs; seats for the rest of it are growth

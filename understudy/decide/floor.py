@@ -216,9 +216,8 @@ class Floor:
             for island in gang.islands:
                 if island.topology is None or island.topology.key != key or island.topology.mode is not Mode.EXCLUSIVE:
                     continue
-                names = {m.name for m in island.members}
                 sitting = [m for m in island.members if m.node and not self._is_lost(m.node)]
-                sitting += [m for m in gang.leaving if m.name in names or not names]
+                sitting += _leaving_it(gang, island)
                 if any(self.snapshot.rooms[m.node].node.labels.get(key) == value for m in sitting):
                     return (tenant, island.name)
         return None
@@ -279,6 +278,13 @@ class Floor:
                         value = self.snapshot.rooms[node].node.labels.get(topology.key, "")
                         self._held_domains.setdefault((topology.key, value), []).append(seat)
         return self._held_domains
+
+
+def _leaving_it(gang: Gang, island: Island) -> list[Member]:
+    """The pods on their way out that sat in this island; of a gang that has ended, nobody knows which did."""
+    names = {name for m in island.members for name in (m.name, m.place) if name}
+    anybody = not names or len(gang.islands) == 1
+    return [m for m in gang.leaving if anybody or m.name in names or m.place in names]
 
 
 def _shelves_for(shape: Shape, snapshot: Snapshot) -> list[Shelf]:

@@ -1,0 +1,1 @@
+"""A cluster of our own: a Kubernetes API on SQLite, and nodes that run pods as local processes."""

@@ -1,7 +1,7 @@
 """What a job kind means: turns a job object, and the pods that were seen of it, into a Gang.
 
-`KINDS` says for each kind which places it wants filled. To add a kind, write its file and name it here (its struct is
-named in objects.decoding).
+`KINDS` says for each kind which places it wants filled, `LEVERS` how it is paused and ended. To add a kind, write its
+file and name it in both (its struct is named in objects.decoding, its resource in objects.resources).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ from understudy.kinds import (
 from understudy.kinds.annotations import notes_of
 from understudy.kinds.assembling import Head, assembled
 from understudy.kinds.context import Context
+from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline
 from understudy.kinds.ownership import owner_of
 from understudy.kinds.sightings import Sighting, sighted
@@ -42,7 +43,19 @@ KINDS: dict[str, OutlineOf] = {
     "TrainJob": lambda obj, context, _: trainjob.outline(obj, context),
 }
 
-__all__ = ["KINDS", "Context", "Sighting", "gang_of", "owner_of", "sighted"]
+LEVERS: dict[str, Callable[[Any], Lever]] = {
+    "Job": lambda _: job.LEVER,
+    "JobSet": jobset.lever,
+    "PyTorchJob": lambda _: pytorchjob.LEVER,
+    "TFJob": lambda _: tfjob.LEVER,
+    "XGBoostJob": lambda _: xgboostjob.LEVER,
+    "PaddleJob": lambda _: paddlejob.LEVER,
+    "JAXJob": lambda _: jaxjob.LEVER,
+    "MPIJob": mpijob.lever,
+    "TrainJob": lambda _: trainjob.LEVER,
+}
+
+__all__ = ["KINDS", "LEVERS", "Context", "Sighting", "gang_of", "lever_of", "owner_of", "sighted"]
 
 
 def gang_of(obj: Workload, context: Context, seen: Sequence[Sighting] = ()) -> Gang | None:
@@ -51,3 +64,7 @@ def gang_of(obj: Workload, context: Context, seen: Sequence[Sighting] = ()) -> G
     created = seconds(meta.creation_timestamp) or 0.0
     head = Head(obj.kind, meta.namespace, meta.name, created, notes_of(meta.annotations, obj))
     return assembled(head, KINDS[obj.kind](obj, context, seen), seen, context)
+
+
+def lever_of(obj: Workload) -> Lever:
+    return LEVERS[obj.kind](obj)

@@ -1,7 +1,7 @@
 """The understudy.dev annotations on jobs (and lone pods): what people and Understudy itself wrote there, as values."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Protocol
 
 import msgspec
@@ -10,6 +10,11 @@ from understudy.model.gangs import Mode, OnPreemption, Topology
 from understudy.objects.errors import BadObject
 
 PREFIX = "understudy.dev/"
+QUEUED_AT = f"{PREFIX}queued-at"
+REQUEUED_AT = f"{PREFIX}requeued-at"
+PREEMPTED_FOR = f"{PREFIX}preempted-for"
+HOLDS = f"{PREFIX}holds"
+LAST_SEATS = f"{PREFIX}last-seats"
 _TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
 
 
@@ -61,6 +66,21 @@ def times_in(annotations: Mapping[str, str], name: str, titled: Titled) -> tuple
 
 def time_in(annotations: Mapping[str, str], name: str, titled: Titled) -> float | None:
     return _Reader(annotations, titled).time(name)
+
+
+def written_time(moment: float) -> str:
+    """As Kubernetes writes it: whole seconds, unless that would lose something."""
+    if moment == int(moment):
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def written_times(moments: Iterable[float]) -> str:
+    return ",".join(written_time(moment) for moment in sorted(moments))
+
+
+def written_seats(seats: Mapping[str, str]) -> str:
+    return ",".join(f"{member}={seats[member]}" for member in sorted(seats))
 
 
 class _Reader:

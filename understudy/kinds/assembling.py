@@ -28,10 +28,11 @@ class Head(msgspec.Struct, frozen=True):
 
 def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: Context) -> Gang | None:
     """None where nothing is left of it: no place to fill, and no pod that fills a seat."""
-    pods = sorted(pods, key=_seen_order)
+    pods = sorted(_leaving_if_suspended(pods, outline), key=_seen_order)
     live = [s for s in pods if s.state is State.LIVE]
     islands = places_of(outline, live, {s.ref.slot for s in pods if s.state is State.DONE and s.ref.slot})
     leaving = tuple(s.member for s in pods if s.state is State.LEAVING and s.member.node)
+    domains_kept = {s.ref.island for s in pods if s.state is State.LEAVING and s.member.node and s.ref.island}
     if not leaving and not any(islands.values()):
         return None
     roles = free_roles(islands)
@@ -45,9 +46,9 @@ def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: C
         namespace=head.namespace,
         name=head.name,
         islands=tuple(
-            Island(name, tuple(_member(p) for p in places), topologies.get(name, head.notes.topology))
-            for name, places in islands.items()
-            if places
+            Island(name, tuple(_member(p) for p in islands.get(name, ())), topologies.get(name, head.notes.topology))
+            for name in (*islands, *sorted(domains_kept - islands.keys()))
+            if islands.get(name) or name in domains_kept
         ),
         priority=standing.priority,
         queued_at=head.queued_at if head.notes.queued_at is None else head.notes.queued_at,
@@ -64,6 +65,13 @@ def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: C
         preempted_for_it=head.notes.preempted_for_it,
         failures=head.notes.failures,
     )
+
+
+def _leaving_if_suspended(pods: Sequence[Sighting], outline: Outline) -> Iterable[Sighting]:
+    """The pods of a suspended job are on their way out, whether its controller has come to it yet or not."""
+    if not outline.suspended:
+        return pods
+    return [msgspec.structs.replace(s, state=State.LEAVING) if s.state is State.LIVE else s for s in pods]
 
 
 def _seen_order(sighting: Sighting) -> tuple[bool, float, str]:
@@ -107,33 +115,48 @@ def _remember_seats(islands: Islands, pods: Sequence[Sighting], notes: Notes) ->
                 nameless.append(sighting.member.node)
     if not former and not nameless:
         return
-    for place in _all(islands):
+    for place, node in _shared_out(former, nameless, islands):
         member = _member(place)
-        if member.node:
-            continue
-        node = _by_name(former, place, member) or (nameless.pop(0) if nameless else "")
-        if node:
+        if not member.node:
             place.member = msgspec.structs.replace(member, last_node=node)
 
 
 def _holds(islands: Islands, notes: Notes) -> tuple[tuple[str, str], ...]:
     """Seats kept for members: by annotation, also for one that will move; else by nomination."""
-    kept = dict(notes.holds)
-    found = []
+    found = {}
+    for place in _all(islands):
+        if place.sighting and place.sighting.nominated and not place.sighting.member.node:
+            found[_member(place).name] = place.sighting.nominated
+    if notes.holds:
+        found |= {_member(place).name: node for place, node in _shared_out(dict(notes.holds), [], islands)}
+    seats = {member.name: member.node for member in map(_member, _all(islands))}
+    return tuple(sorted((name, node) for name, node in found.items() if node != seats[name]))
+
+
+def _shared_out(nodes: dict[str, str], nameless: list[str], islands: Islands) -> Iterable[tuple[Place, str]]:
+    """Seats written down under names, with the places they are for.
+
+    A member goes by its pod's name, its place's, or the name of an earlier pod of that place. What is left over is for
+    members that fill any place, and so have no name that lasts.
+    """
+    earlier = {name.rpartition("-")[0]: name for name in reversed(nodes)}
+    left = dict(nodes)
+    anywhere = []
     for place in _all(islands):
         member = _member(place)
-        nominated = place.sighting.nominated if place.sighting and not member.node else ""
-        node = (_by_name(kept, place, member) if kept else "") or nominated
-        if node and node != member.node:
-            found.append((member.name, node))
-    return tuple(sorted(found))
+        name = next((n for n in (member.name, place.slot, earlier.get(place.slot, "")) if n in nodes), None)
+        if name is not None:
+            left.pop(name, None)
+            yield place, nodes[name]
+        elif not member.node and _fills_any_place(place):
+            anywhere.append(place)
+    yield from zip(anywhere, (*nameless, *left.values()), strict=False)
 
 
-def _by_name(nodes: dict[str, str], place: Place, member: Member) -> str:
-    """A member goes by its pod's name, its place's, or the name of an earlier pod of that place."""
-    if node := nodes.get(member.name) or nodes.get(place.slot):
-        return node
-    return next((node for name, node in nodes.items() if name.rpartition("-")[0] == place.slot), "")
+def _fills_any_place(place: Place) -> bool:
+    if place.sighting is not None:
+        return not place.sighting.ref.slot
+    return place.role is not None and not place.role.index_label
 
 
 def _all(islands: Islands) -> Iterable[Place]:

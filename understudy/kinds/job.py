@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 
 from understudy.kinds.annotations import notes_of
+from understudy.kinds.indexes import read_indexes
+from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
 from understudy.kinds.sightings import Sighting, State
 from understudy.objects.jobs import Job, JobSpec
 from understudy.objects.meta import holds
+
+# FailureTarget asks the Job controller to take the pods away and to end the Job as Failed, with the same reason.
+LEVER = Lever(("spec", "suspend"), end="FailureTarget")
 
 
 def outline(job: Job, seen: Sequence[Sighting]) -> Outline:
@@ -43,7 +48,8 @@ def is_plain_single(job: Job) -> bool:
 
 
 def finished(job: Job) -> bool:
-    return holds(job.status.conditions, "Complete", "Failed")
+    """Also one that is about to be: its controller makes no more pods."""
+    return holds(job.status.conditions, "Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
 
 
 def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str = "") -> tuple[int, ...]:
@@ -55,15 +61,5 @@ def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str
         return tuple(range(parallelism))
     if not indexed:
         return tuple(range(min(parallelism, max(0, spec.completions - succeeded))))
-    done = _completed(completed)
+    done = read_indexes(completed)
     return tuple([i for i in range(spec.completions) if i not in done][:parallelism])
-
-
-def _completed(text: str) -> set[int]:
-    """`1,3-5,7` as Kubernetes writes the indexes that have succeeded."""
-    done: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if first.isdigit():
-            done.update(range(int(first), int(last or first) + 1))
-    return done

@@ -7,6 +7,7 @@ import msgspec
 
 from understudy.kinds.annotations import Titled, notes_of
 from understudy.kinds.job import pod_indexes
+from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import (
     COMPLETION_INDEX,
@@ -30,7 +31,7 @@ _NO_SCHEDULE = PodToleration("alpha.jobset.sigs.k8s.io/no-schedule", "Exists", "
 
 def outline(jobset: JobSet) -> Outline:
     if holds(jobset.status.conditions, "Completed", "Failed"):
-        return Outline()
+        return Outline(topologies=_topologies(jobset))
     finished = {status.name: status.succeeded for status in jobset.status.replicated_jobs_status}
     roles = [
         role
@@ -39,6 +40,19 @@ def outline(jobset: JobSet) -> Outline:
         for role in _roles(jobset, job, f"spec.replicatedJobs[{position}].template.spec.template")
     ]
     return Outline(tuple(roles), jobset.spec.suspend)
+
+
+def _topologies(jobset: JobSet) -> dict[str, Topology | None]:
+    """Of its islands, as long as there are pods in them."""
+    return {role.island: role.topology for job in jobset.spec.replicated_jobs for role in _roles(jobset, job, "")}
+
+
+def lever(jobset: JobSet) -> Lever:
+    """With exclusive placement, followers are made when their leader has a seat; by order, jobs when others run."""
+    jobs = jobset.spec.replicated_jobs
+    placed = any(EXCLUSIVE in m.annotations for m in (jobset.metadata, *(job.template.metadata for job in jobs)))
+    ordered = jobset.spec.startup_policy.startup_policy_order == "InOrder" or any(job.depends_on for job in jobs)
+    return Lever(("spec", "suspend"), staged=placed or ordered)
 
 
 def topology_of(annotations: Mapping[str, str], titled: Titled) -> Topology | None:

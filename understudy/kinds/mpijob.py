@@ -3,9 +3,10 @@
 import msgspec
 
 from understudy.kinds.annotations import notes_of
+from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
-from understudy.kinds.training import in_order, minimum
+from understudy.kinds.training import RUN_POLICY, in_order, minimum
 from understudy.objects.jobs import MPIJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodTemplate, Resources
@@ -21,6 +22,14 @@ def outline(job: MPIJob) -> Outline:
     ordered = in_order(job.spec.mpi_replica_specs, "spec.mpiReplicaSpecs", ("launcher", "worker"))
     roles = [_role(job, role, spec.replicas, spec.template, field) for role, spec, field in ordered]
     return Outline(tuple(roles), job.spec.run_policy.suspend, minimum(job.spec.run_policy, None))
+
+
+def lever(job: MPIJob) -> Lever:
+    """The first version cannot be paused, and makes its launcher when all workers are ready."""
+    if not job.spec.mpi_replica_specs:
+        return Lever(end_status={"launcherStatus": "Failed"}, staged=True)
+    waits = job.spec.launcher_creation_policy == "WaitForWorkersReady"
+    return msgspec.structs.replace(RUN_POLICY, staged=True) if waits else RUN_POLICY
 
 
 def _first_version(job: MPIJob) -> Outline:

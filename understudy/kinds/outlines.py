@@ -52,5 +52,5 @@ def planned(role: Role, positions: Iterable[int], namespace: str, context: Conte
                 shape = msgspec.structs.replace(shape, unsupported=shape.unsupported + role.unsupported)
             if not (spec.affinity or spec.topology_spread_constraints or spec.volumes):
                 shared = shape
-        members.append(Member(name, shape, labels, exists=False))
+        members.append(Member(name, shape, labels, exists=False, place=name))
     return members

@@ -32,7 +32,8 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
     meta, spec, status = pod.metadata, pod.spec, pod.status
     standing = context.standing(spec, pod, "spec")
     node = spec.node_name
-    member = Member(meta.name, context.shapes.of(spec, meta.namespace, meta.name, meta.labels), meta.labels, node)
+    shape = context.shapes.of(spec, meta.namespace, meta.name, meta.labels)
+    member = Member(meta.name, shape, meta.labels, node, place=ref.slot)
     nominated = status.nominated_node_name
     return Gang(
         ref.key,

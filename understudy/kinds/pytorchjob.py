@@ -1,8 +1,10 @@
 """PyTorchJob: a master and workers; an elastic policy says how few workers will do."""
 
 from understudy.kinds.outlines import Outline
-from understudy.kinds.training import replicas_outline
+from understudy.kinds.training import RUN_POLICY, replicas_outline
 from understudy.objects.jobs import PyTorchJob
+
+LEVER = RUN_POLICY
 
 
 def outline(job: PyTorchJob) -> Outline:

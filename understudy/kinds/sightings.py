@@ -38,7 +38,7 @@ def sighted(pod: Pod, ref: GangRef, context: Context) -> Sighting:
     return Sighting(
         ref=ref,
         state=state_of(pod),
-        member=Member(meta.name, shape, meta.labels, spec.node_name),
+        member=Member(meta.name, shape, meta.labels, spec.node_name, place=ref.slot),
         standing=context.standing(spec, pod, "spec"),
         ours=context.ours(spec),
         created=seconds(meta.creation_timestamp) or 0.0,

@@ -1,8 +1,10 @@
 """TFJob: a chief, parameter servers, workers and evaluators."""
 
 from understudy.kinds.outlines import Outline
-from understudy.kinds.training import replicas_outline
+from understudy.kinds.training import RUN_POLICY, replicas_outline
 from understudy.objects.jobs import TFJob
+
+LEVER = RUN_POLICY
 
 
 def outline(job: TFJob) -> Outline:

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from understudy.kinds.annotations import notes_of
+from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.objects.jobs import ReplicaSpec, RunPolicy, TrainingJob
 from understudy.objects.meta import KubeObject, holds
+
+RUN_POLICY = Lever(("spec", "runPolicy", "suspend"))
 
 Ordered = list[tuple[str, ReplicaSpec, str]]  # (role in lower case, its replicas, where they stand)
 

@@ -7,12 +7,15 @@ import msgspec
 from understudy.kinds import jobset
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.context import Context
+from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import JobSet, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodSpec, Resources
 
+# Its state is copied from the JobSet it makes, and its runtime may want initializers to be done before the rest.
+LEVER = Lever(("spec", "suspend"), end_through="JobSet", staged=True)
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 

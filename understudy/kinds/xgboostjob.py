@@ -1,8 +1,10 @@
 """XGBoostJob: a master and workers."""
 
 from understudy.kinds.outlines import Outline
-from understudy.kinds.training import replicas_outline
+from understudy.kinds.training import RUN_POLICY, replicas_outline
 from understudy.objects.jobs import XGBoostJob
+
+LEVER = RUN_POLICY
 
 
 def outline(job: XGBoostJob) -> Outline:

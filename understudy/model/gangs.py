@@ -78,6 +78,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     node: str = ""  # its seat; empty while it has none
     last_node: str = ""  # where it sat before, for sticky seats
     exists: bool = True  # False: planned from the template
+    place: str = ""  # the place it fills, which outlives its pod; empty where any place will do
 
 
 class Mode(enum.StrEnum):

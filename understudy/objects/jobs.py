@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from understudy.objects.meta import Condition, KubeObject, ObjectMeta, Part
-from understudy.objects.pods import Affinity, PodTemplate, PodToleration, Resources, SchedulingGate
+from understudy.objects.pods import Affinity, Named, PodTemplate, PodToleration, Resources, SchedulingGate
 
 
 class JobSpec(Part, frozen=True, gc=False):
@@ -36,11 +36,17 @@ class ReplicatedJob(Part, frozen=True, gc=False):
     name: str
     template: JobTemplate
     replicas: int = 1
+    depends_on: tuple[Named, ...] = ()
+
+
+class StartupPolicy(Part, frozen=True, gc=False):
+    startup_policy_order: str = ""
 
 
 class JobSetSpec(Part, frozen=True, gc=False):
     replicated_jobs: tuple[ReplicatedJob, ...] = ()
     suspend: bool = False
+    startup_policy: StartupPolicy = StartupPolicy()
 
 
 class ReplicatedJobStatus(Part, frozen=True, gc=False):
@@ -149,6 +155,7 @@ class MPIJobSpec(Part, frozen=True, gc=False):
     processing_resource_type: str = "nvidia.com/gpu"
     launcher_resources: Resources | None = None
     launcher_on_master: bool = False
+    launcher_creation_policy: str = ""
 
 
 class MPIJobStatus(Part, frozen=True, gc=False):

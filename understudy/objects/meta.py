@@ -28,6 +28,8 @@ class ObjectMeta(Part, frozen=True, gc=False):
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
     owner_references: tuple[OwnerReference, ...] = ()
+    uid: str = ""
+    resource_version: str = ""
 
     @property
     def controller(self) -> OwnerReference | None:

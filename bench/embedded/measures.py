@@ -1,0 +1,130 @@
+"""What is measured of one API server: each function does something to it, and says how long it took."""
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.embedded.servers import Running
+from bench.embedded.wire import Target, line_to, saved
+
+Figures = dict[str, float]
+CONNECTIONS = 32
+WATCHERS = 10
+
+
+def creates(running: Running, count: int) -> Figures:
+    """As many creates a second as it takes from 32 connections while 10 watchers look on."""
+    made, seen = _created(running, "burst", count, pace=0.0)
+    latencies = made["latencies"]
+    return {
+        "creates_per_second": made["created"] / made["seconds"],
+        "create_p50_ms": quantile(latencies, 0.50) * 1e3,
+        "create_p99_ms": quantile(latencies, 0.99) * 1e3,
+        "watch_burst_p99_ms": quantile(seen["delays"], 0.99) * 1e3,
+    }
+
+
+def watching(running: Running, count: int, pace: float) -> Figures:
+    """From the moment a create is sent to the moment each of 10 watchers has its event: the way through the store."""
+    made, seen = _created(running, "paced", count, pace)
+    delays = seen["delays"]
+    return {
+        "paced_create_p99_ms": quantile(made["latencies"], 0.99) * 1e3,
+        "watch_p50_ms": quantile(delays, 0.50) * 1e3,
+        "watch_p99_ms": quantile(delays, 0.99) * 1e3,
+    }
+
+
+def _created(running: Running, prefix: str, count: int, pace: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    since = asyncio.run(_revision(running.target))
+    with tempfile.TemporaryDirectory() as place:
+        target = str(saved(running.target, Path(place) / "target.json"))
+        watch = [sys.executable, "-m", "bench.embedded.watching", target, f"--since={since}", f"--count={count}"]
+        load = [sys.executable, "-m", "bench.embedded.load", target, f"--prefix={prefix}", f"--count={count}"]
+        load += [f"--connections={CONNECTIONS}", f"--pace={pace}"]
+        result = Path(place) / "seen.json"
+        watch += [f"--watchers={WATCHERS}", f"--result={result}"]
+        watchers = subprocess.Popen(watch, stdout=subprocess.PIPE)
+        try:
+            assert watchers.stdout is not None
+            if watchers.stdout.readline() != b"ready\n":
+                raise RuntimeError("the watchers could not begin")
+            made = msgspec.json.decode(subprocess.run(load, check=True, stdout=subprocess.PIPE, timeout=600).stdout)
+            watchers.communicate(timeout=60)
+            seen = msgspec.json.decode(result.read_bytes())
+        finally:
+            watchers.kill()
+            watchers.wait()
+    if len(seen["delays"]) != count * WATCHERS:
+        raise RuntimeError(f"{count * WATCHERS} events were due, {len(seen['delays'])} came")
+    return made, seen
+
+
+async def _revision(target: Target) -> str:
+    line = await line_to(target, target.tls())
+    answer = await line.ask(target.request("GET", "/api/v1/namespaces/default/pods?limit=1"))
+    line.close()
+    return str(msgspec.json.decode(answer.body)["metadata"]["resourceVersion"])
+
+
+def lists(running: Running, sizes: Sequence[int], repeats: int = 20) -> Figures:
+    """Lists of pods of a namespace each, made beforehand."""
+    return asyncio.run(_lists(running.target, sizes, repeats))
+
+
+async def _lists(target: Target, sizes: Sequence[int], repeats: int) -> Figures:
+    figures: Figures = {}
+    line = await line_to(target, target.tls())
+    for size in sizes:
+        space = f"list-{size}"
+        await _fill(target, space, size)
+        times = []
+        for _ in range(repeats):
+            request = target.request("GET", f"/api/v1/namespaces/{space}/pods")
+            began = time.perf_counter()
+            answer = await line.ask(request)
+            times.append(time.perf_counter() - began)
+        if len(msgspec.json.decode(answer.body)["items"]) != size:
+            raise RuntimeError(f"a list of {size} pods was not whole")
+        figures[f"list_{size}_ms"] = quantile(sorted(times), 0.5) * 1e3
+    line.close()
+    return figures
+
+
+async def _fill(target: Target, space: str, size: int) -> None:
+    from bench.embedded.load import pod
+
+    context = target.tls()
+    lines = [await line_to(target, context) for _ in range(CONNECTIONS)]
+    body = msgspec.json.encode({"metadata": {"name": space}})
+    await lines[0].ask(target.request("POST", "/api/v1/namespaces", body))
+    numbers = iter(range(size))
+
+    async def worker(number_of_line: int) -> None:
+        for number in numbers:
+            made = msgspec.json.encode(pod(f"pod-{number}"))
+            answer = await lines[number_of_line].ask(target.request("POST", f"/api/v1/namespaces/{space}/pods", made))
+            if answer.status != 201:
+                raise RuntimeError(f"a create was answered {answer.status}: {answer.body[:300]!r}")
+
+    await asyncio.gather(*(worker(index) for index in range(len(lines))))
+    for line in lines:
+        line.close()
+
+
+def memory(running: Running, count: int) -> Figures:
+    """What the server holds in memory with so many pods, made anew."""
+    asyncio.run(_fill(running.target, "memory", count))
+    return {f"resident_mb_at_{count}_pods": running.resident_bytes() / 1e6}
+
+
+def quantile(ordered: Sequence[float], part: float) -> float:
+    """Of values in ascending order: the one that this part of them does not exceed."""
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]

@@ -1,0 +1,69 @@
+"""`python -m bench.embedded.watching`: watches pods from several connections; tells how late each event came.
+
+Prints `ready` once every watch is open, and writes a JSON result when each has seen the events it was told to wait for.
+"""
+
+import argparse
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+
+from bench.embedded.wire import Target, loaded, watch_lines
+
+WATCH = "/api/v1/pods?watch=true&resourceVersion={since}"
+SENT = re.compile(rb'"bench/sent":"([0-9.]+)"')
+LONGEST_MARK = 64  # bytes: what may have to wait for the next block
+
+
+async def follow(target: Target, since: str, count: int, opened: asyncio.Semaphore) -> list[float]:
+    """Seconds from the moment each create was sent, which its pod carries as an annotation, to its event."""
+    reader, writer = await watch_lines(target, WATCH.format(since=since))
+    opened.release()
+    delays: list[float] = []
+    rest = b""
+    try:
+        while len(delays) < count:
+            block = await reader.read(1 << 18)
+            if not block:
+                raise ConnectionError("the server ended the watch")
+            now = time.monotonic()
+            text, read = rest + block, 0
+            for mark in SENT.finditer(text):
+                delays.append(now - float(mark[1]))
+                read = mark.end()
+            rest = text[max(read, len(text) - LONGEST_MARK) :]
+    finally:
+        writer.close()
+    return delays
+
+
+async def watch_all(target: Target, since: str, count: int, watchers: int) -> dict[str, Any]:
+    opened = asyncio.Semaphore(0)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(follow(target, since, count, opened)) for _ in range(watchers)]
+        for _ in tasks:
+            await opened.acquire()
+        print("ready", flush=True)
+    return {"delays": sorted(delay for task in tasks for delay in task.result())}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.embedded.watching", description=__doc__)
+    parser.add_argument("target", help="file that says where the server is")
+    parser.add_argument("--since", default="", help="resourceVersion to begin after")
+    parser.add_argument("--count", type=int, default=1000, help="events each watcher waits for")
+    parser.add_argument("--watchers", type=int, default=10)
+    parser.add_argument("--result", type=Path, required=True, help="file for the result")
+    options = parser.parse_args(arguments)
+    job = watch_all(loaded(options.target), options.since, options.count, options.watchers)
+    options.result.write_bytes(msgspec.json.encode(uvloop.run(job)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Clusters that were up once and are down now, for the verbs that look at them."""
+
+import datetime
+from typing import Any
+
+import msgspec
+
+from tests.embedded.clusters.settings import settings
+from understudy.embedded.clusters.access import grant
+from understudy.embedded.folders import ClusterFolder, folder_of
+
+NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+def make_cluster(name: str, **fields: Any) -> ClusterFolder:
+    folder, made = folder_of(name), settings(name, **fields)
+    grant(folder, made, NOW)
+    folder.settings.write_bytes(msgspec.json.encode(made))
+    return folder

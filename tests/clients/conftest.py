@@ -1,0 +1,44 @@
+"""A cluster for the clients to work on. These tests run when they are named: `make test-clients`."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+UNDERSTUDY = (sys.executable, "-m", "understudy")
+CLUSTER = """\
+pools:
+  - name: node
+    count: 2
+    cpu: 8
+    memory: 16Gi
+    accelerators:
+      nvidia.com/gpu: 4
+    labels:
+      example.com/pool: workers
+"""
+
+
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    """They install other people's packages, so the suite that needs nothing but Python goes without them."""
+    return None if any("tests/clients" in str(given) for given in config.invocation_params.args) else True
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("clusters")
+    plan = home / "cluster.yaml"
+    plan.write_text(CLUSTER)
+    environment = {**os.environ, "UNDERSTUDY_HOME": str(home)}
+    subprocess.run([*UNDERSTUDY, "up", "--detach", "-f", plan], env=environment, check=True, timeout=60)
+    try:
+        told = subprocess.run([*UNDERSTUDY, "kubeconfig"], env=environment, check=True, capture_output=True, timeout=30)
+        config = home / "kubeconfig"
+        config.write_bytes(told.stdout)
+        config.chmod(0o600)
+        yield config
+    finally:
+        subprocess.run([*UNDERSTUDY, "reset", "--yes"], env=environment, check=True, timeout=60)

@@ -1,0 +1,214 @@
+"""A cluster in memory: what `ports.Cluster` promises, with versions, graceful deletes and watches; nothing runs.
+
+Tests put documents in and look at them as plain dicts. Writes of the loop are counted and can be made to fail.
+"""
+
+import asyncio
+import copy
+import itertools
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from understudy.kinds.annotations import written_time
+from understudy.objects import resources
+from understudy.objects.resources import PODS, Resource
+from understudy.ports import Change, ChangeType, Clock, PatchForm, Ref, Refused, Seating
+
+Document = dict[str, Any]
+Key = tuple[str, str, str]  # (resource, namespace, name)
+
+_RESOURCES = {r.kind: r for r in vars(resources).values() if isinstance(r, Resource)}
+
+
+class Killed(BaseException):
+    """The process that wrote was killed before this write."""
+
+
+class Watch(NamedTuple):
+    resource: str
+    namespace: str
+    label: str  # `name=value`, or nothing
+    queue: asyncio.Queue[Change]
+
+    def wants(self, key: Key, document: Document) -> bool:
+        labels = [f"{name}={value}" for name, value in document["metadata"].get("labels", {}).items()]
+        return self.resource == key[0] and self.namespace in ("", key[1]) and self.label in ("", *labels)
+
+
+class FakeCluster:
+    def __init__(self, clock: Clock, absent: Sequence[str] = ()) -> None:
+        self.clock = clock
+        self.absent = set(absent)  # resources this cluster does not serve
+        self.documents: dict[Key, Document] = {}
+        self.writes: list[str] = []
+        self.before_write: Callable[[str], None] = lambda _: None  # may raise
+        self._revision = 100
+        self._uids = itertools.count(1)
+        self._watches: list[Watch] = []
+
+    # For tests
+
+    def put(self, document: Document) -> Document:
+        """Creates or replaces an object."""
+        resource = _RESOURCES[document["kind"]]
+        meta = document.setdefault("metadata", {})
+        if resource.namespaced:
+            meta.setdefault("namespace", "default")
+        key = (resource.key, meta.get("namespace", "") if resource.namespaced else "", meta["name"])
+        new = key not in self.documents
+        old = self.documents.get(key, {"metadata": {}})
+        meta.setdefault("uid", old["metadata"].get("uid") or f"uid-{next(self._uids)}")
+        meta.setdefault("creationTimestamp", old["metadata"].get("creationTimestamp") or written_time(self.clock.now()))
+        self.documents[key] = document
+        self._tell(key, ChangeType.ADDED if new else ChangeType.MODIFIED)
+        return document
+
+    def find(self, resource: Resource, name: str, namespace: str = "default") -> Document:
+        return self.documents[resource.key, namespace if resource.namespaced else "", name]
+
+    def all(self, resource: Resource) -> list[Document]:
+        return [document for (key, _, _), document in sorted(self.documents.items()) if key == resource.key]
+
+    def change(self, document: Document) -> None:
+        """After a document was changed in place."""
+        self._tell(self._key_of(document), ChangeType.MODIFIED)
+
+    def take_away(self, document: Document) -> None:
+        key = self._key_of(document)
+        self._tell(key, ChangeType.DELETED)
+        del self.documents[key]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether every watcher has heard everything."""
+        return all(watch.queue.empty() for watch in self._watches)
+
+    def _key_of(self, document: Document) -> Key:
+        return next(key for key, known in self.documents.items() if known is document)
+
+    def _tell(self, key: Key, change: ChangeType) -> None:
+        self._revision += 1
+        self.documents[key]["metadata"]["resourceVersion"] = str(self._revision)
+        raw = msgspec.json.encode(self.documents[key])
+        for watch in self._watches:
+            if watch.wants(key, self.documents[key]):
+                watch.queue.put_nowait(Change(change, raw))
+
+    # ports.Cluster
+
+    async def follow(
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Change]:
+        assert not fields
+        if resource.key in self.absent:
+            raise Refused(404, "NotFound", f"there is no {resource.key}")
+        watch = Watch(resource.key, namespace, labels, asyncio.Queue())
+        self._watches.append(watch)
+        try:
+            there = [msgspec.json.encode(d) for key, d in sorted(self.documents.items()) if watch.wants(key, d)]
+            for raw in there:
+                yield Change(ChangeType.ADDED, raw)
+            yield Change(ChangeType.SYNCED)
+            while True:
+                yield await watch.queue.get()
+        finally:
+            self._watches.remove(watch)
+
+    async def get(self, ref: Ref) -> bytes:
+        return msgspec.json.encode(self._found(ref))
+
+    async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        await self._write(f"create {ref.resource.key} {body['metadata']['name']}")
+        assert not sub
+        key = (ref.resource.key, ref.namespace, body["metadata"]["name"])
+        if key in self.documents:
+            raise Refused(409, "AlreadyExists", f"{key[2]} already exists")
+        return msgspec.json.encode(self.put(copy.deepcopy(dict(body))))
+
+    async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
+        await self._write(f"patch {ref.resource.key}{f'/{sub}' if sub else ''} {ref.name}")
+        document = self._found(ref)
+        changed = copy.deepcopy(document)
+        if form is PatchForm.JSON:
+            _apply_operations(changed, patch)
+        else:
+            uid = patch.get("metadata", {}).get("uid", document["metadata"]["uid"])
+            if uid != document["metadata"]["uid"]:
+                raise Refused(409, "Conflict", f"{ref.name} has another uid")
+            wanted = {"status": patch["status"]} if sub == "status" else patch
+            _merge(changed, wanted, by_type=form is PatchForm.STRATEGIC)
+        if changed != document:
+            document.clear()
+            document.update(changed)
+            self.change(document)
+        return msgspec.json.encode(document)
+
+    async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
+        await self._write(f"delete {ref.resource.key} {ref.name}{' at once' if grace == 0 else ''}")
+        assert not propagation
+        document = self._found(ref)
+        if uid and document["metadata"]["uid"] != uid:
+            raise Refused(409, "Conflict", f"{ref.name} has another uid")
+        if ref.resource is PODS and grace != 0 and document["spec"].get("nodeName"):
+            document["metadata"].setdefault("deletionTimestamp", written_time(self.clock.now()))
+            self.change(document)
+        else:
+            self.take_away(document)
+
+    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+        await self._write(f"bind {', '.join(f'{s.pod} {s.node}' for s in seatings)}")
+        pods = [self._found(Ref(PODS, namespace, seating.pod)) for seating in seatings]
+        for pod, seating in zip(pods, seatings, strict=True):
+            meta, taken = pod["metadata"], pod["spec"].get("nodeName", "")
+            if meta["uid"] != seating.uid or "deletionTimestamp" in meta or taken not in ("", seating.node):
+                raise Refused(409, "Conflict", f"{seating.pod} cannot be bound")
+        for pod, seating in zip(pods, seatings, strict=True):
+            pod["spec"]["nodeName"] = seating.node
+            condition = {"type": "PodScheduled", "status": "True"}
+            _merge(pod, {"status": {"conditions": [condition], "nominatedNodeName": None}}, by_type=True)
+            self.change(pod)
+
+    async def _write(self, what: str) -> None:
+        await asyncio.sleep(0)  # somebody else may get in between
+        self.before_write(what)
+        self.writes.append(what)
+
+    def _found(self, ref: Ref) -> Document:
+        key = (ref.resource.key, ref.namespace if ref.resource.namespaced else "", ref.name)
+        if key not in self.documents:
+            raise Refused(404, "NotFound", f"{ref.resource.key} {ref.name} not found")
+        return self.documents[key]
+
+
+def _merge(target: Document, patch: Document, by_type: bool) -> None:
+    """A merge patch; or, as far as anybody here needs it, a strategic one: conditions are merged by their type."""
+    for field, value in patch.items():
+        if value is None:
+            target.pop(field, None)
+        elif isinstance(value, dict):
+            child = target.setdefault(field, {})
+            _merge(child, value, by_type)
+        elif by_type and field == "conditions":
+            types = {condition["type"]: condition for condition in target.get(field, ())}
+            for condition in value:
+                types[condition["type"]] = {**types.get(condition["type"], {}), **condition}
+            target[field] = list(types.values())
+        else:
+            target[field] = value
+
+
+def _apply_operations(document: Document, operations: Sequence[Document]) -> None:
+    for operation in operations:
+        *parents, last = operation["path"].strip("/").split("/")
+        place: Any = document
+        for step in parents:
+            place = place[step]
+        if operation["op"] == "test":
+            if place[last] != operation["value"]:
+                raise Refused(422, "Invalid", f"{operation['path']} is not {operation['value']}")
+        elif last == "-":
+            place.append(operation["value"])
+        else:
+            place[last] = operation["value"]

@@ -1,0 +1,151 @@
+"""A Cluster in memory, with as much of Kubernetes' manners as an agent needs, and ways to wait for what it does."""
+
+import asyncio
+import copy
+import itertools
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from understudy.objects.resources import EVENTS, PODS, Resource
+from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused, Seating, Unreachable
+
+Document = dict[str, Any]
+Key = tuple[str, str, str]
+PATIENCE = 30.0
+
+
+class FakeCluster:
+    def __init__(self) -> None:
+        self.objects: dict[Key, Document] = {}
+        self.writes: list[tuple[str, str]] = []  # verbs and paths, in order
+        self.reachable = True
+        self._followers: list[tuple[str, asyncio.Queue[Change]]] = []
+        self._changed = asyncio.Condition()
+        self._numbers = itertools.count(1)
+
+    async def follow(
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Change]:
+        assert not (namespace or labels or fields), "not needed so far"
+        queue: asyncio.Queue[Change] = asyncio.Queue()
+        for (key, _, _), document in self.objects.items():
+            if key == resource.key:
+                queue.put_nowait(Change(ChangeType.ADDED, msgspec.json.encode(document)))
+        queue.put_nowait(Change(ChangeType.SYNCED))
+        self._followers.append((resource.key, queue))
+        while True:
+            yield await queue.get()
+
+    async def get(self, ref: Ref) -> bytes:
+        self._reached()
+        return msgspec.json.encode(self._found(ref))
+
+    async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        self._reached()
+        assert not sub
+        document = copy.deepcopy(dict(body))
+        meta = document["metadata"]
+        if ref.resource.namespaced:
+            meta["namespace"] = ref.namespace
+        key = (ref.resource.key, ref.namespace, meta["name"])
+        self.writes.append(("create", ref.resource.path(ref.namespace, meta["name"])))
+        if key in self.objects:
+            raise Refused(409, "AlreadyExists", f"{meta['name']} exists")
+        meta.setdefault("uid", f"uid-{next(self._numbers)}")
+        self.objects[key] = document
+        await self._tell(ChangeType.ADDED, ref.resource, document)
+        return msgspec.json.encode(document)
+
+    async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
+        self._reached()
+        document = self._found(ref)
+        self.writes.append(("patch", ref.path(sub)))
+        patch = msgspec.json.decode(msgspec.json.encode(patch))
+        uid = patch.get("metadata", {}).get("uid")
+        if uid is not None and uid != document["metadata"]["uid"]:
+            raise Refused(409, "Conflict", "another object of that name")
+        if sub == "status":
+            conditions = patch["status"].pop("conditions", None)
+            _merge(document.setdefault("status", {}), patch["status"])
+            _merge_conditions(document["status"], conditions or [])
+        else:
+            assert form is PatchForm.MERGE
+            _merge(document, patch)
+        await self._tell(ChangeType.MODIFIED, ref.resource, document)
+        return msgspec.json.encode(document)
+
+    async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
+        self._reached()
+        assert not propagation
+        document = self._found(ref)
+        self.writes.append(("delete", ref.path()))
+        if uid and uid != document["metadata"]["uid"]:
+            raise Refused(409, "Conflict", "another object of that name")
+        if ref.resource == PODS and grace != 0:
+            grace = document["spec"].get("terminationGracePeriodSeconds", 30) if grace is None else grace
+            deadline = datetime.now(UTC) + timedelta(seconds=grace)
+            document["metadata"]["deletionTimestamp"] = deadline.strftime("%Y-%m-%dT%H:%M:%SZ")
+            document["metadata"]["deletionGracePeriodSeconds"] = grace
+            await self._tell(ChangeType.MODIFIED, ref.resource, document)
+        else:
+            await self.erase(ref)
+
+    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+        raise NotImplementedError("agents do not bind")
+
+    # What tests do and see
+
+    async def erase(self, ref: Ref) -> None:
+        """As a forced deletion does."""
+        document = self.objects.pop((ref.resource.key, ref.namespace, ref.name))
+        await self._tell(ChangeType.DELETED, ref.resource, document)
+
+    def pod(self, name: str, namespace: str = "default") -> Document:
+        return self.objects[PODS.key, namespace, name]
+
+    def events(self, name: str) -> list[tuple[str, str]]:
+        """Reason and message of those about one object."""
+        found = [document for (key, _, _), document in self.objects.items() if key == EVENTS.key]
+        return [(one["reason"], one["message"]) for one in found if one["involvedObject"]["name"] == name]
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE), self._changed:
+            await self._changed.wait_for(holds)
+
+    def _reached(self) -> None:
+        if not self.reachable:
+            raise Unreachable("nobody answers")
+
+    def _found(self, ref: Ref) -> Document:
+        try:
+            return self.objects[ref.resource.key, ref.namespace, ref.name]
+        except KeyError:
+            raise Refused(404, "NotFound", f"{ref.path()} not found") from None
+
+    async def _tell(self, kind: ChangeType, resource: Resource, document: Document) -> None:
+        for key, queue in self._followers:
+            if key == resource.key:
+                queue.put_nowait(Change(kind, msgspec.json.encode(document)))
+        async with self._changed:
+            self._changed.notify_all()
+
+
+def _merge(target: Document, patch: Mapping[str, Any]) -> None:
+    for key, value in patch.items():
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict) and isinstance(target.get(key), dict):
+            _merge(target[key], value)
+        else:
+            target[key] = value
+
+
+def _merge_conditions(status: Document, conditions: Sequence[Document]) -> None:
+    """By type, as a strategic merge patch does."""
+    known = {one["type"]: one for one in status.get("conditions", [])}
+    for condition in conditions:
+        _merge(known.setdefault(condition["type"], {}), condition)
+    status["conditions"] = list(known.values())

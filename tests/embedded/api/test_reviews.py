@@ -1,0 +1,115 @@
+"""Reviews: who one is and what one may do."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from understudy.embedded.api import reviews
+from understudy.embedded.api.errors import ApiError
+from understudy.embedded.api.reviews import REVIEWS
+
+BY_KIND = {resource.kind: resource for resource in reversed(REVIEWS)}
+
+
+class Person(NamedTuple):
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+ADMIN = Person("admin", ("system:masters",))
+
+
+def ask(kind: str, spec: Any = None, body: bytes = b"") -> Any:
+    tokens = {"secret": ADMIN}
+    document = reviews.answer(BY_KIND[kind], body or msgspec.json.encode({"spec": spec or {}}), ADMIN, tokens.get)
+    assert document["kind"] == kind
+    return msgspec.json.decode(msgspec.json.encode(document))
+
+
+def refusal(kind: str, spec: Any = None, body: bytes = b"") -> ApiError:
+    with pytest.raises(ApiError) as refused:
+        ask(kind, spec, body)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"resourceAttributes": {"verb": "delete", "resource": "nodes"}},
+        {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}},
+    ],
+)
+def test_the_administrator_may_do_everything(spec: dict[str, Any]) -> None:
+    answer = ask("SelfSubjectAccessReview", spec)
+    assert answer["apiVersion"] == "authorization.k8s.io/v1"
+    assert answer["spec"] == spec
+    assert answer["status"]["allowed"] is True
+
+
+@pytest.mark.parametrize("kind", ["SubjectAccessReview", "LocalSubjectAccessReview"])
+@pytest.mark.parametrize(
+    ("who", "allowed"),
+    [
+        ({"user": "admin"}, True),
+        ({"groups": ["system:masters"]}, True),
+        ({"user": "mallory", "groups": ["guests"]}, False),
+    ],
+)
+def test_nobody_else_may_do_anything(kind: str, who: dict[str, Any], allowed: bool) -> None:
+    spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}, **who}
+    assert ask(kind, spec)["status"]["allowed"] is allowed
+
+
+def test_all_rules_at_once() -> None:
+    answer = ask("SelfSubjectRulesReview", {"namespace": "team"})
+    assert answer["spec"] == {"namespace": "team"}
+    assert answer["status"] == {
+        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        "incomplete": False,
+    }
+
+
+def test_who_am_i() -> None:
+    answer = ask("SelfSubjectReview", body=b"{}")
+    assert "spec" not in answer
+    assert answer["status"] == {"userInfo": {"username": "admin", "groups": ["system:masters", "system:authenticated"]}}
+
+
+def test_who_am_i_is_answered_in_the_version_asked() -> None:
+    versions = [one for one in REVIEWS if one.kind == "SelfSubjectReview"]
+    answers = [reviews.answer(one, b"", ADMIN, lambda _: None)["apiVersion"] for one in versions]
+    assert answers == ["authentication.k8s.io/v1", "authentication.k8s.io/v1beta1"]
+
+
+def test_whose_token_is_this() -> None:
+    known = ask("TokenReview", {"token": "secret"})["status"]
+    assert (known["authenticated"], known["user"]["username"]) == (True, "admin")
+    unknown = ask("TokenReview", {"token": "guess"})["status"]
+    assert (unknown["authenticated"], unknown["user"]) == (False, {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "complaint"),
+    [
+        ("SelfSubjectAccessReview", {}, "exactly one of nonResourceAttributes or resourceAttributes"),
+        (
+            "SelfSubjectAccessReview",
+            {"resourceAttributes": {}, "nonResourceAttributes": {}},
+            "exactly one of nonResourceAttributes or resourceAttributes",
+        ),
+        ("SubjectAccessReview", {"resourceAttributes": {}}, "at least one of user or group"),
+    ],
+)
+def test_a_question_that_is_none_is_refused(kind: str, spec: dict[str, Any], complaint: str) -> None:
+    refused = refusal(kind, spec)
+    assert refused.code == 422
+    assert complaint in refused.message
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b'{"spec":{"resourceAttributes":{"verb":1}}}', b'{"spec":' * 5000, b'{"spec":"\xff"}']
+)
+def test_what_cannot_be_read_is_refused(body: bytes) -> None:
+    assert refusal("SelfSubjectAccessReview", body=body).code == 400

@@ -1,0 +1,127 @@
+"""Pools and machines as Node documents, the ones the planner understands."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from understudy.embedded.clusters.machine import Gpu, Machine
+from understudy.embedded.clusters.nodes import machine_node, pool_nodes
+from understudy.embedded.clusters.pools import BadPool, Pool
+from understudy.objects import decode
+
+MACHINE = Machine(name="host", address="10.0.0.1", cpu="16", memory="64Gi")
+
+
+def nodes(*pools: dict[str, Any]) -> list[dict[str, Any]]:
+    made = pool_nodes([msgspec.convert(pool, Pool) for pool in pools], MACHINE)
+    for document in made:
+        decode(document)  # what the planner reads
+    return made
+
+
+def names(*pools: dict[str, Any]) -> list[str]:
+    return [document["metadata"]["name"] for document in nodes(*pools)]
+
+
+def labels(**pool: Any) -> dict[str, str]:
+    found: dict[str, str] = nodes({"name": "p", **pool})[0]["metadata"]["labels"]
+    return found
+
+
+def test_nodes_are_named_for_their_pool() -> None:
+    assert names({"name": "gpu", "count": 3}, {"name": "cpu"}) == ["gpu-0", "gpu-1", "gpu-2", "cpu-0"]
+
+
+def test_nodes_of_domains_are_named_for_their_domain() -> None:
+    pool = {"name": "slice", "count": 4, "topology": {"key": "np", "size": 2}}
+    assert names(pool) == ["slice-0-0", "slice-0-1", "slice-1-0", "slice-1-1"]
+    assert [node["metadata"]["labels"]["np"] for node in nodes(pool)] == ["slice-0", "slice-0", "slice-1", "slice-1"]
+
+
+def test_domains_may_have_names_of_their_own() -> None:
+    pool = {"name": "slice", "count": 4, "topology": {"key": "np", "size": 2, "names": ["red", "blue"]}}
+    assert names(pool) == ["red-0", "red-1", "blue-0", "blue-1"]
+
+
+def test_a_pool_that_is_one_domain_keeps_its_name() -> None:
+    pool = {"name": "rack", "count": 2, "topology": {"key": "r", "size": 2}}
+    assert names(pool) == ["rack-0", "rack-1"]
+
+
+def test_names_and_addresses_as_given() -> None:
+    [first, second] = nodes({"name": "p", "names": ["192.168.0.23", "b.172.16.0.9"]})
+    assert first["status"]["addresses"][0] == {"type": "InternalIP", "address": "192.168.0.23"}
+    assert second["status"]["addresses"][0] == {"type": "InternalIP", "address": "10.0.0.1"}
+    [third] = nodes({"name": "p", "names": ["b.172.16.0.9"], "addresses": ["172.16.0.9"]})
+    assert third["status"]["addresses"][0]["address"] == "172.16.0.9"
+
+
+def test_two_pools_may_not_make_nodes_of_one_name() -> None:
+    with pytest.raises(BadPool, match=r"pools\[1\]: its node a-0 has the name of another node"):
+        names({"name": "a"}, {"name": "b", "names": ["a-0"]})
+
+
+def test_what_a_node_offers() -> None:
+    [node] = nodes({"name": "p", "cpu": 7.5, "memory": "32Gi", "pods": 8, "accelerators": {"nvidia.com/gpu": 4}})
+    offered = {"cpu": "7.5", "memory": "32Gi", "pods": "8", "nvidia.com/gpu": "4"}
+    assert node["status"]["capacity"] == node["status"]["allocatable"] == offered
+
+
+def test_without_a_word_about_size_it_is_that_of_this_machine() -> None:
+    [node] = nodes({"name": "p"})
+    assert node["status"]["capacity"] == {"cpu": "16", "memory": "64Gi", "pods": "110"}
+
+
+def test_labels_of_every_node() -> None:
+    found = labels(instanceType="n2-standard-64", role="master", labels={"team": "a"})
+    assert found["kubernetes.io/hostname"] == "p-0"
+    assert found["kubernetes.io/os"] == "linux"
+    assert found["node.kubernetes.io/instance-type"] == "n2-standard-64"
+    assert found["node-role.kubernetes.io/master"] == ""
+    assert found["team"] == "a"
+    assert found["understudy.dev/pool"] == "p"
+
+
+@pytest.mark.parametrize(
+    ("spot", "label", "tainted"),
+    [
+        (True, ("understudy.dev/spot", "true"), False),
+        ("azure", ("kubernetes.azure.com/scalesetpriority", "spot"), True),
+        ("gke", ("cloud.google.com/gke-spot", "true"), False),
+        ("aws", ("eks.amazonaws.com/capacityType", "SPOT"), False),
+        ("karpenter", ("karpenter.sh/capacity-type", "spot"), False),
+    ],
+)
+def test_spot_nodes_look_as_their_cloud_makes_them(spot: Any, label: tuple[str, str], tainted: bool) -> None:
+    [node] = nodes({"name": "p", "spot": spot, "taints": ["x:NoExecute"]})
+    found = node["metadata"]["labels"]
+    assert found[label[0]] == label[1]
+    assert found["understudy.dev/spot"] == "true"
+    azure = [{"key": "kubernetes.azure.com/scalesetpriority", "value": "spot", "effect": "NoSchedule"}]
+    assert node["spec"]["taints"] == [*(azure if tainted else []), {"key": "x", "effect": "NoExecute"}]
+
+
+def test_spares_are_marked_for_the_planner() -> None:
+    assert labels(spare=True)["understudy.dev/spare"] == "true"
+    assert labels(spare="keep")["understudy.dev/spare"] == "keep"
+    assert "understudy.dev/spare" not in labels()
+
+
+def test_this_machine_as_a_node() -> None:
+    gpus = (Gpu("GPU-1", "NVIDIA-H100", 81559), Gpu("GPU-2", "NVIDIA-H100", 81559))
+    node = machine_node(msgspec.structs.replace(MACHINE, gpus=gpus))
+    decode(node)
+    assert node["metadata"]["name"] == "host"
+    assert node["status"]["capacity"] == {"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "2"}
+    assert node["metadata"]["labels"]["nvidia.com/gpu.product"] == "NVIDIA-H100"
+    assert json.loads(node["metadata"]["annotations"]["understudy.dev/devices"]) == {
+        "nvidia.com/gpu": ["GPU-1", "GPU-2"]
+    }
+
+
+def test_a_machine_without_gpus_offers_none() -> None:
+    node = machine_node(MACHINE)
+    assert "nvidia.com/gpu" not in node["status"]["capacity"]
+    assert "annotations" not in node["metadata"]

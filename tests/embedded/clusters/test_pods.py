@@ -1,0 +1,74 @@
+"""The processes of pods end when their cluster goes down: asked first, then killed."""
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from understudy.embedded.clusters import pods
+from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.shim import linux, orders
+from understudy.embedded.shim.layout import PodFolder
+from understudy.embedded.shim.orders import State
+
+STUBBORN = "import signal,time; signal.signal(15, signal.SIG_IGN); print('on', flush=True); time.sleep(3600)"
+POLITE = "import time; print('on', flush=True); time.sleep(3600)"
+
+
+@contextlib.contextmanager
+def container(folder: ClusterFolder, pod: str, code: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process with the files a shim would have written about it."""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        attempt = PodFolder(folder.pods / pod).attempt("main", 0)
+        attempt.path.mkdir(parents=True)
+        birth = linux.birth(process.pid) or 0
+        orders.write(attempt.state, State(shim=1, pid=process.pid, pid_birth=birth, started_at=time.time()))
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(folder: ClusterFolder, grace: float, *processes: "subprocess.Popen[bytes]") -> list[int]:
+    """Reaps while it waits, as shims do."""
+
+    async def run() -> list[int]:
+        reaping = [asyncio.to_thread(process.wait) for process in processes]
+        codes = asyncio.gather(*reaping)
+        await pods.end_all(folder, grace)
+        return list(await codes)
+
+    return asyncio.run(run())
+
+
+def test_containers_are_asked_to_end(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path)
+    with container(folder, "a", POLITE) as one, container(folder, "b", POLITE) as two:
+        assert len(pods.running(folder)) == 2
+        assert ended(folder, 10.0, one, two) == [-signal.SIGTERM, -signal.SIGTERM]
+        assert pods.running(folder) == []
+
+
+def test_those_that_do_not_are_killed(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path)
+    with container(folder, "a", POLITE) as one, container(folder, "b", STUBBORN) as two:
+        assert ended(folder, 0.3, one, two) == [-signal.SIGTERM, -signal.SIGKILL]
+
+
+def test_another_process_that_got_the_same_id_is_left_alone(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path)
+    with container(folder, "a", POLITE) as process:
+        attempt = PodFolder(folder.pods / "a").attempt("main", 0)
+        orders.write(attempt.state, State(shim=1, pid=process.pid, pid_birth=1, started_at=0.0))
+        asyncio.run(pods.end_all(folder, 0.0))
+        assert process.poll() is None
+
+
+def test_a_cluster_that_never_ran_a_pod(tmp_path: Path) -> None:
+    assert pods.running(ClusterFolder(tmp_path)) == []

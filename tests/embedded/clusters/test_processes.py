@@ -1,0 +1,82 @@
+"""Who is which part of a cluster: right after crashes, reboots and forks."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from understudy.embedded.clusters import processes
+from understudy.embedded.clusters.processes import SERVER, SUPERVISOR, Taken, end, holder, holding
+
+FAKE = Path(__file__).with_name("fake_part.py")
+FORKING = """
+import os, sys, time
+from pathlib import Path
+from understudy.embedded.clusters.processes import holding
+with holding(Path(sys.argv[1])):
+    if os.fork() == 0:
+        time.sleep(3600)
+    print("held", flush=True)
+    time.sleep(3600)
+"""
+
+
+def test_the_process_that_holds_a_part_sees_itself_and_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / SUPERVISOR
+    with holding(path):
+        found = holder(path)
+        assert found is not None
+        assert found.pid == os.getpid()
+        assert holder(path) == found
+    assert holder(path) is None
+
+
+def test_a_file_left_by_a_process_that_is_gone_means_nothing(tmp_path: Path) -> None:
+    path = tmp_path / SERVER
+    path.write_text(f'{{"pid": {os.getpid()}, "started": {time.time()}}}')
+    assert holder(path) is None
+    assert holder(tmp_path / "never-there") is None
+
+
+def test_nobody_becomes_a_part_that_somebody_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_PATIENCE", 0.05)
+    with subprocess.Popen([sys.executable, FAKE, SERVER, tmp_path], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        path = tmp_path / "run" / SERVER
+        found = holder(path)
+        assert found is not None
+        assert found.pid == process.pid
+        with pytest.raises(Taken, match="server runs already"), holding(path):
+            pass
+        asyncio.run(end(path, 10.0))
+        assert holder(path) is None
+    assert process.returncode == 0
+
+
+def test_what_a_part_forked_does_not_stand_for_it(tmp_path: Path) -> None:
+    """As the containers of an agent that was killed: they go on, and the agent is known to be gone."""
+    path = tmp_path / "agent"
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKING, path], stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert holder(path) is not None
+        process.kill()
+        process.wait()
+        assert holder(path) is None
+        os.killpg(process.pid, 9)
+
+
+def test_a_part_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "server-is-stubborn").touch()
+    with subprocess.Popen([sys.executable, FAKE, SERVER, tmp_path], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        asyncio.run(end(tmp_path / "run" / SERVER, 0.1))
+    assert process.returncode == -9

@@ -1,0 +1,103 @@
+"""A cluster is ready when its API answers and all its nodes are; nodes of an earlier file are taken away."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.client.scripted import Reply, Request, Server, encoded, serving, write_kubeconfig
+from tests.embedded.clusters.settings import node, settings
+from understudy.embedded.clusters.processes import SUPERVISOR
+from understudy.embedded.clusters.readiness import NotReady, until_ready
+from understudy.embedded.folders import ClusterFolder
+
+
+def node_object(name: str, ready: str = "True", pool: str = "p", revision: str = "1") -> dict[str, Any]:
+    labels = {"understudy.dev/pool": pool} if pool else {}
+    metadata = {"name": name, "uid": f"u-{name}", "resourceVersion": revision, "labels": labels}
+    status = {"conditions": [{"type": "Ready", "status": ready}]}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+
+
+class Api:
+    def __init__(self, nodes: list[dict[str, Any]], *news: dict[str, Any]) -> None:
+        self.nodes, self.news = nodes, news
+        self.deleted: list[str] = []
+
+    async def __call__(self, request: Request, reply: Reply) -> None:
+        if request.method == "DELETE":
+            self.deleted.append(request.path)
+            await reply.json({})
+        elif request.path == "/readyz":
+            await reply.text(b"ok")
+        elif "watch" in request.query:
+            await reply.begin_chunks()
+            for document in self.news:
+                await reply.line("MODIFIED", document)
+            await asyncio.Event().wait()
+        else:
+            await reply.json({"metadata": {"resourceVersion": "5"}, "items": self.nodes})
+
+
+def folder_for(path: Path, server: Server) -> ClusterFolder:
+    folder = ClusterFolder(path)
+    folder.settings.write_bytes(msgspec.json.encode(settings(nodes=(node("a"), node("b")))))
+    folder.access(SUPERVISOR).parent.mkdir(exist_ok=True)
+    config = server.config()
+    cluster = {"server": config.server, "certificate-authority-data": encoded(config.authority.encode())}
+    write_kubeconfig(folder.access(SUPERVISOR), cluster, {"token": config.token})
+    return folder
+
+
+@contextlib.asynccontextmanager
+async def cluster(path: Path, api: Api) -> AsyncIterator[tuple[ClusterFolder, Server]]:
+    async with serving(api) as server:
+        yield folder_for(path, server), server
+
+
+def test_ready_when_every_node_is(tmp_path: Path) -> None:
+    async def run() -> None:
+        api = Api([node_object("a"), node_object("b", "False")], node_object("b", revision="6"))
+        async with cluster(tmp_path, api) as (folder, _):
+            await until_ready(folder, 10.0)
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_still_starting_is_waited_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path, Api([node_object("a"), node_object("b")])) as (folder, server):
+            await server.kill()
+            ready = asyncio.create_task(until_ready(folder, 10.0))
+            await asyncio.sleep(0.05)
+            await server.start()
+            await ready
+
+    asyncio.run(run())
+
+
+def test_what_lacks_is_said_when_time_is_up(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path, Api([node_object("a"), node_object("b", "Unknown")])) as (folder, server):
+            with pytest.raises(NotReady, match=r"after 0.2 s these nodes are not ready: b"):
+                await until_ready(folder, 0.2)
+            await server.kill()
+            with pytest.raises(NotReady, match=r"after 0.05 s the API does not answer"):
+                await until_ready(folder, 0.05)
+            await server.start()
+
+    asyncio.run(run())
+
+
+def test_nodes_of_an_earlier_file_go_and_those_of_users_stay(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        api = Api([node_object("old"), node_object("users", pool=""), node_object("a"), node_object("b")])
+        async with cluster(tmp_path, api) as (folder, _):
+            await until_ready(folder, 10.0)
+        return api.deleted
+
+    assert asyncio.run(run()) == ["/api/v1/nodes/old"]

@@ -1,0 +1,170 @@
+"""Parts that die are started again, and all of them go in order when the cluster is stopped."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from understudy.embedded.clusters import parts
+from understudy.embedded.clusters.parts import Site
+from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, Holder, holder
+from understudy.embedded.clusters.supervisor import Stop, stop_cluster, supervise
+from understudy.embedded.folders import ClusterFolder
+
+PATIENCE = 20.0
+
+
+def command(part: str, folder: ClusterFolder) -> list[str]:
+    return [sys.executable, str(Path(__file__).with_name("fake_part.py")), part, str(folder.path)]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+class Cluster:
+    def __init__(self, path: Path) -> None:
+        self.folder = ClusterFolder(path)
+        self.told: list[str] = []
+        self.stop = Stop()
+
+    def pid(self, part: str) -> int:
+        found = self.holder(part)
+        return found.pid if found else 0
+
+    def holder(self, part: str) -> Holder | None:
+        return holder(self.folder.processes / part)
+
+    def all_run(self) -> bool:
+        return all(self.holder(part) for part in PARTS)
+
+    def stopped(self) -> list[str]:
+        return (self.folder.path / "stopped").read_text().split()
+
+
+@contextlib.asynccontextmanager
+async def supervised(path: Path) -> AsyncIterator[Cluster]:
+    cluster = Cluster(path)
+    task = asyncio.create_task(supervise(Site(cluster.folder, cluster.told.append, command), cluster.stop))
+    try:
+        yield cluster
+    finally:
+        cluster.stop.ask()
+        await task
+        assert not any(cluster.holder(part) for part in PARTS)
+
+
+def test_all_parts_start_and_stop_in_order(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+        assert cluster.stopped() == [CONTROL, AGENT, SERVER]
+        assert cluster.told == []
+
+    asyncio.run(run())
+
+
+def test_each_part_writes_a_log_of_its_own(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+        log = cluster.folder.logs / "agent.log"
+        assert log.read_text() == "agent says hello\n"
+        assert log.stat().st_mode & 0o777 == 0o600
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_is_killed_is_started_again_and_the_others_stay(tmp_path: Path, part: str) -> None:
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+            before = {name: cluster.pid(name) for name in PARTS}
+            os.kill(before[part], signal.SIGKILL)
+            await until(lambda: cluster.pid(part) not in (0, before[part]))
+            assert [name for name in PARTS if cluster.pid(name) == before[name]] == [n for n in PARTS if n != part]
+            assert cluster.told == [f"{part} was killed by SIGKILL; starting it again"]
+
+    asyncio.run(run())
+
+
+def test_a_part_that_cannot_run_is_tried_less_and_less_often_and_its_last_words_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "FIRST_PAUSE", 0.01)
+    (tmp_path / "agent-is-broken").touch()
+
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(lambda: len(cluster.told) >= 3)
+            assert set(cluster.told) == {"agent ended with exit code 1; starting it again (it said: this will not do)"}
+            (tmp_path / "agent-is-broken").unlink()
+            await until(cluster.all_run)
+
+    asyncio.run(run())
+
+
+def test_a_part_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PATIENCE", 0.1)
+    (tmp_path / "control-is-stubborn").touch()
+
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+        assert cluster.told == ["control does not end; killed"]
+        assert cluster.stopped() == [AGENT, SERVER]
+
+    asyncio.run(run())
+
+
+def test_asked_twice_it_stops_at_once(tmp_path: Path) -> None:
+    (tmp_path / "control-is-stubborn").touch()
+
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+            cluster.stop.ask()
+        assert not (tmp_path / "stopped").exists()
+
+    asyncio.run(run())
+
+
+def test_stopped_while_parts_are_starting_none_is_left_behind(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with supervised(tmp_path):
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+
+
+def test_parts_left_behind_by_a_supervisor_that_was_killed_are_replaced(tmp_path: Path) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path)
+        orphan = await asyncio.create_subprocess_exec(*command(SERVER, folder))
+        await until(lambda: holder(folder.processes / SERVER))
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+            assert await orphan.wait() == 0
+            assert cluster.pid(SERVER) != orphan.pid
+
+    asyncio.run(run())
+
+
+def test_a_cluster_without_a_supervisor_is_stopped_part_by_part(tmp_path: Path) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path)
+        orphans = [await asyncio.create_subprocess_exec(*command(part, folder)) for part in PARTS]
+        await until(lambda: all(holder(folder.processes / part) for part in PARTS))
+        await stop_cluster(folder)
+        assert [await orphan.wait() for orphan in orphans] == [0, 0, 0]
+        assert (tmp_path / "stopped").read_text().split() == [CONTROL, AGENT, SERVER]
+
+    asyncio.run(run())

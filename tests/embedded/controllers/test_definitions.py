@@ -1,0 +1,55 @@
+"""The kinds this package brings are defined where they are missing."""
+
+import asyncio
+
+import pytest
+import yaml
+
+from tests.embedded.controllers.fake_cluster import FakeCluster
+from tests.embedded.controllers.running import story
+from understudy.embedded.controllers.definitions import DIGEST, define_kinds, shipped
+from understudy.objects.resources import DEFINITIONS, JOB_SETS
+
+
+def test_every_file_defines_what_it_is_named_for() -> None:
+    for name, text in shipped().items():
+        document = yaml.safe_load(text)
+        assert document["metadata"]["name"] == name
+        assert name == f"{document['spec']['names']['plural']}.{document['spec']['group']}"
+
+
+def test_missing_kinds_are_defined_and_others_left_alone() -> None:
+    async def tell(api: FakeCluster) -> None:
+        await define_kinds(api, api.clock)
+        assert sorted(api.names(DEFINITIONS)) == sorted(shipped())
+        before = len(api.requests)
+        await define_kinds(api, api.clock)
+        assert len(api.requests) == before
+
+    story(tell)
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "somebody else's"])
+def test_an_older_edition_of_ours_is_brought_up_to_date(ours: bool) -> None:
+    async def tell(api: FakeCluster) -> None:
+        meta = {"name": JOB_SETS.key, "annotations": {DIGEST: "older"} if ours else {}}
+        api.put(DEFINITIONS, {"metadata": meta, "spec": {"group": "older"}})
+        await define_kinds(api, api.clock)
+        group = api.read(DEFINITIONS, JOB_SETS.key)["spec"]["group"]
+        assert group == (JOB_SETS.group if ours else "older")
+
+    story(tell)
+
+
+def test_a_cluster_that_does_not_answer_yet_is_waited_for() -> None:
+    async def tell(api: FakeCluster) -> None:
+        api.fault = lambda *_: "before"
+        defining = asyncio.create_task(define_kinds(api, api.clock))
+        await api.clock.advance(5)
+        assert not defining.done()
+        api.fault = lambda *_: ""
+        await api.clock.advance(5)
+        await defining
+        assert api.names(DEFINITIONS)
+
+    story(tell)

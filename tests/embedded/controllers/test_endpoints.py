@@ -1,0 +1,106 @@
+"""Who answers for a Service."""
+
+from typing import Any
+
+from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
+from tests.embedded.controllers.running import Desk, at_work, story
+from tests.objects.documents import Document, container, metadata, pod
+from understudy.embedded.controllers.endpoints import EndpointController
+from understudy.embedded.controllers.operating import Controller
+from understudy.objects.resources import ENDPOINTS, PODS, SERVICES
+
+READY = [{"type": "Ready", "status": "True"}]
+
+
+def endpoints(desk: Desk) -> Controller:
+    return EndpointController(desk.cluster, desk.clock)
+
+
+def service(name: str = "web", **spec: Any) -> Document:
+    spec.setdefault("selector", {"app": "web"})
+    spec.setdefault("ports", [{"name": "http", "port": 80, "targetPort": "http"}])
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name), "spec": spec}
+
+
+def answering(name: str, ip: str, ready: bool = True, **spec: Any) -> Document:
+    status = {"podIP": ip, "conditions": READY if ready else []}
+    ports = [{"name": "http", "containerPort": 8080}]
+    containers = [container(ports=ports)]
+    return pod(name, "a", {"labels": {"app": "web"}}, status, containers=containers, **spec)
+
+
+def subsets(api: FakeCluster, name: str = "web") -> Any:
+    return api.read(ENDPOINTS, name)["subsets"]
+
+
+def test_ready_pods_are_addresses_and_the_others_wait() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, endpoints):
+            api.put(PODS, answering("up", "127.0.0.2"))
+            api.put(PODS, answering("starting", "127.0.0.3", ready=False))
+            api.put(PODS, pod("stranger", "a", status={"podIP": "127.0.0.4"}))
+            api.put(SERVICES, service())
+            await quiet()
+            (subset,) = subsets(api)
+            assert [a["ip"] for a in subset["addresses"]] == ["127.0.0.2"]
+            assert subset["addresses"][0]["targetRef"]["name"] == "up"
+            assert [a["ip"] for a in subset["notReadyAddresses"]] == ["127.0.0.3"]
+            assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]
+
+    story(tell)
+
+
+def test_pods_that_come_and_go_are_followed() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, endpoints):
+            api.put(SERVICES, service())
+            await quiet()
+            assert subsets(api) == []
+            api.put(PODS, answering("up", "127.0.0.2"))
+            await api.clock.advance(1)
+            assert subsets(api)[0]["addresses"][0]["ip"] == "127.0.0.2"
+            api.change(PODS, "up", {"metadata": {"labels": {"app": "other"}}})
+            await api.clock.advance(1)
+            assert subsets(api) == []
+
+    story(tell)
+
+
+def test_a_headless_service_names_its_pods_even_before_they_are_ready() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, endpoints):
+            api.put(SERVICES, service(clusterIP="None", publishNotReadyAddresses=True, ports=[]))
+            api.put(PODS, answering("p", "127.0.0.2", ready=False, hostname="p-0", subdomain="web"))
+            await api.clock.advance(1)
+            (subset,) = subsets(api)
+            assert subset["addresses"][0]["hostname"] == "p-0"
+            assert "ports" not in subset
+
+    story(tell)
+
+
+def test_the_endpoints_of_a_deleted_service_go_with_it() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, endpoints):
+            api.put(SERVICES, service())
+            await quiet()
+            api.remove(SERVICES, "web")
+            await quiet()
+            assert api.names(ENDPOINTS) == []
+
+    story(tell)
+
+
+def test_a_service_without_selector_is_left_to_its_owner() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, endpoints):
+            api.put(SERVICES, service(selector={}))
+            own = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata("web"), "subsets": [{"x": 1}]}
+            api.put(ENDPOINTS, own)
+            await quiet()
+            assert subsets(api) == [{"x": 1}]
+            api.remove(SERVICES, "web")
+            await quiet()
+            assert api.names(ENDPOINTS) == ["web"]
+
+    story(tell)

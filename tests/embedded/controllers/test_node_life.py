@@ -1,0 +1,108 @@
+"""Nodes that fall silent, and come back."""
+
+from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
+from tests.embedded.controllers.running import Desk, at_work, story
+from tests.objects.documents import lease, node
+from understudy.control.health import DEFAULT_LIMITS
+from understudy.embedded.controllers.node_life import UNREACHABLE, NodeLife
+from understudy.embedded.controllers.operating import Controller
+from understudy.objects.resources import EVENTS, LEASES, NODES
+
+DURATION = 4
+READY = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+
+
+def node_life(desk: Desk) -> Controller:
+    return NodeLife(desk.cluster, desk.clock, desk.recorder, DEFAULT_LIMITS)
+
+
+def renew(api: FakeCluster, *names: str) -> None:
+    for name in names:
+        api.put(LEASES, lease(name, moment(api.clock.now()), DURATION))
+
+
+def give(api: FakeCluster, *names: str) -> None:
+    for name in names:
+        api.put(NODES, node(name, conditions=READY, taints=[{"key": "mine", "effect": "NoSchedule"}]))
+    renew(api, *names)
+
+
+async def live(api: FakeCluster, seconds: int, *names: str) -> None:
+    """Time passes in which these nodes renew their leases."""
+    for _ in range(seconds):
+        await api.clock.advance(1)
+        renew(api, *names)
+    await quiet()
+
+
+def ready(api: FakeCluster, name: str) -> str:
+    status: str = api.read(NODES, name)["status"]["conditions"][0]["status"]
+    return status
+
+
+def taints(api: FakeCluster, name: str) -> list[str]:
+    return [taint["key"] for taint in api.read(NODES, name)["spec"]["taints"]]
+
+
+def test_a_node_whose_lease_runs_out_is_unreachable_until_it_is_heard_of_again() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            give(api, "a", "b")
+            await live(api, 3, "b")
+            assert ready(api, "a") == "True"
+            await live(api, 4, "b")
+            assert (ready(api, "a"), taints(api, "a")) == ("Unknown", ["mine", UNREACHABLE, UNREACHABLE])
+            assert (ready(api, "b"), taints(api, "b")) == ("True", ["mine"])
+            await live(api, 2, "a", "b")
+            assert (ready(api, "a"), taints(api, "a")) == ("True", ["mine"])
+            await api.clock.advance(2)
+            assert {(e["reason"], e["involvedObject"]["name"]) for e in api.all(EVENTS)} == {
+                ("NodeNotReady", "a"),
+                ("NodeReady", "a"),
+            }
+
+    story(tell)
+
+
+def test_silence_of_all_nodes_at_once_is_nobodys_death() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            give(api, "a", "b")
+            await live(api, 2, "a", "b")
+            await api.clock.advance(60)
+            assert (ready(api, "a"), ready(api, "b")) == ("True", "True")
+
+    story(tell)
+
+
+def test_a_node_that_says_itself_that_it_is_not_ready_is_left_alone() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            give(api, "a")
+            api.change(NODES, "a", {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Sick"}]}})
+            await live(api, 5, "a")
+            assert ready(api, "a") == "False"
+
+    story(tell)
+
+
+def test_a_node_without_a_lease_is_not_judged() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            api.put(NODES, node("bare", conditions=READY))
+            give(api, "a")
+            await live(api, 10, "a")
+            assert ready(api, "bare") == "True"
+
+    story(tell)
+
+
+def test_a_renewal_costs_no_write() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            give(api, "a")
+            await live(api, 20, "a")
+            assert api.requests == []
+            assert api.clock.now() >= BEGIN + 20
+
+    story(tell)

@@ -1,0 +1,212 @@
+"""The second world: objects in a fake cluster, the real scheduling loop on top, and hands that play the controllers.
+
+What the loop sees is checked by tests.decide.rules at every plan.
+"""
+
+import asyncio
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from tests.control.living import Living
+from tests.decide import rules
+from tests.scenarios.script import Document, Scenario
+from tests.scenarios.snapshot_world import key_of
+from tests.scenarios.worlds import Sight, Swapped, Waiting
+from understudy.control.scheduling import Cycle, LoopSettings
+from understudy.decide.explain import describe
+from understudy.decide.policy import Policy
+from understudy.kinds.annotations import PREFIX, written_time
+from understudy.model.gangs import Gang
+from understudy.model.plans import Preempt, Swap, Wait
+from understudy.model.snapshot import Snapshot
+from understudy.objects.resources import JOB_KINDS, NODES
+
+READY = {"type": "Ready", "status": "True"}
+
+
+class LoopWorld:
+    """To be used with `with`: the loop runs in between."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        policy = msgspec.convert(scenario.policy, Policy)
+        self.living = Living(LoopSettings(policy))
+        self.cluster = self.living.cluster
+        for document in (*scenario.nodes(), *scenario.priority_classes(), *scenario.budgets):
+            self.cluster.put(document)
+        self.manifests: dict[str, list[Document]] = {}
+        for document in scenario.manifests():
+            self.manifests.setdefault(key_of(document), []).append(document)
+        self.keys = {key.rpartition("/")[2]: key for key in self.manifests}
+        self.submitted: set[str] = set()
+        self.victims: list[tuple[str, str]] = []
+        self.swaps: list[Swapped] = []
+        self.remembered = 0  # how many cycles of the loop were looked at
+        self.runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        self.context = self.living.running()
+        self.runner.run(self.context.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.runner.run(self.context.__aexit__(kind, error, trace))
+        self.runner.close()
+
+    # What happens
+
+    def happen(self, event: str, name: str) -> None:
+        getattr(self, f"_{event}")(name)
+
+    def wait(self, seconds: float) -> None:
+        self.runner.run(self.living.clock.let_pass(seconds))
+
+    def leave(self, node: str, seconds: float) -> None:
+        deadline = written_time(self.living.clock.now() + seconds)
+        self._change_node(node, annotations={f"{PREFIX}drain-deadline": deadline})
+
+    def _submit(self, name: str) -> None:
+        self.living.clock.jump(1.0)
+        self.submitted.add(name)
+        for document in self.manifests[self.keys[name]]:
+            self.cluster.put(msgspec.json.decode(msgspec.json.encode(document)))
+
+    def _delete(self, name: str) -> None:
+        self.submitted.discard(name)
+        for document in self._objects(name):
+            self.cluster.take_away(document)
+
+    def _checkpoint(self, name: str) -> None:
+        for document in self._objects(name):
+            self._annotate(document, "last-checkpoint", written_time(self.living.clock.now()))
+
+    def _crash(self, name: str) -> None:
+        """Its pods are gone, its owner makes new ones."""
+        for document in self._objects(name):
+            known = document["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
+            self._annotate(document, "failed-at", f"{known},{written_time(self.living.clock.now())}".strip(","))
+        for pod in self.living.hands.pods_of(self.keys[name]):
+            self.cluster.take_away(pod)
+
+    def _cling(self, name: str) -> None:
+        self.living.hands.clinging.add(self.keys[name])
+
+    def _let_go(self, name: str) -> None:
+        self.living.hands.clinging.discard(self.keys[name])
+
+    def _fail(self, name: str) -> None:
+        now = written_time(self.living.clock.now())
+        node = self.cluster.find(NODES, name)
+        known = node["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
+        died = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
+        self._change_node(name, [died], {f"{PREFIX}failed-at": f"{known},{now}".strip(",")})
+
+    def _recover(self, name: str) -> None:
+        self.cluster.find(NODES, name)["metadata"].get("annotations", {}).pop(f"{PREFIX}drain-deadline", None)
+        self._change_node(name, [READY])
+
+    def _suspect(self, name: str) -> None:
+        now = written_time(self.living.clock.now())
+        unwell = {"type": "KubeletUnhealthy", "status": "True", "lastTransitionTime": now}
+        self._change_node(name, [READY, unwell])
+
+    def _cordon(self, name: str) -> None:
+        self._change_node(name, unschedulable=True)
+
+    def _uncordon(self, name: str) -> None:
+        self._change_node(name, unschedulable=False)
+
+    def _change_node(
+        self, name: str, conditions: list[Document] | None = None, annotations: Document | None = None, **spec: Any
+    ) -> None:
+        node = self.cluster.find(NODES, name)
+        if conditions is not None:
+            node["status"]["conditions"] = conditions
+        node["metadata"].setdefault("annotations", {}).update(annotations or {})
+        node["spec"].update(spec)
+        self.cluster.change(node)
+
+    def _annotate(self, document: Document, name: str, value: str) -> None:
+        document["metadata"].setdefault("annotations", {})[f"{PREFIX}{name}"] = value
+        self.cluster.change(document)
+
+    def _objects(self, name: str) -> list[Document]:
+        """The job, or the pods that make it up."""
+        kind = self.keys[name].partition("/")[0]
+        jobs = [job for resource in JOB_KINDS for job in self.cluster.all(resource)]
+        found = [job for job in jobs if job["kind"] == kind and job["metadata"]["name"] == name]
+        return found or list(self.living.hands.pods_of(self.keys[name]))
+
+    # Until nothing changes
+
+    def settle(self) -> None:
+        self.runner.run(self.living.settle())
+        for cycle in self.living.cycles[self.remembered :]:
+            self._remember(cycle)
+        self.remembered = len(self.living.cycles)
+        self._check_at_rest()
+
+    def _remember(self, cycle: Cycle) -> None:
+        board = rules.board_of(cycle.snapshot)
+        wrong = rules.overfull(board) + rules.quarrels(board)
+        wrong += [words for gang in cycle.snapshot.gangs.values() for words in rules.scattered(gang, board.nodes)]
+        assert not wrong, wrong
+        for action in cycle.done:
+            match action:
+                case Preempt():
+                    victim, preemptor = cycle.snapshot.gangs[action.gang], cycle.snapshot.gangs[action.by]
+                    assert victim.priority < preemptor.priority, f"{describe(action)}: its priority is not lower"
+                    self.victims.append((victim.name, preemptor.name))
+                case Swap():
+                    self._remember_swap(cycle.snapshot.gangs[action.gang], action)
+                case _:
+                    pass
+
+    def _remember_swap(self, gang: Gang, swap: Swap) -> None:
+        """A move goes on over several plans: the pod goes, another comes and is bound."""
+        for move in swap.moves:
+            place = _place(gang, move.member)
+            last = next((s for s in reversed(self.swaps) if (s.job, s.member) == (gang.name, place)), None)
+            if last is None or last.to_node != move.to_node or (move.from_node and move.from_node == self._left(last)):
+                self.swaps.append(Swapped(gang.name, place, move.to_node, move.source))
+
+    def _left(self, last: Swapped) -> str:
+        return last.to_node
+
+    def _check_at_rest(self) -> None:
+        for gang in self._snapshot().gangs.values():
+            whole = not gang.seated() or len(gang.seated()) >= gang.minimum
+            assert whole or gang.holds, f"{gang.title} is partly seated"
+
+    # What can be seen
+
+    def _snapshot(self) -> Snapshot:
+        return self.living.loop.view.snapshot(self.living.clock.now())
+
+    def see(self) -> Sight:
+        snapshot = self._snapshot()
+        gangs = snapshot.gangs.values()
+        waits = self.living.cycles[-1].plan.actions if self.living.cycles else ()
+        return Sight(
+            seats={gang.name: {m.place or m.name: m.node for m in gang.seated()} for gang in gangs},
+            least={gang.name: gang.minimum for gang in gangs},
+            holds={gang.name: {_place(gang, name): node for name, node in gang.holds} for gang in gangs},
+            waiting={action.gang.rpartition("/")[2]: _waiting(action) for action in waits if isinstance(action, Wait)},
+            ended=frozenset(name for name in self.submitted if self.keys[name] not in snapshot.gangs),
+            labels={name: dict(room.node.labels) for name, room in snapshot.rooms.items()},
+            victims=tuple(self.victims),
+            swaps=tuple(self.swaps),
+            plans=0,
+        )
+
+
+def _waiting(wait: Wait) -> Waiting:
+    holders = ", ".join(f"{h.gang} {h.keeps}" for h in wait.reason.holders)
+    return Waiting(wait.reason.code, f"{describe(wait)}; {holders}")
+
+
+def _place(gang: Gang, member: str) -> str:
+    return next((m.place or m.name for m in gang.members() if m.name == member), member)

@@ -1,0 +1,43 @@
+"""Which cluster a command is about: the one named, else the only one there is, else the one called default."""
+
+import re
+
+import msgspec
+
+from understudy.cli.complaint import BadInput, listed, suggestion
+from understudy.embedded.clusters.settling import all_clusters
+from understudy.embedded.folders import DEFAULT_NAME, ClusterFolder, ClusterSettings, folder_of
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    folder: ClusterFolder
+    settings: ClusterSettings
+
+
+def checked_name(name: str, place: str = "--name") -> str:
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{place} {name}: no name for a cluster; use lower-case letters, digits and dashes, 40 at most")
+    return name
+
+
+def every() -> list[Cluster]:
+    return [Cluster(folder_of(name), settings) for name, settings in all_clusters().items()]
+
+
+def chosen(name: str | None) -> Cluster:
+    clusters = {cluster.settings.name: cluster for cluster in every()}
+    if name is not None:
+        wanted = checked_name(name)
+        if wanted not in clusters:
+            hint = suggestion(wanted, clusters, "there are") if clusters else "there is none; `understudy up` makes one"
+            raise BadInput(f"--name {wanted}: no such cluster; {hint}")
+        return clusters[wanted]
+    if not clusters:
+        raise BadInput("there is no cluster; `understudy up` makes one")
+    if len(clusters) == 1:
+        return next(iter(clusters.values()))
+    if DEFAULT_NAME in clusters:
+        return clusters[DEFAULT_NAME]
+    raise BadInput(f"there are several clusters; say which with --name: {listed(clusters)}")

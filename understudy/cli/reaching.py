@@ -1,0 +1,40 @@
+"""How to reach a cluster, in the few lines that `understudy up` prints."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+
+from understudy.cli.paint import Painter
+from understudy.embedded.clusters.access import LOOPBACK, url
+from understudy.embedded.folders import DEFAULT_NAME, ClusterFolder, ClusterSettings
+
+NO_IMAGES = "Images are not pulled: a container's command runs as a process of this machine."
+
+
+def title(settings: ClusterSettings) -> str:
+    count = len(settings.nodes)
+    return f"cluster {settings.name} ({count} node{'s' * (count != 1)}, {url(settings)})"
+
+
+def how_to_reach(folder: ClusterFolder, settings: ClusterSettings) -> Iterator[str]:
+    name = "" if settings.name == DEFAULT_NAME else f" --name {settings.name}"
+    for command, meaning in (
+        (f"export KUBECONFIG={shlex.quote(str(folder.kubeconfig))}", ""),
+        ("kubectl get nodes", ""),
+        (f"understudy status{name}", "how it is doing"),
+        (f"understudy down{name}", "stops it; `understudy up` brings it back"),
+    ):
+        yield f"  {command:<34} {meaning}".rstrip()
+    yield ""
+    yield NO_IMAGES if settings.runtime == "process" else f"Containers run under {settings.runtime}."
+    if settings.address not in LOOPBACK:
+        yield f"warning: the API listens on {settings.address}; whoever has a token can run commands here from afar"
+
+
+def say(*lines: str) -> None:
+    """Commands stand out on a terminal, and so do warnings."""
+    paint = Painter.on(sys.stdout)
+    for line in lines:
+        colour = "bold" if line.startswith("  ") else "yellow" if line.startswith("warning") else ""
+        print(paint(line, colour) if colour else line)
+    sys.stdout.flush()

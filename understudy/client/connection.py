@@ -1,0 +1,168 @@
+"""One connection to a server: the bytes of a request go out, the response comes back whole or piece by piece."""
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import httptools
+
+from understudy.ports import Unreachable
+
+PAUSE_ABOVE = 1 << 20  # bytes of a stream kept for a reader that is slower than the server
+_KEEPALIVE = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))  # a silent peer is dead in half a minute
+
+
+class Connection(asyncio.Protocol):
+    """Carries one request at a time. `reusable` says whether it may carry another."""
+
+    def __init__(self) -> None:
+        self.reusable = False
+        self.answered = False  # whether any byte has come back for the request under way
+        self.status = 0
+        self.idle_since = 0.0
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._transport: asyncio.Transport | None = None
+        self._parser: Any = httptools.HttpResponseParser(self)
+        self._pieces: deque[bytes] = deque()
+        self._held = 0  # bytes in _pieces
+        self._streaming = False
+        self._paused = False
+        self._complete = True  # nothing has been asked yet
+        self._framed = False  # the response says where it ends; else it ends with the connection
+        self._failure: Exception | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def fetch(self, request: bytes) -> bytes:
+        """The body of the response; `status` has its code."""
+        self._begin(request, streaming=False)
+        while not self._complete:
+            await self._news()
+        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        return body
+
+    async def open(self, request: bytes) -> None:
+        """Sends, and returns once `status` is known; `pieces` then gives the body as it comes."""
+        self._begin(request, streaming=True)
+        while not self.status:
+            await self._news()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        while True:
+            while self._pieces:
+                piece = self._pieces.popleft()
+                self._held -= len(piece)
+                yield piece
+            if self._complete:
+                return
+            self._resume()
+            await self._news()
+
+    def close(self) -> None:
+        self.reusable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _resume(self) -> None:
+        if self._paused and self._transport is not None:
+            self._transport.resume_reading()
+            self._paused = False
+
+    def _begin(self, request: bytes, *, streaming: bool) -> None:
+        self.reusable = self.answered = self._complete = self._framed = False
+        self.status = self._held = 0
+        self._pieces.clear()
+        self._streaming = streaming
+        if self._transport is None or self._failure is not None:
+            raise self._failure or Unreachable("the connection is closed")
+        self._transport.write(request)
+
+    async def _news(self) -> None:
+        """Returns when something has come since; raises when nothing will."""
+        if self._failure is not None:
+            raise self._failure
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _fail(self, why: str) -> None:
+        self.reusable = False
+        if self._failure is None:
+            self._failure = Unreachable(why)
+        self._wake()
+
+    # What the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are not derived from it
+        self.reusable = True
+        _keep_alive(transport.get_extra_info("socket"))
+
+    def data_received(self, data: bytes) -> None:
+        self.answered = True
+        if self._complete or self._parser is None:
+            self._fail("the server said something nobody asked for")
+            return self.close()
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(f"the server's answer is not HTTP: {error}")
+            return self.close()
+        if self._streaming or self._complete:
+            self._wake()
+        if self._streaming and self._held > PAUSE_ABOVE and self._transport is not None:
+            self._transport.pause_reading()
+            self._paused = True
+        return None
+
+    def eof_received(self) -> bool:
+        if self.status and not self._framed:
+            self._complete = True
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._fail(f"the connection was lost{f': {error}' if error else ''}")
+        self._transport = self._parser = None  # the parser refers back to this object
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        if self._complete:
+            raise ValueError("more than one answer to one request")
+
+    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: ARG002
+        if len(name) in (14, 17) and name.lower() in (b"content-length", b"transfer-encoding"):
+            self._framed = True
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200:  # what comes before is not the answer yet
+            self.status = status
+
+    def on_body(self, body: bytes) -> None:
+        self._pieces.append(body)
+        self._held += len(body)
+
+    def on_message_complete(self) -> None:
+        if self.status:
+            self._complete = True
+            self.reusable = self._parser.should_keep_alive()
+
+
+def _keep_alive(sock: socket.socket | None) -> None:
+    if sock is None or sock.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE:
+        if (option := getattr(socket, name, None)) is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)

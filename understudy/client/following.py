@@ -1,0 +1,205 @@
+"""A list and a watch, for ever: into one stream of changes that misses nothing and tells nothing twice."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import msgspec
+
+from understudy.client.lines import lines
+from understudy.client.pool import Pool
+from understudy.client.statuses import checked, refusal
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Refused, Unreachable
+
+PAGE = 500
+WATCH_SECONDS = (
+    240,
+    480,
+)  # how long the server is asked to keep a watch open; spread, so that they do not end together
+OVERTIME = 30.0  # seconds beyond that after which a server that does not end it has stopped altogether
+FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
+STEADY = 1.0  # seconds after which a watch that says nothing is a quiet one, not one in trouble
+_FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # answers that asking again will not change
+_GONE = 410
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which objects of a resource are followed."""
+
+    resource: Resource
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    def path(self, **query: str) -> str:
+        if self.labels:
+            query["labelSelector"] = self.labels
+        if self.fields:
+            query["fieldSelector"] = self.fields
+        return f"{self.resource.path(self.namespace)}?{urlencode(query)}"
+
+
+class _Metadata(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: _Metadata
+    kind: str = ""
+
+
+class _ListMetadata(msgspec.Struct, gc=False):
+    revision: str = msgspec.field(name="resourceVersion", default="")
+    more: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct):
+    metadata: _ListMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Seen(msgspec.Struct, gc=False):
+    """The last state told of an object."""
+
+    uid: str
+    revision: str
+    raw: bytes
+
+
+class _LostPlace(Exception):
+    """The server no longer knows what happened since the last event; only a new list helps."""
+
+
+_object = msgspec.json.Decoder(_Object).decode
+_page = msgspec.json.Decoder(_Page).decode
+_line = msgspec.json.Decoder(_Line).decode
+
+
+class Follower:
+    """`changes` may be called once."""
+
+    def __init__(self, pool: Pool, selection: Selection, chance: random.Random) -> None:
+        self._pool = pool
+        self._selection = selection
+        self._chance = chance
+        self._known: dict[tuple[str, str], _Seen] = {}
+        self._revision = ""  # where to go on watching; '': a list comes first
+        self._failures = 0  # in a row
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """Raises Refused where the server will not list these at all: no such resource, no right to see it."""
+        synced = False
+        while True:
+            try:
+                if not self._revision:
+                    async for change in self._listed():
+                        yield change
+                if not synced:
+                    synced = True
+                    yield Change(ChangeType.SYNCED)
+                async with contextlib.aclosing(self._watched()) as watched:
+                    async for change in watched:
+                        yield change
+            except _LostPlace:
+                self._revision = ""
+            except Refused as error:
+                if error.code in _FINAL and not self._revision:
+                    raise
+                if error.code in _FINAL or error.code == _GONE:
+                    self._revision = ""
+            except (Unreachable, msgspec.DecodeError):
+                pass
+            else:
+                continue
+            await self._pause()
+
+    async def _listed(self) -> AsyncGenerator[Change, None]:
+        """Tells how what is there differs from what was told before."""
+        left = set(self._known)
+        more, first = "", True
+        while first or more:
+            query = {"limit": str(PAGE), **({"continue": more} if more else {})}
+            page = _page(checked(await self._pool.fetch("GET", self._selection.path(**query))))
+            for raw in page.items or ():
+                key, seen = self._read(raw)
+                left.discard(key)
+                for change in self._told(key, seen):
+                    yield change
+            more, first = page.metadata.more, False
+        for key in left:
+            yield Change(ChangeType.DELETED, self._known.pop(key).raw)
+        self._revision = page.metadata.revision or "0"
+
+    async def _watched(self) -> AsyncGenerator[Change, None]:
+        """Ends when the server ends it, as it does every few minutes."""
+        loop = asyncio.get_running_loop()
+        seconds = self._chance.randint(*WATCH_SECONDS)
+        path = self._selection.path(
+            watch="true", allowWatchBookmarks="true", resourceVersion=self._revision, timeoutSeconds=str(seconds)
+        )
+        async with self._pool.stream(path, longest=seconds + OVERTIME) as (status, pieces):
+            if status != HTTPStatus.OK:
+                raise refusal(status, b"".join([piece async for piece in pieces]))
+            steady_at, silent = loop.time() + STEADY, True
+            try:
+                async for text in lines(pieces):
+                    silent = False
+                    for change in self._heard(_line(text)):
+                        yield change
+            finally:
+                if loop.time() >= steady_at:
+                    self._failures = 0
+        if loop.time() < steady_at and silent:
+            raise Unreachable("the watch ended at once")
+
+    def _heard(self, line: _Line) -> Iterator[Change]:
+        if line.type == "ERROR":
+            raise _LostPlace
+        self._failures = 0
+        key, seen = self._read(line.object)
+        if line.type == "DELETED":
+            self._known.pop(key, None)
+            yield Change(ChangeType.DELETED, seen.raw)
+        elif line.type != "BOOKMARK":
+            yield from self._told(key, seen)
+        self._revision = seen.revision or self._revision
+
+    def _told(self, key: tuple[str, str], seen: _Seen) -> Iterator[Change]:
+        """What makes this state known: nothing where it was known already."""
+        before = self._known.get(key)
+        if before is not None and before.uid != seen.uid:  # one of the same name took its place, unseen
+            yield Change(ChangeType.DELETED, before.raw)
+            before = None
+        self._known[key] = seen
+        if before is None:
+            yield Change(ChangeType.ADDED, seen.raw)
+        elif before.revision != seen.revision:
+            yield Change(ChangeType.MODIFIED, seen.raw)
+
+    def _read(self, raw: msgspec.Raw) -> tuple[tuple[str, str], _Seen]:
+        found = _object(raw)
+        body = bytes(raw)
+        if not found.kind:  # the items of a list leave it to the list to say what they are
+            resource = self._selection.resource
+            head = msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind})
+            body = head[:-1] + b"," + body.lstrip()[1:]
+        metadata = found.metadata
+        return (metadata.namespace, metadata.name), _Seen(metadata.uid, metadata.resource_version, body)
+
+    async def _pause(self) -> None:
+        """Longer with every failure in a row, and never in step with other followers."""
+        longest = min(FIRST_PAUSE * LONGER ** min(self._failures, 20), LONGEST_PAUSE)
+        self._failures += 1
+        await asyncio.sleep(longest * self._chance.uniform(0.5, 1.0))

@@ -1,0 +1,114 @@
+"""A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
+
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from understudy.client.config import Config
+from understudy.client.following import Follower, Selection
+from understudy.client.pool import Pool
+from understudy.client.statuses import checked, refusal
+from understudy.objects.resources import PODS, Resource
+from understudy.ports import Change, PatchForm, Ref, Refused, Seating
+
+JSON = "application/json"
+FIELD_MANAGER = "understudy"
+_NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
+_encode = msgspec.json.Encoder().encode
+
+
+def connect(config: Config | str | os.PathLike[str]) -> "KubeClient":
+    """A client for the cluster of this configuration, or of the kubeconfig file of this name."""
+    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config))
+
+
+class KubeClient:
+    """Connects when it is first asked something. Close it, or use it with `async with`."""
+
+    def __init__(self, config: Config, chance: random.Random | None = None) -> None:
+        self.config = config
+        self._pool = Pool(config)
+        self._chance = chance or random.Random()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    def follow(
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Change]:
+        """Ends only with Refused: where there is no such resource, or no right to see it."""
+        return Follower(self._pool, Selection(resource, namespace, labels, fields), self._chance).changes()
+
+    async def get(self, ref: Ref) -> bytes:
+        return await self.request("GET", _path(ref))
+
+    async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        """A new object in the place that `ref` names; with `sub`, such as `eviction`, something asked of an old one."""
+        return await self.request("POST", _path(ref, sub), body)
+
+    async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
+        query = f"?fieldManager={FIELD_MANAGER}&force=true" if form is PatchForm.APPLY else ""
+        return await self.request("PATCH", _path(ref, sub) + query, patch, form)
+
+    async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
+        options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        await self.request("DELETE", _path(ref), options)
+
+    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+        """Whole or not at all where the server can; else one by one, and the first refusal ends it."""
+        if self.config.gang_binding:
+            path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
+            await self.request("POST", path, {"seatings": seatings})
+            return
+        for seating in seatings:
+            await self.create(Ref(PODS, namespace, seating.pod), _binding(seating), "binding")
+
+    async def request(self, method: str, path: str, body: Any = None, content_type: str = JSON) -> bytes:
+        """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is."""
+        data = b"" if body is None else body if isinstance(body, bytes) else _encode(body)
+        return checked(await self._pool.fetch(method, path, data, content_type))
+
+    async def stream(self, path: str) -> AsyncIterator[bytes]:
+        """The answer to a GET, piece by piece as it comes: logs."""
+        async with self._pool.stream(path) as (status, pieces):
+            if status >= 300:
+                raise refusal(status, b"".join([piece async for piece in pieces]))
+            async for piece in pieces:
+                yield piece
+
+
+def _path(ref: Ref, sub: str = "") -> str:
+    """Names reach us from inside of objects too, such as the secret a pod mounts; none may lead to another path."""
+    for name in (ref.namespace, ref.name):
+        if name and (_NO_NAME.search(name) or name in (".", "..")):
+            raise Refused(HTTPStatus.BAD_REQUEST, "BadRequest", f"{name!r} cannot be the name of an object")
+    return ref.path(sub)
+
+
+def _binding(seating: Seating) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": seating.pod, "uid": seating.uid},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": seating.node},
+    }

@@ -1,0 +1,243 @@
+"""Carries plans out: turns deeds into writes, in an order from which every stop leads on to the same end.
+
+First the seats that are kept for somebody are written down, then others are made to leave, then seats are taken, then
+the books are put in order. A gang whose write is refused is left for the next plan, with all that depends on it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+
+import msgspec
+
+from understudy.control.deeds import Deed, deeds_of
+from understudy.control.desk import Desk
+from understudy.control.explaining import Explainer
+from understudy.control.holding import hold, nominate, seats_note
+from understudy.control.patience import Patience
+from understudy.control.releasing import PREEMPTED, Release, fence
+from understudy.control.remaking import Remaker
+from understudy.control.seating import Seats, batches, is_staged, resume, seats_to_take, sorted_out
+from understudy.control.telling import About, Happening
+from understudy.control.together import together
+from understudy.decide.explain import describe
+from understudy.decide.guards import HOUR
+from understudy.kinds.annotations import HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
+from understudy.model.gangs import Gang, Suspension
+from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
+from understudy.model.snapshot import Snapshot
+from understudy.objects.jobs import Workload
+from understudy.objects.meta import seconds
+from understudy.objects.pods import Pod
+from understudy.ports import Refused
+
+_log = logging.getLogger(__name__)
+
+
+class Task(msgspec.Struct):
+    """A deed on its way: what of it can be done now, and how far it has come."""
+
+    deed: Deed
+    seats: Seats
+    promised: dict[str, str] | None = None  # seats to be kept for it; None: as before
+    resumes: bool = False
+    failed: bool = False
+    done: bool = False  # whether anything was changed for it
+
+    @property
+    def gang(self) -> Gang:
+        return self.deed.gang
+
+    @property
+    def binds(self) -> bool:
+        return bool(self.seats.there) and not self.resumes
+
+
+class Applier:
+    def __init__(self, desk: Desk, patience: Patience, remaker: Remaker) -> None:
+        self._desk = desk
+        self._remaker = remaker
+        self._patience = patience
+        self._explainer = Explainer(desk)
+        self._fenced: set[str] = set()
+
+    async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
+        """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
+        deeds = deeds_of(plan, snapshot)
+        self._patience.begin(snapshot.gangs)
+        tasks = {task.deed.key: task for task in self._prepared(deeds)}
+        await fence(self._desk, snapshot, self._fenced)
+        await self._each((t for t in tasks.values() if t.promised is not None), self._promise)
+        leaving = (t for t in tasks.values() if t.deed.leaves or t.deed.gives_up)
+        await self._each(leaving, partial(self._release, tasks, snapshot))
+        await self._each((tasks[key] for key in _takers(tasks)), self._count_occasion)
+        await self._each((t for t in tasks.values() if t.resumes), self._resume)
+        await self._bind([t for t in tasks.values() if t.binds and not t.failed])
+        await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
+        self._explainer.explain(deed for deed in deeds.values() if deed.reason is not None)
+        return [action for task in tasks.values() if task.done for action in task.deed.actions]
+
+    # What can be done now
+
+    def _prepared(self, deeds: dict[str, Deed]) -> list[Task]:
+        tasks = [self._task(deed) for deed in deeds.values()]
+        waiting = [task.gang for task in tasks if self._lacks_pods(task.deed)]
+        self._patience.waits_for_pods(waiting)
+        blocked = {gang.key for gang in waiting} | {key for key in deeds if self._patience.is_backing_off(key)}
+        blocked = _with_dependents(deeds, blocked)
+        return [task for task in tasks if task.deed.key not in blocked]
+
+    def _lacks_pods(self, deed: Deed) -> bool:
+        """Whether its controller has yet to make pods, and until then it is not seated, and nobody goes for it."""
+        gang = deed.gang
+        wanted = deed.starts or (dict(deed.holds or ()) if deed.waits_for and not gang.seated() else {})
+        if not wanted or gang.suspension is Suspension.REQUEUED:
+            return False
+        seats = sorted_out(self._desk, gang, wanted)
+        return bool(seats.absent) and not (seats.there and is_staged(self._desk, gang))
+
+    def _task(self, deed: Deed) -> Task:
+        seats = seats_to_take(self._desk, deed)
+        requeued = deed.gang.suspension is Suspension.REQUEUED
+        task = Task(deed, seats, resumes=bool(deed.starts) and requeued)
+        if deed.gives_up or task.resumes:
+            return task  # the one write that pauses it, or lets it go on, says which seats are kept
+        if deed.holds is not None:
+            task.promised = {**dict(deed.holds), **seats.absent}
+        elif seats.absent:
+            task.promised = seats.absent
+        return task
+
+    async def _each(self, tasks: Iterable[Task], step: Callable[[Task], Awaitable[None]]) -> None:
+        await together(partial(self._attempt, task, step) for task in tasks if not task.failed)
+
+    async def _attempt(self, task: Task, step: Callable[[Task], Awaitable[None]]) -> None:
+        try:
+            await step(task)
+            if task.done:
+                self._patience.went_well(task.deed.key)
+        except Refused as error:
+            task.failed = True
+            self._patience.stumbled(task.deed.key)
+            _log.warning("%s: the cluster refused a write: %s", task.deed.key, error)
+
+    # In this order
+
+    async def _promise(self, task: Task) -> None:
+        assert task.promised is not None
+        task.done |= await hold(self._desk, task.gang, task.promised)
+
+    async def _release(self, tasks: dict[str, Task], snapshot: Snapshot, task: Task) -> None:
+        taker = tasks.get(task.deed.by)
+        if task.deed.by and (taker is None or taker.failed):
+            return
+        happening = _told(task.deed.actions)
+        keep, taken_by = self._remaker.keep, taker.deed if taker else None
+        await Release(self._desk, task.deed, snapshot, happening, keep, taken_by).carry_out()
+        task.done = True
+        self._tell_job(task.gang, happening)
+
+    async def _count_occasion(self, task: Task) -> None:
+        """One more occasion on which others were preempted for this gang."""
+        book = self._book(task.gang)
+        if book is not None:
+            now = self._desk.clock.now()
+            recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
+            await self._desk.note(book, {PREEMPTED_FOR: written_times((*recent, float(int(now))))})
+
+    async def _resume(self, task: Task) -> None:
+        await resume(self._desk, task.gang, task.deed.starts)
+        task.done = True
+        self._tell_job(task.gang, Happening("Resumed", describe(task.deed.actions[-1])))
+
+    async def _bind(self, tasks: list[Task]) -> None:
+        by_key = {task.deed.key: task for task in tasks}
+        calls = batches((task.deed, task.seats) for task in tasks)
+        await together(partial(self._bind_batch, [by_key[deed.key] for deed, _ in batch]) for batch in calls)
+
+    async def _bind_batch(self, tasks: list[Task]) -> None:
+        """Gangs of one pod are bound together as far as nobody minds; else each by itself."""
+        if len(tasks) > 1:
+            try:
+                await self._desk.bind(tasks[0].gang.namespace, [seat for task in tasks for seat in task.seats.there])
+            except Refused:
+                await self._each(tasks, self._bind_one)
+            else:
+                for task in tasks:
+                    self._bound(task)
+        else:
+            await self._each(tasks, self._bind_one)
+
+    async def _bind_one(self, task: Task) -> None:
+        await self._desk.bind(task.gang.namespace, task.seats.there)
+        self._bound(task)
+
+    def _bound(self, task: Task) -> None:
+        task.done = True
+        for pod, node in task.seats.there:
+            meta = pod.metadata
+            message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
+            self._desk.teller.forget(meta.uid)
+            self._desk.teller.event(About.of(pod), Happening("Scheduled", message))
+
+    async def _keep_books(self, task: Task) -> None:
+        """Where its pods sit now, for the day they have to come back; and no promise that was kept."""
+        job = self._desk.view.job_of(task.deed.key)
+        if job is not None and task.binds:
+            notes = self._notes_on_seats(task, job)
+            if notes:
+                await self._desk.note(job, notes)
+        if job is not None and task.promised is not None:
+            await nominate(self._desk, task.gang, task.promised)
+
+    def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
+        written = job.metadata.annotations
+        notes = {REQUEUED_AT: None, HOLDS: seats_note(task.gang, task.promised or {})}
+        if task.gang.size > 1:
+            kept = {m.name: m.node for m in task.gang.seated() if m.name not in task.deed.leaves}
+            taken = {pod.metadata.name: node for pod, node in task.seats.there}
+            notes[LAST_SEATS] = seats_note(task.gang, {**kept, **taken})
+        return {name: note for name, note in notes.items() if written.get(name) != note}
+
+    # Words
+
+    def _tell_job(self, gang: Gang, happening: Happening) -> None:
+        job = self._desk.view.job_of(gang.key)
+        if job is not None:
+            self._desk.teller.event(About.of(job), happening)
+
+    def _book(self, gang: Gang) -> Workload | Pod | None:
+        """The object on which facts about the gang are written: its job, else its oldest pod."""
+        job = self._desk.view.job_of(gang.key)
+        if job is not None:
+            return job
+        pods = [(seconds(pod.metadata.creation_timestamp) or 0.0, pod) for pod in self._desk.view.pods_of(gang.key)]
+        return min(pods, key=lambda found: (found[0], found[1].metadata.name))[1] if pods else None
+
+
+def _takers(tasks: dict[str, Task]) -> list[str]:
+    """The gangs for which somebody was made to leave just now."""
+    keys = {task.deed.by: None for task in tasks.values() if task.deed.by and task.done}
+    return [key for key in keys if key in tasks]
+
+
+def _with_dependents(deeds: dict[str, Deed], blocked: set[str]) -> set[str]:
+    """Those who would leave for somebody blocked, and those who wait for them to leave, are blocked as well."""
+    while True:
+        more = {
+            deed.key
+            for deed in deeds.values()
+            if deed.by in blocked or any(key in blocked and deeds[key].by for key in deed.waits_for if key in deeds)
+        }
+        if more <= blocked:
+            return blocked
+        blocked |= more
+
+
+def _told(actions: list[Action]) -> Happening:
+    """What a gang is told that has to give up seats."""
+    reasons = {Preempt: PREEMPTED, Requeue: "Requeued", Swap: "HotSwapped", Shrink: "Shrunk"}
+    for action in actions:
+        if type(action) in reasons:
+            return Happening(reasons[type(action)], describe(action), warning=not isinstance(action, Swap))
+    raise AssertionError(f"nobody has to leave for {actions}")

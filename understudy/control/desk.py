@@ -1,0 +1,100 @@
+"""The writes of the scheduling loop, one function each; what was written is waited for until the view shows it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.control.expecting import Expectations, at_version, leaving, seated
+from understudy.control.telling import Teller
+from understudy.control.view import View
+from understudy.kinds.levers import Patch
+from understudy.objects import decode_json
+from understudy.objects.jobs import Workload
+from understudy.objects.meta import KubeObject
+from understudy.objects.pods import Pod
+from understudy.objects.resources import PODS, job_resource
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Seating
+
+CATCH_UP = 5.0  # seconds the view is given to show a write
+
+NOT_FOUND, CONFLICT = 404, 409
+
+
+class _Version(msgspec.Struct, frozen=True):
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+
+
+class _Written(msgspec.Struct, frozen=True):
+    metadata: _Version = _Version()
+
+
+class Desk:
+    def __init__(self, cluster: Cluster, clock: Clock, view: View) -> None:
+        self._cluster = cluster
+        self.clock = clock
+        self.view = view
+        self.teller = Teller(cluster, clock)
+        self.expectations = Expectations()
+
+    async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
+        """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
+        metadata = {"uid": obj.metadata.uid, "annotations": dict(notes)}
+        await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
+
+    async def end(self, job: Workload, change: Patch | list[Patch]) -> None:
+        """Writes the status that makes a job fail."""
+        test = {"op": "test", "path": "/metadata/uid", "value": job.metadata.uid}
+        if isinstance(change, list):
+            await self._patch(job, [test, *change], sub="status", form=PatchForm.JSON)
+        else:
+            patch = {**change, "metadata": {"uid": job.metadata.uid}}
+            await self._patch(job, patch, sub="status", form=PatchForm.MERGE)
+
+    async def read(self, ref: Ref) -> KubeObject:
+        return decode_json(await self._cluster.get(ref))
+
+    async def nominate(self, pod: Pod, node: str) -> None:
+        """The seat that is kept for a pod, where kubectl shows it; '' for none."""
+        status = {"nominatedNodeName": node or None}
+        await self._patch(pod, {"metadata": {"uid": pod.metadata.uid}, "status": status}, sub="status")
+
+    async def _patch(
+        self, obj: Workload | Pod, patch: Any, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
+    ) -> None:
+        raw = await self._cluster.patch(ref_of(obj), patch, sub=sub, form=form)
+        version = msgspec.json.decode(raw, type=_Written).metadata.resource_version
+        self._expect(obj, at_version(obj.metadata.uid, version))
+
+    async def bind(self, namespace: str, seats: Sequence[tuple[Pod, str]]) -> None:
+        seatings = [Seating(pod.metadata.name, pod.metadata.uid, node) for pod, node in seats]
+        await self._cluster.bind(namespace, seatings)
+        for pod, _ in seats:
+            self._expect(pod, seated(pod.metadata.uid))
+
+    async def remove(self, pod: Pod, at_once: bool) -> None:
+        """Deletes a pod with the grace it asks for, or `at_once`, since nobody is there to be waited for."""
+        try:
+            await self._cluster.delete(ref_of(pod), grace=0 if at_once else None, uid=pod.metadata.uid)
+        except Refused as error:
+            if error.code not in (NOT_FOUND, CONFLICT):  # it is gone, or another has taken its name
+                raise
+        self._expect(pod, leaving(pod.metadata.uid))
+
+    def _expect(self, obj: Workload | Pod, shows: Any) -> None:
+        meta = obj.metadata
+        name = (obj.kind, meta.namespace, meta.name)
+        self.expectations.expect(name, shows, self.known(obj), self.clock.now() + CATCH_UP)
+
+    def known(self, obj: Workload | Pod) -> KubeObject | None:
+        """The object as the view has it now."""
+        meta = obj.metadata
+        if isinstance(obj, Pod):
+            return self.view.pod(meta.namespace, meta.name)
+        return self.view.job_of(f"{obj.kind}/{meta.namespace}/{meta.name}")
+
+
+def ref_of(obj: Workload | Pod) -> Ref:
+    meta = obj.metadata
+    resource = PODS if isinstance(obj, Pod) else job_resource(obj.api_version, obj.kind)
+    return Ref(resource, meta.namespace, meta.name)

@@ -1,0 +1,67 @@
+"""Own writes that have not come back through the watch: until they do the view is behind, and nobody should plan."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from understudy.objects.meta import KubeObject
+from understudy.objects.pods import Pod
+
+Name = tuple[str, str, str]  # (kind, namespace, name)
+Shows = Callable[[KubeObject | None], bool]  # whether what is known of an object (None: it is gone) shows the write
+
+
+class Awaited(NamedTuple):
+    shows: Shows
+    until: float
+
+
+class Expectations:
+    """What the view has yet to show. Each is waited for until a certain time at most."""
+
+    def __init__(self) -> None:
+        self._awaited: dict[Name, list[Awaited]] = {}
+
+    def expect(self, name: Name, shows: Shows, known: KubeObject | None, until: float) -> None:
+        """`known` is what the view has now: it may be ahead of the answer to the write."""
+        if not shows(known):
+            self._awaited.setdefault(name, []).append(Awaited(shows, until))
+
+    def saw(self, name: Name, obj: KubeObject | None) -> None:
+        awaited = self._awaited.get(name)
+        if awaited is None:
+            return
+        left = [each for each in awaited if not each.shows(obj)]
+        if left:
+            self._awaited[name] = left
+        else:
+            del self._awaited[name]
+
+    def open_until(self, now: float) -> float | None:
+        """When the last of them is given up; None where nothing is waited for."""
+        self._awaited = {
+            name: left for name, all_of_it in self._awaited.items() if (left := [a for a in all_of_it if a.until > now])
+        }
+        return max((each.until for awaited in self._awaited.values() for each in awaited), default=None)
+
+
+def seated(uid: str) -> Shows:
+    return lambda obj: _is_another(obj, uid) or (isinstance(obj, Pod) and bool(obj.spec.node_name))
+
+
+def leaving(uid: str) -> Shows:
+    return lambda obj: obj is None or _is_another(obj, uid) or obj.metadata.deletion_timestamp is not None
+
+
+def at_version(uid: str, version: str) -> Shows:
+    return lambda obj: obj is None or _is_another(obj, uid) or _reached(obj.metadata.resource_version, version)
+
+
+def _is_another(obj: KubeObject | None, uid: str) -> bool:
+    return obj is None or obj.metadata.uid != uid
+
+
+def _reached(version: str, wanted: str) -> bool:
+    """Versions are numbers that grow, wherever they can be compared; where they cannot, nothing is waited for."""
+    if version.isdigit() and wanted.isdigit():
+        return int(version) >= int(wanted)
+    return True

@@ -1,0 +1,146 @@
+"""Follows what the loop has to know of a cluster: turns changes of many resources into objects for one reader."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+import msgspec
+
+from understudy.objects import resources
+from understudy.objects.decoding import decode_json
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import KubeObject
+from understudy.objects.nodes import LEASE_NAMESPACE
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, Refused, Unreachable
+
+LOOK_AGAIN = 15.0  # seconds after which a kind that the cluster did not serve is asked for again
+TRY_AGAIN = 1.0
+NOT_FOUND = 404
+
+_log = logging.getLogger(__name__)
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A resource to follow; of several versions, the first that is served."""
+
+    versions: tuple[Resource, ...]
+    namespace: str = ""
+    optional: bool = False  # a cluster may do without
+
+
+SOURCES = (
+    *(
+        Source((resource,))
+        for resource in (
+            resources.PRIORITY_CLASSES,
+            resources.NAMESPACES,
+            resources.VOLUMES,
+            resources.CLAIMS,
+            resources.BUDGETS,
+            resources.NODES,
+            resources.PODS,
+            resources.JOBS,
+        )
+    ),
+    Source((resources.LEASES,), LEASE_NAMESPACE),
+    *(
+        Source((resource,), optional=True)
+        for resource in (
+            resources.JOB_SETS,
+            resources.PYTORCH_JOBS,
+            resources.TF_JOBS,
+            resources.XGBOOST_JOBS,
+            resources.PADDLE_JOBS,
+            resources.JAX_JOBS,
+            resources.TRAIN_JOBS,
+            resources.TRAINING_RUNTIMES,
+            resources.CLUSTER_TRAINING_RUNTIMES,
+        )
+    ),
+    Source((resources.MPI_JOBS, resources.MPI_JOBS_V1, resources.MPI_JOBS_V1ALPHA1), optional=True),
+)
+
+
+class Reader(Protocol):
+    def put(self, obj: KubeObject) -> None: ...
+
+    def remove(self, obj: KubeObject) -> None: ...
+
+    def cannot_read(self, raw: bytes, error: BadObject) -> None: ...
+
+
+class Following:
+    """`synced` is set when everything there was has been told once."""
+
+    def __init__(self, cluster: Cluster, clock: Clock, reader: Reader, sources: Iterable[Source] = SOURCES) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._reader = reader
+        self._sources = tuple(sources)
+        self._unsynced = set(self._sources)
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for source in self._sources:
+                group.create_task(self._follow(source))
+
+    async def _follow(self, source: Source) -> None:
+        known: dict[tuple[str, str], KubeObject] = {}
+        while True:
+            absent = 0
+            for resource in source.versions:
+                try:
+                    await self._one(source, resource, known)
+                except Refused as error:
+                    absent += error.code == NOT_FOUND
+                    if error.code != NOT_FOUND or not source.optional:
+                        _log.warning("cannot follow %s: %s", resource.key, error)
+                except Unreachable as error:
+                    _log.warning("cannot follow %s: %s", resource.key, error)
+            if source.optional and absent == len(source.versions):
+                self._forget(known, known)
+                self._has_synced(source)
+                await self._clock.sleep(LOOK_AGAIN)
+            else:
+                await self._clock.sleep(TRY_AGAIN)
+
+    async def _one(self, source: Source, resource: Resource, known: dict[tuple[str, str], KubeObject]) -> None:
+        """As long as it goes well, which is for ever. What is known from an earlier time and not told again is gone."""
+        left = set(known)
+        changes = self._cluster.follow(resource, namespace=source.namespace)
+        async with contextlib.aclosing(changes):  # type: ignore[type-var]
+            async for change in changes:
+                if change.type is ChangeType.SYNCED:
+                    self._forget(known, left)
+                    left = set()
+                    self._has_synced(source)
+                else:
+                    left.discard(self._take(change, known))
+
+    def _take(self, change: Change, known: dict[tuple[str, str], KubeObject]) -> tuple[str, str]:
+        try:
+            obj = decode_json(change.raw)
+        except BadObject as error:
+            self._reader.cannot_read(change.raw, error)
+            return ("", "")
+        name = (obj.metadata.namespace, obj.metadata.name)
+        if change.type is ChangeType.DELETED:
+            known.pop(name, None)
+            self._reader.remove(obj)
+        else:
+            known[name] = obj
+            self._reader.put(obj)
+        return name
+
+    def _forget(self, known: dict[tuple[str, str], KubeObject], gone: Iterable[tuple[str, str]]) -> None:
+        for name in list(gone):
+            self._reader.remove(known.pop(name))
+
+    def _has_synced(self, source: Source) -> None:
+        self._unsynced.discard(source)
+        if not self._unsynced:
+            self.synced.set()

@@ -1,0 +1,94 @@
+"""What comes in from the cluster: puts it into the view, ticks off own writes, and sets aside what cannot be read."""
+
+import asyncio
+
+import msgspec
+
+from understudy.control.desk import Desk
+from understudy.control.telling import About, Happening
+from understudy.control.troubles import Troubles
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import CLUSTER_SCOPED, KubeObject, ObjectMeta, title
+from understudy.objects.nodes import Node, NodeSpec
+
+INVALID = "InvalidObject"
+
+
+class _Bare(msgspec.Struct, rename="camel"):
+    """As much of an object as it takes to speak of it."""
+
+    kind: str
+    api_version: str
+    metadata: ObjectMeta
+
+    @property
+    def title(self) -> str:
+        return title(self.kind, self.metadata.namespace, self.metadata.name)
+
+
+class Intake:
+    """`changed` is set whenever there is a reason to look again."""
+
+    def __init__(self, desk: Desk, troubles: Troubles) -> None:
+        self._desk = desk
+        self._troubles = troubles
+        self._unread: dict[str, About] = {}
+        self._nodes: set[str] = set()
+        self.changed = asyncio.Event()
+
+    def put(self, obj: KubeObject) -> None:
+        self._desk.view.put(obj)
+        if isinstance(obj, Node):
+            self._nodes.add(obj.metadata.name)
+        if self._unread:
+            self._can_be_read(obj.title)
+        self._seen(obj, gone=False)
+
+    def remove(self, obj: KubeObject) -> None:
+        self._desk.view.remove(obj)
+        self._nodes.discard(obj.metadata.name if isinstance(obj, Node) else "")
+        self._can_be_read(obj.title)
+        self._desk.teller.forget(obj.metadata.uid)
+        self._seen(obj, gone=True)
+
+    def _seen(self, obj: KubeObject, gone: bool) -> None:
+        name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
+        self._desk.expectations.saw(name, None if gone else obj)
+        if self._desk.view.stirred:
+            self.changed.set()
+
+    def cannot_read(self, raw: bytes, error: BadObject) -> None:
+        """What was known of it before, if anything, still counts. A node that was not known is there, but not used."""
+        try:
+            bare = msgspec.json.decode(raw, type=_Bare)
+        except msgspec.DecodeError:
+            return  # nobody could even be told
+        namespace = "" if bare.kind in CLUSTER_SCOPED else bare.metadata.namespace
+        self._unread[bare.title] = About(bare.api_version, bare.kind, namespace, bare.metadata.name, bare.metadata.uid)
+        self._troubles.found(bare.title, error)
+        if bare.kind == "Node" and bare.metadata.name not in self._nodes:
+            metadata = msgspec.structs.replace(bare.metadata, annotations={})
+            spec = NodeSpec(unschedulable=True)
+            self._desk.view.put(Node(kind="Node", api_version="v1", metadata=metadata, spec=spec))
+        self.changed.set()
+
+    def _can_be_read(self, name: str) -> None:
+        if self._unread.pop(name, None) is not None:
+            self._troubles.over(name)
+
+    def tell_troubles(self) -> None:
+        """Each once, on the object that makes no sense; the pods of a job that makes none say why they wait."""
+        teller, view = self._desk.teller, self._desk.view
+        for about, words in self._troubles.news():
+            happening = Happening(INVALID, words, warning=True)
+            if about in self._unread:
+                teller.event(self._unread[about], happening)
+            elif about.startswith("Node "):
+                teller.event(About("v1", "Node", "", about.removeprefix("Node ")), happening)
+            else:
+                job, pods = view.job_of(about), view.pods_of(about)
+                if job is not None:
+                    teller.event(About.of(job), happening)
+                for pod in pods:
+                    if not pod.spec.node_name:
+                        teller.waits(About.of(pod), words)

@@ -1,0 +1,141 @@
+"""Takes seats away: from victims of a preemption, from gangs that go back to the queue, from members that move.
+
+Everybody is told first. A job that can be paused is paused, its place in line and its seats written down in the same
+write, and its controller takes the pods away at no cost to it; of all others the pods are deleted.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+
+import msgspec
+
+from understudy.control.deeds import Deed, is_lost
+from understudy.control.desk import Desk
+from understudy.control.holding import seats_note
+from understudy.control.remaking import asks_to_come_back
+from understudy.control.telling import About, Happening
+from understudy.control.together import together
+from understudy.kinds import lever_of
+from understudy.kinds.annotations import HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
+from understudy.kinds.levers import Ending, ended, paused
+from understudy.kinds.pod import is_live
+from understudy.model.gangs import Gang, OnPreemption
+from understudy.model.snapshot import Snapshot
+from understudy.objects.jobs import JobSet, Workload
+from understudy.objects.pods import Pod
+from understudy.objects.resources import JOB_SETS
+from understudy.ports import Ref
+
+PREEMPTED = "Preempted"
+
+
+class Release(msgspec.Struct, frozen=True):
+    """A gang, or some of its members, on the way out; `taker` is the gang the seats are for, if any."""
+
+    desk: Desk
+    deed: Deed
+    snapshot: Snapshot
+    happening: Happening  # what the job and its pods are told, unless there is a taker to be named
+    keep: Callable[[Pod, Gang], Awaitable[None]]  # writes down a pod that is to be made again
+    taker: Deed | None = None
+
+    async def carry_out(self) -> None:
+        pods = self._pods()
+        await together(partial(self._tell, pod) for pod in pods)
+        if not self.deed.gives_up:
+            await self._remove(pods)
+        elif self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL:
+            await self._end(pods)
+        else:
+            await self._requeue(pods)
+
+    def _pods(self) -> list[Pod]:
+        """Those that have a seat and are not leaving yet."""
+        names = set(self.deed.leaves)
+        return [
+            pod
+            for pod in self.desk.view.pods_of(self.deed.key)
+            if pod.spec.node_name and is_live(pod) and (self.deed.gives_up or pod.metadata.name in names)
+        ]
+
+    async def _tell(self, pod: Pod) -> None:
+        happening = self._preempted(pod) if self.taker else self.happening
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
+            "message": happening.message,
+            "lastTransitionTime": written_time(int(self.desk.clock.now())),
+        }
+        await self.desk.teller.mark(pod, condition)
+        await self.desk.teller.tell(About.of(pod), happening)
+
+    def _preempted(self, pod: Pod) -> Happening:
+        """Names the pod that comes, as far as it can be told which of them takes this very seat."""
+        assert self.taker is not None
+        gang, node, claims = self.taker.gang, pod.spec.node_name, self.taker.claims
+        member = claims.get(node) or next(iter(claims.values()), gang.name)
+        coming = self.desk.view.pod(gang.namespace, member)
+        known_as = f"pod uid {coming.metadata.uid}" if coming else gang.title
+        return Happening(PREEMPTED, f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})")
+
+    async def _requeue(self, pods: list[Pod]) -> None:
+        job = self.desk.view.job_of(self.deed.key)
+        pause = paused(lever_of(job), True) if job is not None else {}
+        if job is not None:
+            await self.desk.note(job, self._notes(pods, bool(pause)), pause)
+        else:
+            await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
+        lost = [pod for pod in pods if self._is_lost(pod)]
+        await self._remove(lost if pause else pods)
+
+    def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
+        gang = self.deed.gang
+        seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
+        return {
+            **({REQUEUED_AT: written_time(int(self.desk.clock.now()))} if pausing else {}),
+            QUEUED_AT: written_time(gang.queued_at),
+            LAST_SEATS: seats_note(gang, seats),
+            HOLDS: None,
+        }
+
+    async def _end(self, pods: list[Pod]) -> None:
+        """The job fails by the means of its own kind, so that its controller makes no new pods."""
+        job = self.desk.view.job_of(self.deed.key)
+        if job is not None:
+            now = written_time(int(self.desk.clock.now()))
+            await fail(self.desk, job, Ending(PREEMPTED, self.happening.message, now))
+        await self._remove(pods)
+
+    async def _remove(self, pods: Iterable[Pod]) -> None:
+        await together(partial(self.desk.remove, pod, at_once=self._is_lost(pod)) for pod in pods)
+
+    def _is_lost(self, pod: Pod) -> bool:
+        return is_lost(self.snapshot, pod.spec.node_name)
+
+
+async def fail(desk: Desk, job: Workload, ending: Ending) -> None:
+    lever = lever_of(job)
+    if lever.end_through == "JobSet":
+        child = await desk.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
+        assert isinstance(child, JobSet)
+        job, lever = child, lever_of(child)
+    await desk.end(job, ended(lever, job.status.conditions, ending))
+
+
+async def fence(desk: Desk, snapshot: Snapshot, fenced: set[str]) -> None:
+    """Pods on their way out of a lost node never get there by themselves: nobody is left who could say they have.
+
+    `fenced` are the uids of those that were deleted before. Some live on until their controllers let go of them.
+    """
+    stuck = []
+    for name in snapshot.sick:
+        if not is_lost(snapshot, name):
+            continue
+        for seat in snapshot.rooms[name].seats:
+            gang = snapshot.gangs[seat.gang]
+            pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
+            if pod is not None and pod.spec.node_name == name and pod.metadata.uid not in fenced:
+                stuck.append(pod)
+                fenced.add(pod.metadata.uid)
+    await together(partial(desk.remove, pod, at_once=True) for pod in stuck)

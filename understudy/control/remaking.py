@@ -1,0 +1,155 @@
+"""Pods that nobody owns and that ask to be queued again when preempted: kept in a ConfigMap until they are made anew.
+
+Kubernetes deletes such a pod for good. Here its manifest is written down before it is deleted, so that it comes back
+whatever happens in between; when it has left, it is made again under its name, with its place in line.
+"""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any
+
+import msgspec
+
+from understudy.control.desk import Desk
+from understudy.kinds.annotations import LAST_SEATS, PREFIX, QUEUED_AT, written_time
+from understudy.model.gangs import Gang, OnPreemption
+from understudy.objects.pods import Pod
+from understudy.objects.resources import CONFIG_MAPS, PODS
+from understudy.ports import ChangeType, Cluster, Ref, Refused, Unreachable
+
+LABEL = f"{PREFIX}requeued"
+ON_PREEMPTION = f"{PREFIX}on-preemption"
+TRY_AGAIN = 1.0
+NOT_FOUND, CONFLICT = 404, 409
+
+_log = logging.getLogger(__name__)
+Name = tuple[str, str]  # (namespace, name)
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A pod to be made again once the one with this uid is gone."""
+
+    uid: str
+    manifest: dict[str, Any]
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+
+
+class _Record(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    data: dict[str, str] = {}
+
+
+def asks_to_come_back(pod: Pod) -> bool:
+    """Only where it says so: whoever made a pod without an owner may have made another one already."""
+    meta = pod.metadata
+    return not meta.owner_references and meta.annotations.get(ON_PREEMPTION) == OnPreemption.REQUEUE
+
+
+class Remaker:
+    """`changed` is set when there is something to make again."""
+
+    def __init__(self, cluster: Cluster, desk: Desk, changed: asyncio.Event) -> None:
+        self._cluster = cluster
+        self._desk = desk
+        self._changed = changed
+        self._kept: dict[Name, Kept] = {}
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        while True:
+            try:
+                changes = self._cluster.follow(CONFIG_MAPS, labels=f"{LABEL}=pod")
+                async with contextlib.aclosing(changes):  # type: ignore[type-var]
+                    async for change in changes:
+                        self._heard(change.type, change.raw)
+            except (Refused, Unreachable) as error:
+                _log.warning("cannot follow %s: %s", CONFIG_MAPS.key, error)
+            await self._desk.clock.sleep(TRY_AGAIN)
+
+    def _heard(self, change: ChangeType, raw: bytes) -> None:
+        if change is ChangeType.SYNCED:
+            self.synced.set()
+            return
+        record = msgspec.json.decode(raw, type=_Record)
+        try:
+            name, kept = _read(record)
+        except (KeyError, msgspec.DecodeError):
+            return  # somebody else's, or spoilt: there is nothing to be made of it
+        if change is ChangeType.DELETED:
+            self._kept.pop(name, None)
+        else:
+            self._kept[name] = kept
+            self._changed.set()
+
+    async def keep(self, pod: Pod, gang: Gang) -> None:
+        """Writes down what it takes to make the pod again, before it is deleted."""
+        meta = pod.metadata
+        manifest = msgspec.json.decode(await self._cluster.get(Ref(PODS, meta.namespace, meta.name)))
+        kept = Kept(meta.uid, _anew(manifest, gang, pod.spec.node_name))
+        body = _body(meta.name, meta.namespace, kept)
+        place = Ref(CONFIG_MAPS, meta.namespace)
+        try:
+            await self._cluster.create(place, body)
+        except Refused as error:
+            if error.code != CONFLICT:
+                raise
+            await self._forget((meta.namespace, meta.name))
+            await self._cluster.create(place, body)
+
+    async def make_again(self) -> None:
+        """To be called when nobody is being preempted: a pod that is kept and still there was not deleted after all."""
+        for name, kept in list(self._kept.items()):
+            pod = self._desk.view.pod(*name)
+            if pod is not None and pod.metadata.uid == kept.uid and pod.metadata.deletion_timestamp is not None:
+                continue
+            if pod is None:
+                try:
+                    await self._cluster.create(Ref(PODS, name[0]), kept.manifest)
+                except Refused as error:
+                    if error.code != CONFLICT:
+                        _log.warning("cannot make pod %s/%s again: %s", *name, error)
+            await self._forget(name)
+
+    async def _forget(self, name: Name) -> None:
+        self._kept.pop(name, None)
+        try:
+            await self._cluster.delete(Ref(CONFIG_MAPS, name[0], _record_name(name[1])))
+        except Refused as error:
+            if error.code != NOT_FOUND:
+                raise
+
+
+def _record_name(pod: str) -> str:
+    return f"understudy-requeued-{pod}"[:253]
+
+
+def _read(record: _Record) -> tuple[Name, Kept]:
+    kept = msgspec.json.decode(record.data["pod"], type=Kept)
+    return (record.metadata.namespace, kept.manifest["metadata"]["name"]), kept
+
+
+def _body(pod: str, namespace: str, kept: Kept) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": _record_name(pod), "namespace": namespace, "labels": {LABEL: "pod"}},
+        "data": {"pod": msgspec.json.encode(kept).decode()},
+    }
+
+
+def _anew(manifest: dict[str, Any], gang: Gang, node: str) -> dict[str, Any]:
+    """The pod as it was asked for, without what came over it since."""
+    meta = manifest["metadata"]
+    notes = {QUEUED_AT: written_time(gang.queued_at), LAST_SEATS: f"{meta['name']}={node}"}
+    kept = {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**kept, "annotations": {**meta.get("annotations", {}), **notes}},
+        "spec": {key: value for key, value in manifest["spec"].items() if key != "nodeName"},
+    }

@@ -1,0 +1,148 @@
+"""The scheduling loop: follows a cluster, plans when something changed or a moment has come, and carries plans out."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from understudy.control.apply import Applier
+from understudy.control.desk import Desk
+from understudy.control.following import Following
+from understudy.control.health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.intake import Intake
+from understudy.control.moments import wait_for
+from understudy.control.patience import Patience
+from understudy.control.remaking import Remaker
+from understudy.control.troubles import Troubles
+from understudy.control.view import View
+from understudy.decide.cycle import plan
+from understudy.decide.explain import describe
+from understudy.decide.policy import Policy
+from understudy.model.plans import Action, Plan, Wait
+from understudy.model.snapshot import Snapshot
+from understudy.ports import Clock, Cluster, Unreachable
+
+FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0  # before a cluster that did not answer is written to again
+SOONEST = 0.1  # seconds after which a plan is made again at the earliest, if only the clock is the reason
+
+_log = logging.getLogger(__name__)
+
+
+class LoopSettings(msgspec.Struct, frozen=True):
+    policy: Policy = Policy()
+    limits: HealthLimits = DEFAULT_LIMITS
+    scheduler_name: str | None = None  # whose pods are ours; None: all are
+    gather: float = 0.003  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
+    patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
+
+
+DEFAULT_SETTINGS = LoopSettings()
+
+
+class Cycle(msgspec.Struct, frozen=True):
+    """One turn of the loop, for whoever listens: what it saw, what it wanted, and what of that was done or begun."""
+
+    snapshot: Snapshot
+    plan: Plan
+    done: tuple[Action, ...]
+
+
+class SchedulingLoop:
+    """Level-triggered: every plan is made from the objects as they are. Nothing but objects survives a restart.
+
+    One plan is carried out at a time, and the next one is not made before the view shows what was written.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        settings: LoopSettings = DEFAULT_SETTINGS,
+        listener: Callable[[Cycle], None] | None = None,
+    ) -> None:
+        troubles = Troubles()
+        keys = {settings.policy.pool_label, *(rule.topology for rule in settings.policy.spares)} - {""}
+        self.view = View(sorted(keys), settings.scheduler_name, settings.limits, troubles)
+        self._clock = clock
+        self._settings = settings
+        self._listener = listener
+        self._desk = Desk(cluster, clock, self.view)
+        self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
+        self._intake = Intake(self._desk, troubles)
+        self._remaker = Remaker(cluster, self._desk, self._intake.changed)
+        self._applier = Applier(self._desk, self._patience, self._remaker)
+        self._following = Following(cluster, clock, self._intake)
+        self._resting = False
+        self._planned: Snapshot | None = None
+        self._recheck_at: float | None = None
+        self._failures = 0
+
+    async def run(self) -> None:
+        """For ever, or until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._following.run())
+            group.create_task(self._remaker.run())
+            group.create_task(self._desk.teller.run())
+            group.create_task(self._schedule())
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it has nothing to do until something changes or time passes."""
+        return self._resting and not self._intake.changed.is_set() and self._desk.teller.quiet
+
+    async def _schedule(self) -> None:
+        await self._following.synced.wait()
+        await self._remaker.synced.wait()
+        while True:
+            try:
+                await self._turn()
+                self._failures = 0
+            except Unreachable as error:
+                self._try_again(error)
+            self._resting = True
+            await wait_for(self._intake.changed, self._clock, self._next_look())
+            self._resting = False
+            await self._clock.sleep(self._settings.gather)
+            await self._catch_up()
+
+    async def _turn(self) -> None:
+        self._intake.changed.clear()
+        await self._remaker.make_again()
+        now = self._clock.now()
+        snapshot = self.view.snapshot(now)
+        self._intake.tell_troubles()
+        if snapshot is self._planned and not self._is_due(now):
+            return
+        made = plan(snapshot, self._settings.policy, now)
+        self._planned = snapshot
+        self._recheck_at = None if made.recheck_at is None else max(made.recheck_at, now + SOONEST)
+        done = await self._applier.carry_out(made, snapshot)
+        self._report(Cycle(snapshot, made, tuple(done)))
+
+    def _try_again(self, error: Unreachable) -> None:
+        """How far the plan came nobody knows; the next one starts from what is then to be seen."""
+        pause = min(FIRST_PAUSE * 2.0**self._failures, LAST_PAUSE)
+        self._failures += 1
+        self._recheck_at = self._clock.now() + pause
+        _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
+
+    def _report(self, cycle: Cycle) -> None:
+        for action in cycle.done:
+            if not isinstance(action, Wait):
+                _log.info("%s", describe(action))
+        if self._listener is not None:
+            self._listener(cycle)
+
+    async def _catch_up(self) -> None:
+        while (until := self._desk.expectations.open_until(self._clock.now())) is not None:
+            self._intake.changed.clear()
+            await wait_for(self._intake.changed, self._clock, until)
+
+    def _next_look(self) -> float | None:
+        moments = (self._recheck_at, self.view.next_look(), self._patience.next_look())
+        return min((at for at in moments if at is not None), default=None)
+
+    def _is_due(self, now: float) -> bool:
+        moments = (self._recheck_at, self._patience.next_look())
+        return any(at is not None and at <= now for at in moments)

@@ -1,0 +1,87 @@
+"""Gives seats: lets paused jobs go on, binds the pods of a gang together, and writes down where they sit."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from understudy.control.deeds import Deed
+from understudy.control.desk import Desk
+from understudy.control.holding import is_seatable, seats_note
+from understudy.kinds import lever_of
+from understudy.kinds.annotations import HOLDS, REQUEUED_AT
+from understudy.kinds.levers import paused
+from understudy.model.gangs import Gang
+from understudy.objects.pods import Pod
+
+BATCH = 64  # gangs of one pod that are bound by one call
+
+
+class Seats(msgspec.Struct):
+    """Seats for members whose pods are there, and for those whose pods are not there yet."""
+
+    there: list[tuple[Pod, str]] = []
+    absent: dict[str, str] = {}
+
+
+def sorted_out(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> Seats:
+    found = Seats()
+    for member, node in seats.items():
+        pod = desk.view.pod(gang.namespace, member)
+        if pod is not None and is_seatable(pod):
+            found.there.append((pod, node))
+        else:
+            found.absent[member] = node
+    return found
+
+
+def is_staged(desk: Desk, gang: Gang) -> bool:
+    """Whether some pods of the gang are made only when others have seats."""
+    job = desk.view.job_of(gang.key)
+    return job is not None and lever_of(job).staged
+
+
+async def resume(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> None:
+    """Lets a paused job go on, with its seats kept until its pods are there: one write for both."""
+    job = desk.view.job_of(gang.key)
+    if job is not None:  # else it was deleted since the plan was made
+        notes = {REQUEUED_AT: None, HOLDS: seats_note(gang, seats)}
+        await desk.note(job, notes, paused(lever_of(job), False))
+
+
+def seats_to_take(desk: Desk, deed: Deed) -> Seats:
+    """What is to be bound now, and what is to be held until its pods are there."""
+    starting = sorted_out(desk, deed.gang, deed.starts)
+    leaving = set(deed.leaves)
+    replacing = sorted_out(desk, deed.gang, {m: n for m, n in deed.replaces.items() if m not in leaving})
+    growing = sorted_out(desk, deed.gang, deed.grows)
+    there = starting.there + replacing.there + _whole_islands(deed.gang, growing)
+    moving = {member: node for member, node in deed.replaces.items() if member in leaving}
+    return Seats(there, {**starting.absent, **replacing.absent, **moving})
+
+
+def _whole_islands(gang: Gang, growing: Seats) -> list[tuple[Pod, str]]:
+    """An island that is bound to a domain grows whole."""
+    waiting = {
+        m.name
+        for island in gang.islands
+        if island.topology is not None and island.topology.binding
+        for m in island.members
+        if any(member.name in growing.absent for member in island.members)
+    }
+    return [(pod, node) for pod, node in growing.there if pod.metadata.name not in waiting]
+
+
+def batches(deeds: Iterable[tuple[Deed, Seats]]) -> list[list[tuple[Deed, Seats]]]:
+    """What may be bound by one call: a gang, or some gangs of one pod each in one namespace."""
+    found: list[list[tuple[Deed, Seats]]] = []
+    open_batches: dict[str, list[tuple[Deed, Seats]]] = {}
+    for deed, seats in deeds:
+        if deed.gang.size > 1:
+            found.append([(deed, seats)])
+            continue
+        batch = open_batches.get(deed.gang.namespace)
+        if batch is None or len(batch) >= BATCH:
+            batch = open_batches[deed.gang.namespace] = []
+            found.append(batch)
+        batch.append((deed, seats))
+    return found

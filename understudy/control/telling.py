@@ -1,0 +1,229 @@
+"""Says what happens where kubectl shows it: events on jobs and pods, conditions on pods; nothing twice or too often.
+
+Nobody waits for what is told in passing. It is told in the background, at a pace that leaves the cluster room for work.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from understudy.control.moments import wait_for
+from understudy.kinds.annotations import written_time
+from understudy.objects.meta import CLUSTER_SCOPED, Condition, KubeObject
+from understudy.objects.pods import Pod
+from understudy.objects.resources import EVENTS, PODS
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+
+COMPONENT = "understudy"
+LONGEST_MESSAGE = 1024  # what Kubernetes takes in an event
+AT_ONCE = 16
+PAUSE = 0.02  # between two batches: at most 800 writes a second
+AFTER_FAILURE = 1.0
+SAY_AGAIN_AFTER = 10.0  # a waiting pod is told its reason at most so often, however often the reason changes
+REMEMBERED = 20_000
+
+_log = logging.getLogger(__name__)
+Telling = Callable[[], Awaitable[None]]
+
+
+class About(msgspec.Struct, frozen=True, gc=False):
+    """What an event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+
+    @staticmethod
+    def of(obj: KubeObject) -> "About":
+        meta = obj.metadata
+        namespace = "" if obj.kind in CLUSTER_SCOPED else meta.namespace
+        return About(obj.api_version, obj.kind, namespace, meta.name, meta.uid)
+
+
+class Happening(msgspec.Struct, frozen=True, gc=False):
+    reason: str
+    message: str
+    warning: bool = False
+
+
+class _Conditions(msgspec.Struct, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """As much of a pod as says what it was told."""
+
+    status: _Conditions = _Conditions()
+
+
+class Teller:
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._waiting: dict[object, tuple[float, Telling]] = {}  # what is to be told, from when on
+        self._more = asyncio.Event()
+        self._telling = 0
+        self._counts: dict[str, int] = {}  # how often an event has happened
+        self._said: dict[str, tuple[str, float]] = {}  # uid -> the last reason a pod or job was given, and when
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is nothing left to tell now."""
+        now = self._clock.now()
+        return not self._telling and not any(due <= now for due, _ in self._waiting.values())
+
+    # In passing
+
+    def event(self, about: About, happening: Happening) -> None:
+        self._later((about, happening), self._clock.now(), lambda: self.tell(about, happening))
+
+    def waits(self, about: About, message: str, gated: bool = False) -> None:
+        """A pod, or a job without pods, waits. Told when the words have changed."""
+        text, told = self._said.get(about.uid, ("", float("-inf")))
+        if text == message:
+            self._waiting.pop(about.uid, None)
+            return
+        due = max(self._clock.now(), told + SAY_AGAIN_AFTER)
+        self._later(about.uid, due, lambda: self._tell_reason(about, message, gated))
+
+    def forget(self, uid: str) -> None:
+        """It waits no longer, or is gone."""
+        self._said.pop(uid, None)
+        self._waiting.pop(uid, None)
+
+    def _later(self, key: object, due: float, telling: Telling) -> None:
+        self._waiting[key] = (due, telling)
+        self._more.set()
+
+    async def run(self) -> None:
+        while True:
+            self._more.clear()
+            now = self._clock.now()
+            due = [key for key, (at, _) in self._waiting.items() if at <= now][:AT_ONCE]
+            if not due:
+                soonest = min((at for at, _ in self._waiting.values()), default=None)
+                await wait_for(self._more, self._clock, soonest)
+                continue
+            self._telling += 1
+            try:
+                tellings = [self._waiting.pop(key) for key in due]
+                await asyncio.gather(*(self._try(telling) for _, telling in tellings))
+                await self._clock.sleep(PAUSE)
+            finally:
+                self._telling -= 1
+
+    async def _try(self, telling: Telling) -> None:
+        try:
+            await telling()
+        except Refused as error:  # its object is gone, most likely
+            _log.debug("not told: %s", error)
+        except Unreachable:
+            self._later(telling, self._clock.now() + AFTER_FAILURE, telling)
+
+    # At once
+
+    async def tell(self, about: About, happening: Happening) -> None:
+        """Writes an event. The same happening once more counts up the one that is there."""
+        name = _event_name(about, happening)
+        place = Ref(EVENTS, about.namespace or "default")
+        now = written_time(int(self._clock.now()))
+        count = self._counts.get(name, 0)
+        if count == 0:
+            try:
+                await self._cluster.create(place, _event(name, about, happening, now))
+                self._count(name, 1)
+                return
+            except Refused as error:
+                if error.code != 409:
+                    raise
+                count = await self._told_before(place, name)
+        try:
+            patch = {"count": count + 1, "lastTimestamp": now}
+            await self._cluster.patch(Ref(EVENTS, place.namespace, name), patch, form=PatchForm.MERGE)
+            self._count(name, count + 1)
+        except Refused as error:
+            if error.code != 404:
+                raise
+            await self._cluster.create(place, _event(name, about, happening, now))  # it was cleared away meanwhile
+            self._count(name, 1)
+
+    async def _told_before(self, place: Ref, name: str) -> int:
+        event = msgspec.json.decode(await self._cluster.get(Ref(EVENTS, place.namespace, name)))
+        return int(event.get("count") or 1)
+
+    def _count(self, name: str, count: int) -> None:
+        if len(self._counts) >= REMEMBERED:
+            self._counts.clear()
+        self._counts[name] = count
+
+    async def mark(self, pod: Pod, condition: dict[str, str]) -> None:
+        """Sets a condition of a pod. A pod that is gone, or another one, is left alone."""
+        meta = pod.metadata
+        patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
+        try:
+            await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
+        except Refused as error:
+            if error.code not in (404, 409):
+                raise
+
+    async def _tell_reason(self, about: About, message: str, gated: bool) -> None:
+        known = about.uid in self._said
+        self._said[about.uid] = (message, self._clock.now())
+        if about.kind != "Pod":
+            await self.tell(about, Happening("Waiting", message, warning=True))
+        elif known or not await self._says_already(about, message):
+            status = {"conditions": [_unschedulable(message, gated, written_time(int(self._clock.now())))]}
+            patch = {"metadata": {"uid": about.uid}, "status": status}
+            await self._cluster.patch(Ref(PODS, about.namespace, about.name), patch, sub="status")
+            await self.tell(about, Happening("FailedScheduling", message, warning=True))
+
+    async def _says_already(self, about: About, message: str) -> bool:
+        """Whether the pod was told the same by whoever told before us: a restart is no news to anybody."""
+        pod = msgspec.json.decode(await self._cluster.get(Ref(PODS, about.namespace, about.name)), type=_Told)
+        return any(c.type == "PodScheduled" and c.message == message for c in pod.status.conditions)
+
+
+def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated" if gated else "Unschedulable",
+        "message": message,
+        "lastTransitionTime": now,
+    }
+
+
+def _event_name(about: About, happening: Happening) -> str:
+    """The same for the same happening to the same object, so that it can be counted up."""
+    text = "\n".join((about.uid, about.kind, happening.reason, happening.message))
+    return f"{about.name[:200]}.{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+
+
+def _event(name: str, about: About, happening: Happening, now: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": about.namespace or "default"},
+        "involvedObject": {
+            "apiVersion": about.api_version,
+            "kind": about.kind,
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
+        },
+        "reason": happening.reason,
+        "message": happening.message[:LONGEST_MESSAGE],
+        "type": "Warning" if happening.warning else "Normal",
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": COMPONENT,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }

@@ -1,0 +1,37 @@
+"""`python -m understudy.embedded PART FOLDER`: one part of a cluster as a process of its own."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR, Taken, holding
+from understudy.embedded.folders import ClusterFolder
+
+MODULES = {
+    SERVER: "understudy.embedded.server",
+    CONTROL: "understudy.embedded.control_role",
+    AGENT: "understudy.embedded.agent",
+    SUPERVISOR: "understudy.embedded.clusters.supervisor",
+}
+WRONG = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    match arguments:
+        case [part, path] if part in MODULES and Path(path).is_dir():
+            folder = ClusterFolder(Path(path))
+        case _:
+            sys.stderr.write(f"usage: python -m understudy.embedded {{{'|'.join(MODULES)}}} FOLDER\n")
+            return WRONG
+    try:
+        with holding(folder.processes / part):
+            importlib.import_module(MODULES[part]).run(folder)
+    except Taken as taken:
+        sys.stderr.write(f"{folder.path.name}: the {taken}\n")
+        return WRONG
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

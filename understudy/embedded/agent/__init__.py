@@ -1,0 +1,12 @@
+"""Runs the pods of all virtual nodes of this machine as local processes, which outlive the agent."""
+
+from understudy.embedded.folders import ClusterFolder
+
+
+def run(folder: ClusterFolder) -> None:
+    """Until SIGTERM or SIGINT."""
+    import asyncio
+
+    from understudy.embedded.agent.main import main
+
+    asyncio.run(main(folder))

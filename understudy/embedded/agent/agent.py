@@ -1,0 +1,139 @@
+"""The agent as a process: puts its parts together, follows the cluster, and ends when it is told to."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import resource as limits
+import signal
+from collections.abc import Callable
+
+import msgspec
+
+from understudy.embedded.agent.door import Door
+from understudy.embedded.agent.events import NORMAL, Event, Recorder, Subject
+from understudy.embedded.agent.names import Directory, Service
+from understudy.embedded.agent.nursery import Nursery
+from understudy.embedded.agent.registry import Registry
+from understudy.embedded.agent.runtimes import PROCESS
+from understudy.embedded.agent.settling import household, machine_for
+from understudy.embedded.agent.tenancy import Tenancy
+from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.objects.resources import NODES, PODS, SERVICES, Resource
+from understudy.ports import Change, ChangeType, Cluster, Refused
+
+IMAGES_NOT_PULLED = (
+    "Images are not pulled: containers run as processes of this machine, with its programs and files. "
+    "`understudy up --runtime docker` or `--runtime podman` runs them in containers."
+)
+_PAUSE = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Agent:
+    """`server` is the address of the API as pods are to know it; `token`, one that they may use there."""
+
+    def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, token: str = "") -> None:
+        self._folder = folder
+        self._cluster = cluster
+        self._server = server
+        self._token = token
+
+    async def run(self, stopped: asyncio.Event) -> None:
+        """Until `stopped` is set. Pods run on when it ends."""
+        settings = self._folder.read_settings()
+        self._folder.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
+        nursery = Nursery(self._folder.path / "nursery")
+        async with contextlib.AsyncExitStack() as stack:
+            stack.callback(nursery.close)
+            machine = machine_for(self._folder, settings, await nursery.start(), self._server)
+            stack.callback(machine.directory.close)
+            house = household(self._folder, settings, self._cluster, nursery, machine)
+            house.token = self._token
+            stack.push_async_callback(house.recorder.close)
+            house.recorder.start()
+            registry = Registry(self._cluster, settings.nodes, self._folder.path)
+            stack.callback(registry.close)
+            tenancy = Tenancy(house, registry)
+            stack.push_async_callback(tenancy.close)
+            door = Door(self._folder.agent_socket, tenancy)
+            stack.push_async_callback(door.close)
+            await door.open()
+            _announce(house.recorder, settings)
+            await self._work(registry, tenancy, machine.directory, stopped)
+
+    async def _work(self, registry: Registry, tenancy: Tenancy, names: Directory, stopped: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(_register(registry)),
+                group.create_task(self._follow(NODES, registry.changed)),
+                group.create_task(self._follow(PODS, tenancy.changed)),
+                group.create_task(self._follow(SERVICES, lambda change: _note_service(change, names))),
+            ]
+            await stopped.wait()
+            for task in tasks:
+                task.cancel()
+
+    async def _follow(self, resource: Resource, note: Callable[[Change], None]) -> None:
+        while True:
+            try:
+                async for change in self._cluster.follow(resource):
+                    note(change)
+            except Refused as refusal:
+                log.warning("%s cannot be followed: %s", resource.plural, refusal)
+            await asyncio.sleep(_PAUSE)
+
+
+async def _register(registry: Registry) -> None:
+    await registry.register_all()
+    gc.freeze()
+    await registry.renew_forever()
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str = "default"
+
+
+class _ServiceSpec(msgspec.Struct, frozen=True):
+    selector: dict[str, str] | None = None
+
+
+class _Service(msgspec.Struct, frozen=True):
+    metadata: _Meta
+    spec: _ServiceSpec = _ServiceSpec()
+
+
+def _note_service(change: Change, names: Directory) -> None:
+    if change.type is ChangeType.SYNCED:
+        return
+    service = msgspec.json.decode(change.raw, type=_Service)
+    meta = service.metadata
+    if change.type is ChangeType.DELETED:
+        names.withdraw(meta.namespace, meta.name)
+    else:
+        names.serve(Service(meta.namespace, meta.name, service.spec.selector or {}))
+
+
+def _announce(recorder: Recorder, settings: ClusterSettings) -> None:
+    """Once in the life of a cluster: the event has one name."""
+    if settings.runtime != PROCESS or not settings.nodes:
+        return
+    log.info(IMAGES_NOT_PULLED)
+    name = settings.nodes[0]["metadata"]["name"]
+    subject = Subject("Node", name, name, node=name)
+    recorder.tell(Event(subject, NORMAL, "ImagesNotPulled", IMAGES_NOT_PULLED, name="images-are-not-pulled"))
+
+
+def raise_file_limit() -> None:
+    """Every container costs the agent a descriptor."""
+    _, hard = limits.getrlimit(limits.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        limits.setrlimit(limits.RLIMIT_NOFILE, (hard, hard))
+
+
+def stop_on_signals(stopped: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)

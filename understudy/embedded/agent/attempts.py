@@ -1,0 +1,137 @@
+"""One start of a container, as its files and processes show it: looks, and strikes."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import time
+from pathlib import Path
+
+from understudy.embedded.agent.launching import MARK
+from understudy.embedded.agent.sights import End
+from understudy.embedded.shim import linux, orders
+from understudy.embedded.shim.layout import AttemptFolder, PodFolder
+from understudy.embedded.shim.orders import Exit, State
+
+_LOST_CODE = 137
+_LONGEST_MESSAGE = 4096
+_LAST_LINES = 80
+_MOST_ROUNDS = 100
+
+
+def shim_is_alive(folder: AttemptFolder) -> bool:
+    """It holds the lock on the folder from before its first breath to after its last."""
+    try:
+        file = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+
+
+def anything_runs(pod: PodFolder) -> bool:
+    names = os.listdir(pod.containers) if pod.containers.is_dir() else []
+    newest = [pod.attempt(name, numbers[-1]) for name in names if (numbers := pod.attempts(name))]
+    return any(map(shim_is_alive, newest))
+
+
+def state_of(folder: AttemptFolder) -> State | None:
+    return orders.read(folder.state, State)
+
+
+def exit_of(folder: AttemptFolder) -> Exit | None:
+    return orders.read(folder.exit, Exit)
+
+
+def declare_lost(folder: AttemptFolder, mark: str) -> Exit:
+    """The shim was killed: what it kept is killed too, and its end is written down in its place."""
+    kill_marked(mark)
+    state = state_of(folder)
+    lost = Exit(
+        exit_code=_LOST_CODE,
+        signal=signal.SIGKILL,
+        started_at=None if state is None else state.started_at,
+        finished_at=time.time(),
+        reason="ContainerStatusUnknown",
+        message="The process that kept the container was killed; how the container itself ended is not known",
+    )
+    orders.write(folder.exit, lost, durable=True)
+    return lost
+
+
+def kill_marked(mark: str) -> None:
+    """All processes whose environment carries the mark, until there are none: those that are killed may be forking."""
+    wanted = f"{MARK}={mark}".encode()
+    for _ in range(_MOST_ROUNDS):
+        pids = [pid for pid in _everyone() if wanted in _environment(pid)]
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _everyone() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()] if os.path.isdir("/proc") else []
+
+
+def _environment(pid: int) -> list[bytes]:
+    """Nothing for those that are not ours to read, and for those that have ended."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def strike(folder: AttemptFolder, number: signal.Signals) -> bool:
+    """Sends the container's own process a signal. False where it is no longer there."""
+    state = state_of(folder)
+    if state is None:
+        return False
+    try:
+        handle = os.pidfd_open(state.pid)
+    except OSError:
+        return False
+    try:
+        if linux.birth(state.pid) != state.pid_birth:  # the handle is open: from here on the id cannot be reused
+            return False
+        signal.pidfd_send_signal(handle, number)
+        return True
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def end_of(folder: AttemptFolder, how: Exit, *, from_log: bool) -> End:
+    return End(
+        exit_code=how.exit_code,
+        reason=how.reason or _reason(how),
+        finished_at=how.finished_at,
+        started_at=how.started_at,
+        message=how.message or termination_message(folder, from_log=from_log and how.exit_code != 0),
+        signal=how.signal,
+    )
+
+
+def _reason(how: Exit) -> str:
+    if how.oom_killed:
+        return "OOMKilled"
+    return "Completed" if how.exit_code == 0 else "Error"
+
+
+def termination_message(folder: AttemptFolder, *, from_log: bool) -> str:
+    """What the container left for its status; else, where it asked for that, the end of its log."""
+    with contextlib.suppress(OSError):
+        with open(folder.termination_message, "rb") as file:
+            if text := file.read(_LONGEST_MESSAGE):
+                return text.decode(errors="replace")
+        if from_log:
+            lines = folder.log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+            return "\n".join(line.split(" ", 3)[-1] for line in lines)[-_LONGEST_MESSAGE:]
+    return ""

@@ -1,0 +1,310 @@
+"""The containers of one pod: starts them, watches their shims, signals them, and knows how each of them is."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent import attempts
+from understudy.embedded.agent.attending import Attendant
+from understudy.embedded.agent.events import PodVoice
+from understudy.embedded.agent.household import Household
+from understudy.embedded.agent.launching import group_name, mark, tool_name
+from understudy.embedded.agent.lifecycle import Start
+from understudy.embedded.agent.nursery import Beside
+from understudy.embedded.agent.pidfds import Watched, watch
+from understudy.embedded.agent.pods import Container, ContainerStatus, Hook, Pod
+from understudy.embedded.agent.probing import Finding, Result
+from understudy.embedded.agent.records import Record
+from understudy.embedded.agent.runtimes import exec_line
+from understudy.embedded.agent.sights import UNSEEN, End, HookState, Sight, Stop
+from understudy.embedded.agent.starting import Starter
+from understudy.embedded.shim import orders
+from understudy.embedded.shim.layout import AttemptFolder, PodFolder
+from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
+
+_SOON = 0.05  # seconds after which a shim that was about to say something is looked at again
+_POST_START_SECONDS = 120.0
+
+
+class NotRunning(Exception):
+    """A container that cannot be entered: why, in words."""
+
+
+class Crew:
+    def __init__(self, house: Household, pod: Pod, folder: PodFolder, voice: PodVoice) -> None:
+        self.pod = pod
+        self.sights: dict[str, Sight] = {}
+        self.on_change: Callable[[], None] = lambda: None
+        self._house = house
+        self._folder = folder
+        self._voice = voice
+        self._starter = Starter(house, folder, voice)
+        self._shims: dict[str, Watched] = {}
+        self._attendants: dict[str, Attendant] = {}
+        self._besides: dict[str, set[Beside]] = {}
+        self._found_again: set[str] = set()
+        self._ordered_again: set[AttemptFolder] = set()
+
+    @property
+    def address(self) -> str:
+        return self.record.address if self.record is not None else ""
+
+    @property
+    def record(self) -> Record | None:
+        return self._starter.record
+
+    @property
+    def began_at(self) -> float:
+        return self._starter.began_at
+
+    def close(self) -> None:
+        """Lets go of the containers; they run on."""
+        for name in list(self._shims):
+            self._shims.pop(name).close()
+        for attendant in self._attendants.values():
+            attendant.stop()
+
+    # How they are
+
+    def adopt(self) -> None:
+        """Finds the containers again that were started by an agent before this one."""
+        for container in self.pod.all_containers():
+            numbers = self._folder.attempts(container.name)
+            while numbers and not self._was_launched(container, numbers[-1]):
+                numbers.pop()
+            if numbers:
+                self._found_again.add(container.name)
+                self.sights[container.name] = self._found(container, numbers[-1])
+                self.examine(container.name)
+
+    def _was_launched(self, container: Container, attempt: int) -> bool:
+        folder = self._folder.attempt(container.name, attempt)
+        return folder.launch.exists() or folder.exit.exists()
+
+    def _found(self, container: Container, attempt: int) -> Sight:
+        launch = orders.read(self._folder.attempt(container.name, attempt).launch, Launch)
+        before = attempts.exit_of(self._folder.attempt(container.name, attempt - 1)) if attempt else None
+        return Sight(
+            attempt=attempt,
+            asked=True,
+            delay=0.0 if launch is None else launch.delay,
+            previous=None if before is None else self._end(container, attempt - 1, before),
+            post_start=HookState.DONE,
+        )
+
+    def examine(self, name: str) -> None:
+        """Looks at the files of the newest start, and takes from them what is new."""
+        sight, container = self.sights.get(name, UNSEEN), self.pod.container(name)
+        if container is None or sight.attempt < 0 or sight.end is not None:
+            return
+        folder = self._folder.attempt(name, sight.attempt)
+        alive = attempts.shim_is_alive(folder)  # asked first: a shim writes everything before it lets go of its folder
+        state, how = attempts.state_of(folder), attempts.exit_of(folder)
+        if how is not None:
+            self._ended(container, how)
+        elif alive and state is not None:
+            if not sight.is_running:
+                self._runs(container, state)
+        elif alive:
+            asyncio.get_running_loop().call_later(_SOON, self.examine, name)
+        elif state is not None or folder in self._ordered_again:
+            self._ended(container, attempts.declare_lost(folder, mark(self.pod.metadata.uid, name, sight.attempt)))
+        else:
+            self._ordered_again.add(folder)
+            self._house.nursery.launch(folder.path)
+
+    def examine_all(self) -> None:
+        for name, sight in list(self.sights.items()):
+            if sight.asked:
+                self.examine(name)
+
+    def forked(self, name: str, shim: int) -> None:
+        """From here on, even a shim that dies before it says anything is noticed."""
+        if name not in self._shims:
+            self._shims[name] = watch(shim, lambda: self._shim_ended(name))
+
+    def _shim_ended(self, name: str) -> None:
+        self._shims.pop(name, None)
+        self.examine(name)
+
+    def _runs(self, container: Container, state: State) -> None:
+        name = container.name
+        self.forked(name, state.shim)
+        known = self._known(name)
+        started = container.startup_probe is None or known.started
+        ready = (container.readiness_probe is None and started) or known.ready
+        self._set(name, asked=False, started_at=state.started_at, started=started, ready=ready)
+        if name not in self._found_again:
+            self._voice.normal("Created", f"Created container: {name}", name)
+            self._voice.normal("Started", f"Started container {name}", name)
+            for note in state.notes:
+                self._voice.warning("NotAsAsked", note, name)
+        self._attendants[name] = Attendant(container, Inside(self, name), Ear(self, container))
+        self._attendants[name].start(started=started)
+
+    def _known(self, name: str) -> ContainerStatus:
+        """What the API says of a container that was found again: its probes need not start over."""
+        status = self.pod.status
+        for known in (*status.container_statuses, *status.init_container_statuses):
+            if known.name == name and name in self._found_again:
+                return known
+        return ContainerStatus(name)
+
+    def _ended(self, container: Container, how: Exit) -> None:
+        name, sight = container.name, self.sights[container.name]
+        end = self._end(container, sight.attempt, how)
+        if how.reason == START_ERROR or how.started_at is None:
+            self._voice.warning("Failed", f"Error: {end.message}", name)
+        self._found_again.discard(name)
+        if name in self._shims:
+            self._shims.pop(name).close()
+        if name in self._attendants:
+            self._attendants.pop(name).stop()
+        for beside in self._besides.pop(name, ()):
+            beside.hang_up()
+        if self._house.machine.groups is not None:
+            self._house.machine.groups.remove(group_name(self.pod.metadata.uid, name))
+        self._set(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
+
+    def _end(self, container: Container, attempt: int, how: Exit) -> End:
+        from_log = container.termination_message_policy == "FallbackToLogsOnError"
+        return attempts.end_of(self._folder.attempt(container.name, attempt), how, from_log=from_log)
+
+    def _set(self, name: str, **changes: Any) -> None:
+        self.sights[name] = msgspec.structs.replace(self.sights.get(name, UNSEEN), **changes)
+        self.on_change()
+
+    # What is done with them
+
+    async def start(self, order: Start) -> None:
+        container = self.pod.container(order.container)
+        if container is None:
+            return
+        before = self.sights.get(order.container, UNSEEN)
+        asked = Sight(attempt=order.attempt, asked=True, previous=before.end, delay=order.delay)
+        self.sights[order.container] = asked  # at once: news of it may come before the answer
+        refusal = await self._starter.start(self.pod, container, order)
+        if refusal is not None:
+            self.sights[order.container] = msgspec.structs.replace(before, refusal=refusal)
+        elif self._folder.attempt(order.container, order.attempt).exit.exists():
+            self.examine(order.container)
+
+    def retry(self) -> None:
+        """What was refused may be granted now."""
+        for name, sight in list(self.sights.items()):
+            if sight.refusal is not None:
+                self._set(name, refusal=msgspec.structs.replace(sight.refusal, until=0.0))
+
+    def begin_stop(self, name: str, grace: float) -> None:
+        self._voice.normal("Killing", f"Stopping container {name}", name)
+        self._set(name, stop=Stop(self._house.now(), grace))
+
+    def terminate(self, name: str) -> None:
+        attempts.strike(self._attempt_folder(name), signal.SIGTERM)
+        self._set(name, terminated_at=self._house.now())
+
+    def kill(self, name: str) -> None:
+        attempts.strike(self._attempt_folder(name), signal.SIGKILL)
+        self._set(name, killed=True)
+
+    def kill_all(self) -> None:
+        """At once and without a word."""
+        for name, sight in list(self.sights.items()):
+            if sight.is_running:
+                self.kill(name)
+
+    def post_start(self, name: str) -> None:
+        self._set(name, post_start=HookState.RUNNING)
+        container = self.pod.container(name)
+        if container and container.lifecycle.post_start:
+            self._run_hook(name, container.lifecycle.post_start, self._after_post_start, _POST_START_SECONDS)
+
+    def _after_post_start(self, name: str, result: Result) -> None:
+        if not result.passed:
+            self._voice.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
+            self._set(name, stop=Stop(self._house.now(), float(self.pod.grace)))
+        self._set(name, post_start=HookState.DONE)
+
+    def pre_stop(self, name: str, seconds: float) -> None:
+        self._set(name, pre_stop=HookState.RUNNING)
+        container = self.pod.container(name)
+        if container and container.lifecycle.pre_stop:
+            self._run_hook(name, container.lifecycle.pre_stop, self._after_pre_stop, seconds)
+
+    def _after_pre_stop(self, name: str, result: Result) -> None:
+        if not result.passed:
+            self._voice.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
+        self._set(name, pre_stop=HookState.DONE)
+
+    def _run_hook(self, name: str, hook: Hook, done: Callable[[str, Result], None], seconds: float) -> None:
+        if name in self._attendants:
+            self._attendants[name].run_hook(hook, lambda result: done(name, result), seconds)
+
+    def _attempt_folder(self, name: str) -> AttemptFolder:
+        return self._folder.attempt(name, max(self.sights.get(name, UNSEEN).attempt, 0))
+
+    def enter(self, name: str, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> Beside:
+        """Raises NotRunning; then the streams are still the caller's."""
+        sight, tool = self.sights.get(name, UNSEEN), self._house.machine.tool
+        if not sight.is_running:
+            raise NotRunning(f'container "{name}" is not running')
+        if tool is not None:
+            argv = exec_line(tool, tool_name(self.pod.metadata.uid, name, sight.attempt), argv, tty=tty)
+        folder = self._attempt_folder(name).path
+        beside = self._house.nursery.enter(folder, argv, streams, tty=tty, inside=tool is None)
+        self._besides.setdefault(name, set()).add(beside)
+        beside.finished.add_done_callback(lambda _: self._besides.get(name, set()).discard(beside))
+        return beside
+
+    # What probes find
+
+    def probe_failed(self, container: Container, kind: str, message: str) -> None:
+        self._voice.warning("Unhealthy", f"{kind} probe failed: {message}", container.name)
+
+    def probe_found(self, container: Container, kind: str, finding: Finding) -> None:
+        name, passed = container.name, finding is Finding.PASSED
+        if not self.sights.get(name, UNSEEN).is_running:
+            return
+        match kind:
+            case "Readiness":
+                self._set(name, ready=passed)
+            case "Startup" if passed:
+                self._set(name, started=True, ready=container.readiness_probe is None)
+            case _ if not passed:
+                self._condemn(container, kind)
+
+    def _condemn(self, container: Container, kind: str) -> None:
+        probe = container.startup_probe if kind == "Startup" else container.liveness_probe
+        grace = probe.termination_grace_period_seconds if probe else None
+        if self.sights[container.name].stop is None:
+            message = f"Container {container.name} failed {kind.lower()} probe, will be restarted"
+            self._voice.normal("Killing", message, container.name)
+            self._set(container.name, stop=Stop(self._house.now(), float(self.pod.grace if grace is None else grace)))
+
+
+class Inside(msgspec.Struct, frozen=True):
+    """A container as its attendant sees it."""
+
+    crew: Crew
+    name: str
+
+    @property
+    def address(self) -> str:
+        return self.crew.address
+
+    def enter(self, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> Beside:
+        return self.crew.enter(self.name, argv, streams, tty=tty)
+
+
+class Ear(msgspec.Struct, frozen=True):
+    crew: Crew
+    container: Container
+
+    def found(self, kind: str, finding: Finding, message: str) -> None:  # noqa: ARG002
+        self.crew.probe_found(self.container, kind, finding)
+
+    def failed(self, kind: str, message: str) -> None:
+        self.crew.probe_failed(self.container, kind, message)

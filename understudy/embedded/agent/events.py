@@ -1,0 +1,134 @@
+"""Events: what happened, told to whoever looks at the object it happened to; never at the cost of what happens."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent.statuses import timestamp
+from understudy.objects.resources import EVENTS
+from understudy.ports import Cluster, PatchForm, Ref, Refused, Unreachable
+
+NORMAL, WARNING = "Normal", "Warning"
+COMPONENT = "understudy-agent"
+_MOST_WAITING = 10_000
+_MOST_REMEMBERED = 4_096
+_NOT_FOUND = 404
+_LONGEST_NAME = 220
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """Whom an event is about."""
+
+    kind: str
+    name: str
+    uid: str
+    namespace: str = ""
+    field: str = ""  # such as spec.containers{main}
+    node: str = ""
+
+
+class Event(msgspec.Struct, frozen=True):
+    subject: Subject
+    type: str
+    reason: str
+    message: str
+    name: str = ""  # where it is to be told once and for all
+
+
+class _Told(msgspec.Struct):
+    name: str
+    count: int
+
+
+class Recorder:
+    """Writes in its own time, in order, one after the other; repetitions raise a count."""
+
+    def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
+        self._cluster = cluster
+        self._now = now
+        self._queue: asyncio.Queue[tuple[Event, float]] = asyncio.Queue(_MOST_WAITING)
+        self._told: OrderedDict[Event, _Told] = OrderedDict()
+        self._writer: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._writer = asyncio.create_task(self._write_all())
+
+    def tell(self, event: Event) -> None:
+        with contextlib.suppress(asyncio.QueueFull):
+            self._queue.put_nowait((event, self._now()))
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            self._writer.cancel()
+            await asyncio.gather(self._writer, return_exceptions=True)
+
+    async def _write_all(self) -> None:
+        while True:
+            event, moment = await self._queue.get()
+            with contextlib.suppress(Refused, Unreachable):
+                await self._write(event, moment)
+
+    async def _write(self, event: Event, moment: float) -> None:
+        told = self._told.get(event)
+        namespace = event.subject.namespace or "default"
+        if told is not None:
+            told.count += 1
+            patch = {"count": told.count, "lastTimestamp": timestamp(moment)}
+            try:
+                await self._cluster.patch(Ref(EVENTS, namespace, told.name), patch, form=PatchForm.MERGE)
+                return
+            except Refused as refusal:
+                if refusal.code != _NOT_FOUND:
+                    raise
+        name = event.name or f"{event.subject.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}"
+        self._told[event] = _Told(name, 1)
+        if len(self._told) > _MOST_REMEMBERED:
+            self._told.popitem(last=False)
+        await self._cluster.create(Ref(EVENTS, namespace), document(event, name, moment))
+
+
+def document(event: Event, name: str, moment: float) -> dict[str, Any]:
+    subject = event.subject
+    about = {"apiVersion": "v1", "kind": subject.kind, "name": subject.name, "uid": subject.uid}
+    about |= {"namespace": subject.namespace} if subject.namespace else {}
+    about |= {"fieldPath": subject.field} if subject.field else {}
+    source = {"component": COMPONENT, "host": subject.node} if subject.node else {"component": COMPONENT}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": subject.namespace or "default"},
+        "involvedObject": about,
+        "type": event.type,
+        "reason": event.reason,
+        "message": event.message,
+        "source": source,
+        "firstTimestamp": timestamp(moment),
+        "lastTimestamp": timestamp(moment),
+        "count": 1,
+        "reportingComponent": COMPONENT,
+        "reportingInstance": subject.node,
+    }
+
+
+class PodVoice:
+    """Tells events of one pod."""
+
+    def __init__(self, recorder: Recorder, subject: Subject) -> None:
+        self._recorder = recorder
+        self._subject = subject
+
+    def normal(self, reason: str, message: str, container: str = "") -> None:
+        self._tell(NORMAL, reason, message, container)
+
+    def warning(self, reason: str, message: str, container: str = "") -> None:
+        self._tell(WARNING, reason, message, container)
+
+    def _tell(self, kind: str, reason: str, message: str, container: str) -> None:
+        field = f"spec.containers{{{container}}}" if container else ""
+        self._recorder.tell(Event(msgspec.structs.replace(self._subject, field=field), kind, reason, message))

@@ -1,0 +1,217 @@
+"""Keeps one pod: looks at its containers, decides, acts, tells the API; sleeps whenever nothing happens."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from understudy.embedded.agent import outfitting, statuses
+from understudy.embedded.agent.crew import Crew
+from understudy.embedded.agent.events import PodVoice, Subject
+from understudy.embedded.agent.household import Household
+from understudy.embedded.agent.lifecycle import (
+    BeginStop,
+    Case,
+    Decision,
+    Instruction,
+    Kill,
+    RunPostStart,
+    RunPreStop,
+    Start,
+    Terminate,
+    decide,
+)
+from understudy.embedded.agent.pods import Condition, Pod
+from understudy.embedded.agent.reporting import Reporter
+from understudy.embedded.agent.runtimes import PROCESS
+from understudy.embedded.agent.statuses import Document, Surroundings
+from understudy.embedded.shim.layout import pod_folder
+
+log = logging.getLogger(__name__)
+_AFTER_A_FAULT = 2.0
+_LOOK = 0.02
+
+
+class Keeper:
+    """Everything about one pod happens in one task, one thing after the other; the task is there only while needed."""
+
+    def __init__(self, house: Household, pod: Pod, on_done: Callable[["Keeper"], None]) -> None:
+        meta = pod.metadata
+        self.uid = meta.uid
+        self._folder = pod_folder(house.folder.pods, meta.uid)
+        self._voice = PodVoice(
+            house.recorder, Subject("Pod", meta.name, meta.uid, meta.namespace, node=pod.spec.node_name)
+        )
+        self.crew = Crew(house, pod, self._folder, self._voice)
+        self.crew.on_change = self.poke
+        self._house = house
+        self._on_done = on_done
+        self._reporter = Reporter(house.cluster, pod)
+        self._conditions = {one.type: (one.status, _since(one)) for one in pod.status.conditions}
+        self._ending_since: float | None = None
+        self._backing_off: set[str] = set()
+        self._discharged = False
+        self._gone = False
+        self._dead = False
+        self._dirty = False
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.crew.adopt()
+        self._make_known()
+
+    @property
+    def pod(self) -> Pod:
+        return self.crew.pod
+
+    def update(self, pod: Pod) -> None:
+        self.crew.pod = pod
+        if self._discharged and pod.is_over and not pod.is_going:
+            self._let_go()  # the API knows that it has ended; the pod needs a keeper again when it is deleted
+            self._on_done(self)
+        else:
+            self._make_known()
+            self.poke()
+
+    def vanish(self) -> None:
+        """The pod is no longer in the API."""
+        self._gone = True
+        self.poke()
+
+    def perish(self) -> None:
+        """Its node dies: the processes with it, and nobody is told."""
+        self._dead = True
+        self._reporter.fall_silent()
+        self.poke()
+
+    def retry(self) -> None:
+        """Devices came back that this pod may have been waiting for."""
+        if self.crew.record is None:
+            self.crew.retry()
+
+    async def fallen(self) -> None:
+        """Returns when nothing of a pod that perished runs any more."""
+        while any(sight.is_busy for sight in self.crew.sights.values()):
+            await asyncio.sleep(_LOOK)
+
+    def poke(self) -> None:
+        self._dirty = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._work())
+
+    async def close(self) -> None:
+        """The pod runs on."""
+        self._let_go()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _let_go(self) -> None:
+        self.crew.on_change = lambda: None
+        self.crew.close()
+        self._reporter.fall_silent()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _make_known(self) -> None:
+        """Names follow the labels of the pod, and are there again after a restart of the agent."""
+        if self.crew.record is not None and not self._discharged and not self.pod.is_over:
+            self._house.machine.directory.arrive(outfitting.resident(self.pod, self.crew.record))
+
+    async def _work(self) -> None:
+        while self._dirty:
+            self._dirty = False
+            try:
+                await self._step()
+            except Exception:
+                log.exception("pod %s", self.pod.title)
+                self._wake_at(self._house.now() + _AFTER_A_FAULT)
+
+    async def _step(self) -> None:
+        decision = self._decision()
+        while decision.instructions:
+            for instruction in decision.instructions:
+                await self._carry_out(instruction)
+            decision = self._decision()
+        self._wake_at(decision.wake_at)
+        if not self._gone:
+            self._report(decision)
+        if decision.over:
+            await self._finish()
+
+    def _case(self) -> Case:
+        began = self.pod.status.start_time
+        return Case(
+            pod=self.pod,
+            sights=self.crew.sights,
+            now=self._house.now(),
+            started_at=began.timestamp() if began else self.crew.began_at,
+            ending_since=self._ending_since,
+            gone=self._gone or self._dead,
+        )
+
+    def _decision(self) -> Decision:
+        case = self._case()
+        decision = decide(case)
+        if decision.ending and self._ending_since is None:
+            self._ending_since = case.now
+            if decision.failure is not None:
+                self._voice.normal(decision.failure.reason, decision.failure.message)
+        return decision
+
+    async def _carry_out(self, instruction: Instruction) -> None:
+        match instruction:
+            case Start():
+                await self.crew.start(instruction)
+            case BeginStop(name, grace):
+                self.crew.begin_stop(name, grace)
+            case RunPostStart(name):
+                self.crew.post_start(name)
+            case RunPreStop(name):
+                self.crew.pre_stop(name, float(self.pod.grace))
+            case Terminate(name):
+                self.crew.terminate(name)
+            case Kill(name):
+                self.crew.kill(name)
+
+    def _report(self, decision: Decision) -> None:
+        node = self._house.nodes[self.pod.spec.node_name]
+        tool = self._house.machine.tool
+        around = Surroundings(self.crew.address, node.address, tool.name if tool else PROCESS)
+        document = statuses.status(self._case(), decision, around, self._conditions)
+        self._conditions |= statuses.known_conditions(document)
+        self._note_back_off(document)
+        self._reporter.say(document, later=any(sight.asked for sight in self.crew.sights.values()))
+
+    def _note_back_off(self, document: Document) -> None:
+        waiting = {one["name"]: one["state"].get("waiting", {}).get("reason") for one in document["containerStatuses"]}
+        backing_off = {name for name, reason in waiting.items() if reason == "CrashLoopBackOff"}
+        for name in backing_off - self._backing_off:
+            self._voice.warning("BackOff", f"Back-off restarting failed container {name} in pod {self.pod.title}", name)
+        self._backing_off = backing_off
+
+    async def _finish(self) -> None:
+        """Nothing runs any more. What was lent comes back; a pod that was to go, goes."""
+        if not self._discharged:
+            self._discharged = True
+            outfitting.discharge(self._house, self.uid)
+        if self._dead and not self._gone:
+            return
+        if self._gone or self.pod.is_going:
+            if not self._gone:
+                await self._reporter.settled()
+                await self._reporter.remove()
+            self._let_go()
+            outfitting.forget(self._house, self._folder, self.uid)
+            self._on_done(self)
+
+    def _wake_at(self, moment: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if moment is not None:
+            delay = max(moment - self._house.now(), 0.0)
+            self._timer = asyncio.get_running_loop().call_later(delay, self.poke)
+
+
+def _since(condition: Condition) -> str:
+    moment = condition.last_transition_time
+    return "" if moment is None else statuses.timestamp(moment.timestamp())

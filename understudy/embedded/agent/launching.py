@@ -1,0 +1,202 @@
+"""Turns a container of a pod, and what the pod was given, into the Launch a shim carries out."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from understudy.embedded.agent import devices
+from understudy.embedded.agent.downward import PodFacts
+from understudy.embedded.agent.environment import environment
+from understudy.embedded.agent.expansion import expand
+from understudy.embedded.agent.limits import ControlGroups, limits_of
+from understudy.embedded.agent.names import Directory, rewritten
+from understudy.embedded.agent.pods import Container
+from understudy.embedded.agent.projections import BadVolume
+from understudy.embedded.agent.runtimes import Tool, Wanted, remove_line, run_line
+from understudy.embedded.agent.sources import Holdings
+from understudy.embedded.agent.volumes import Place, subfolder
+from understudy.embedded.shim.layout import AttemptFolder, PodFolder
+from understudy.embedded.shim.orders import Launch, Mount
+
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIBRARY_PATH")
+MOUNTS = "UNDERSTUDY_MOUNTS"
+MARK = "UNDERSTUDY_CONTAINER"
+
+
+class NothingToRun(Exception):
+    """An image without a command: images are not pulled here."""
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """What all containers of this machine have in common."""
+
+    isolated: bool  # mounts can be private to a container
+    api: Mapping[str, str]  # where the API is, as variables
+    env: Mapping[str, str]
+    directory: Directory
+    groups: ControlGroups | None = None
+    tool: Tool | None = None  # docker or podman, where asked for
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One start of one container."""
+
+    container: Container
+    number: int
+    delay: float
+    folder: AttemptFolder
+
+
+class Outfit(msgspec.Struct, frozen=True, kw_only=True):
+    """What one pod was given."""
+
+    folder: PodFolder
+    facts: PodFacts
+    places: Mapping[str, Place]
+    shares: devices.Shares
+    hosts: Path
+
+
+def machine_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """A clean one: of all that the agent has, what a program needs on this machine. `python` is always found."""
+    env = {name: given[name] for name in _INHERITED if name in given}
+    path = env.get("PATH") or os.defpath
+    return env | {"PATH": f"{path}{os.pathsep}{os.path.dirname(sys.executable)}"}
+
+
+def mark(uid: str, container: str, attempt: int) -> str:
+    """The value of a variable by which a container's processes are known, wherever they got to."""
+    return f"{uid}/{container}/{attempt}"
+
+
+def group_name(uid: str, container: str) -> str:
+    return f"{uid}.{container}"
+
+
+def tool_name(uid: str, container: str, attempt: int) -> str:
+    return f"understudy-{uid}-{container}-{attempt}"
+
+
+def launch_of(machine: Machine, outfit: Outfit, attempt: Attempt, holdings: Holdings) -> Launch:
+    """Raises BadEnvironment, BadVolume, NothingToRun. Limits are not in it: those are made, not said."""
+    values = environment(outfit.facts, attempt.container, holdings, machine.api)
+    mounts = tuple(_mounts(outfit, attempt, values))
+    if machine.tool is not None:
+        return _by_tool(machine.tool, machine, outfit, _Filled(attempt, values, mounts))
+    if not attempt.container.command:
+        raise NothingToRun(
+            f"image {attempt.container.image!r} is not pulled: containers run as processes of this machine, so the pod "
+            "must say their command; or start the cluster with --runtime docker or --runtime podman"
+        )
+    return _as_process(machine, outfit, _Filled(attempt, values, mounts))
+
+
+class _Filled(msgspec.Struct, frozen=True):
+    attempt: Attempt
+    values: Mapping[str, str]
+    mounts: tuple[Mount, ...]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return tuple(expand(word, self.values) for word in self.attempt.container.command)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        return tuple(expand(word, self.values) for word in self.attempt.container.args)
+
+
+def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
+    pod, attempt = outfit.facts.pod, filled.attempt
+    uid, name = pod.metadata.uid, attempt.container.name
+    launch = Launch(
+        argv=(*filled.command, *filled.args),
+        env={
+            **machine.env,
+            "HOSTNAME": pod.hostname,
+            **filled.values,
+            **devices.variables(outfit.shares.get(name, {})),
+            MARK: mark(uid, name, attempt.number),
+        },
+        cwd=attempt.container.working_dir or str(outfit.folder.root),
+        root=str(outfit.folder.root),
+        private=str(outfit.folder.private / name),
+        hostname=pod.hostname,
+        mounts=filled.mounts,
+        delay=attempt.delay,
+    )
+    return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
+
+
+def _by_tool(tool: Tool, machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
+    pod, attempt = outfit.facts.pod, filled.attempt
+    container, share = attempt.container, outfit.shares.get(attempt.container.name, {})
+    name = tool_name(pod.metadata.uid, container.name, attempt.number)
+    wanted = Wanted(
+        name=name,
+        image=container.image,
+        command=filled.command,
+        args=filled.args,
+        values={**filled.values, **devices.variables(share)},
+        cwd=container.working_dir,
+        hostname=pod.hostname,
+        mounts=filled.mounts,
+        limits=limits_of(container),
+        devices=share,
+    )
+    argv, env = run_line(tool, wanted, machine.env)
+    root = str(outfit.folder.root)
+    return Launch(
+        argv=argv,
+        env={**env, MARK: mark(pod.metadata.uid, container.name, attempt.number)},
+        cwd=root,
+        root=root,
+        private=str(outfit.folder.private / container.name),
+        afterwards=remove_line(tool, name),
+        delay=attempt.delay,
+    )
+
+
+def _mounts(outfit: Outfit, attempt: Attempt, values: Mapping[str, str]) -> Iterator[Mount]:
+    yield Mount(str(outfit.hosts), "/etc/hosts")
+    if path := attempt.container.termination_message_path:
+        yield Mount(str(attempt.folder.termination_message), _checked(path))
+    for mount in attempt.container.volume_mounts:
+        place = outfit.places.get(mount.name)
+        if place is None:
+            raise BadVolume(f"volume {mount.name!r} is mounted and not declared")
+        sub_path = expand(mount.sub_path_expr, values) if mount.sub_path_expr else mount.sub_path
+        yield Mount(
+            str(subfolder(place, sub_path)),
+            _checked(mount.mount_path),
+            read_only=mount.read_only or place.read_only,
+            shared=place.shared,
+        )
+
+
+def _checked(path: str) -> str:
+    if not path.startswith("/") or ".." in Path(path).parts or path.rstrip("/") == "":
+        raise BadVolume(f"mountPath {path!r} must be absolute, without '..', and not /")
+    return path.rstrip("/")
+
+
+def _relocated(launch: Launch, values: Mapping[str, str], namespace: str, directory: Directory) -> Launch:
+    """Where mounts cannot be private: paths below a mount point become paths below its folder, names addresses."""
+    moved = {mount.target: mount.source for mount in launch.mounts if mount.target != "/etc/hosts"}
+    env = dict(launch.env)
+    for name in values:
+        env[name] = rewritten(relocated(env[name], moved), namespace, directory)
+    return msgspec.structs.replace(
+        launch,
+        argv=tuple(relocated(word, moved) for word in launch.argv),
+        env=env | {MOUNTS: msgspec.json.encode(moved).decode()},
+        cwd=relocated(launch.cwd, moved),
+    )
+
+
+def relocated(text: str, moved: Mapping[str, str]) -> str:
+    inside = [target for target in moved if text == target or text.startswith(target + "/")]
+    target = max(inside, key=len, default=None)
+    return text if target is None else moved[target] + text[len(target) :]

@@ -1,0 +1,21 @@
+"""The agent of one cluster, from its folder to its end."""
+
+import asyncio
+import logging
+
+from understudy.client import Config, connect
+from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
+from understudy.embedded.folders import ClusterFolder
+
+_ROLE = "agent"
+
+
+async def main(folder: ClusterFolder) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    raise_file_limit()
+    stopped = asyncio.Event()
+    stop_on_signals(stopped)
+    own = folder.access(_ROLE)
+    async with connect(own if own.exists() else folder.kubeconfig) as cluster:
+        token = Config.from_kubeconfig(folder.kubeconfig).token
+        await Agent(folder, cluster, cluster.config.server, token).run(stopped)

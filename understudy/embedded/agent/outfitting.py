@@ -1,0 +1,109 @@
+"""Gives a pod what it needs before any of its containers can start: address, names, devices, volumes, folders."""
+
+from pathlib import Path
+
+from understudy.embedded.agent import records
+from understudy.embedded.agent.downward import PodFacts
+from understudy.embedded.agent.household import Household
+from understudy.embedded.agent.launching import Outfit
+from understudy.embedded.agent.names import Resident
+from understudy.embedded.agent.pods import Pod, Volume
+from understudy.embedded.agent.projections import BadVolume
+from understudy.embedded.agent.records import Record
+from understudy.embedded.agent.sources import held_in
+from understudy.embedded.agent.volumes import Place, Storage
+from understudy.embedded.shim.layout import PodFolder
+from understudy.objects.resources import CLAIMS
+from understudy.ports import Ref, Refused
+
+_NOT_FOUND = 404
+
+
+def admit(house: Household, pod: Pod, folder: PodFolder, now: float) -> Record:
+    """Address and devices. Raises Exhausted, NoAddress; then nothing was given."""
+    meta = pod.metadata
+    record = Record(
+        namespace=meta.namespace,
+        name=meta.name,
+        node=pod.spec.node_name,
+        shares=house.devices.take(pod),
+        address=house.addresses.take(meta.uid, f"{meta.namespace}/{meta.name}"),
+        started_at=now,
+    )
+    for path in (folder.root, folder.volumes, folder.containers):
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    records.save(folder, record)
+    house.machine.directory.arrive(resident(pod, record))
+    return record
+
+
+def resident(pod: Pod, record: Record) -> Resident:
+    return Resident(
+        uid=pod.metadata.uid,
+        namespace=record.namespace,
+        name=record.name,
+        hostname=pod.hostname,
+        address=record.address,
+        subdomain=pod.spec.subdomain,
+        labels=pod.metadata.labels,
+    )
+
+
+async def outfit(house: Household, pod: Pod, folder: PodFolder, record: Record) -> Outfit:
+    """Raises BadVolume, and what the cluster raises."""
+    node = house.nodes[record.node]
+    facts = PodFacts(
+        pod=pod, address=record.address, host=node.address, allocatable=node.allocatable, token=house.token
+    )
+    storage = Storage(folder, house.folder.claims)
+    return Outfit(
+        folder=folder,
+        facts=facts,
+        places={volume.name: await _place(house, storage, facts, volume) for volume in pod.spec.volumes},
+        shares=record.shares,
+        hosts=_hosts(house, pod, folder, record),
+    )
+
+
+async def _place(house: Household, storage: Storage, facts: PodFacts, volume: Volume) -> Place:
+    namespace = facts.pod.metadata.namespace
+    try:
+        if volume.persistent_volume_claim:
+            await _claim(house, namespace, volume.persistent_volume_claim.claim_name)
+        holdings = await house.library.fetch(namespace, held_in(volume))
+        return storage.place(volume, facts, holdings)
+    except BadVolume as problem:
+        raise BadVolume(f'MountVolume.SetUp failed for volume "{volume.name}" : {problem}') from problem
+
+
+async def _claim(house: Household, namespace: str, name: str) -> None:
+    try:
+        await house.cluster.get(Ref(CLAIMS, namespace, name))
+    except Refused as refusal:
+        if refusal.code != _NOT_FOUND:
+            raise
+        raise BadVolume(f'persistentvolumeclaim "{name}" not found') from refusal
+
+
+def _hosts(house: Household, pod: Pod, folder: PodFolder, record: Record) -> Path:
+    directory = house.machine.directory
+    if pod.spec.host_aliases:
+        return directory.private_hosts(resident(pod, record), pod.spec.host_aliases, folder.hosts)
+    return directory.hosts_of(record.namespace)
+
+
+def discharge(house: Household, uid: str) -> None:
+    """Devices and names come back when nothing of the pod runs any more. Its address stays its own until it is gone."""
+    house.machine.directory.leave(uid)
+    if house.devices.release(uid):
+        house.on_freed()
+
+
+def forget(house: Household, folder: PodFolder, uid: str) -> None:
+    """The pod is gone from the API: nothing of it remains."""
+    record = records.load(folder)
+    discharge(house, uid)
+    if record is not None:
+        house.addresses.release(uid, record.address)
+    Storage(folder, house.folder.claims).remove()
+    records.remove(folder)

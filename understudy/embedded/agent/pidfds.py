@@ -1,0 +1,50 @@
+"""Learns of the end of processes that are not our children, without asking again and again."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+_LOOK = 0.25  # seconds between looks, on systems that cannot tell by themselves
+
+
+class Watched:
+    """Calls back once, when the process has ended; never after it was closed."""
+
+    def __init__(self, pid: int, on_end: Callable[[], None]) -> None:
+        self._pid = pid
+        self._on_end = on_end
+        self._handle: int | None = None
+        self._timer: asyncio.Handle | None = None
+        loop = asyncio.get_running_loop()
+        try:
+            self._handle = os.pidfd_open(pid)
+            loop.add_reader(self._handle, self._ended)
+        except ProcessLookupError:
+            self._timer = loop.call_soon(self._ended)
+        except (AttributeError, OSError):
+            self._timer = loop.call_later(_LOOK, self._look)
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._handle is not None:
+            asyncio.get_running_loop().remove_reader(self._handle)
+            os.close(self._handle)
+            self._handle = None
+
+    def _look(self) -> None:
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            self._ended()
+        else:
+            self._timer = asyncio.get_running_loop().call_later(_LOOK, self._look)
+
+    def _ended(self) -> None:
+        self.close()
+        self._on_end()
+
+
+def watch(pid: int, on_end: Callable[[], None]) -> Watched:
+    return Watched(pid, on_end)

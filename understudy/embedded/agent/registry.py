@@ -1,0 +1,204 @@
+"""Keeps the nodes of this machine known to the API: registers them, renews their leases, brings back lost ones."""
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent import nodes
+from understudy.embedded.agent.nodes import LEASE_NAMESPACE
+from understudy.objects.resources import LEASES, NAMESPACES, NODES
+from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refused, Unreachable
+
+RETURN_AFTER = 60.0  # seconds after which a node that somebody deleted registers again, as a repaired machine would
+_AT_A_TIME = 8
+_PAUSE = 1.0
+_NOT_FOUND, _CONFLICT = 404, 409
+
+log = logging.getLogger(__name__)
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: list[dict[str, Any]] = []
+
+
+class _Node(msgspec.Struct, frozen=True):
+    metadata: _Meta
+    status: _Status = _Status()
+
+
+class Registry:
+    def __init__(
+        self,
+        cluster: Cluster,
+        documents: Sequence[Mapping[str, Any]],
+        folder: Path,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`folder` lies on the disk whose room the nodes offer, and keeps which of them have failed."""
+        self._cluster = cluster
+        self._documents = {node["metadata"]["name"]: node for node in documents}
+        self._storage = shutil.disk_usage(folder).total
+        self._memory = folder / "failed-nodes.json"
+        self.failed: set[str] = self._remembered()
+        self._now = now
+        self._returning: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._documents)
+
+    # Being there
+
+    async def register_all(self) -> None:
+        """Returns when every node is registered; the cluster may take its time to come up."""
+        limit = asyncio.Semaphore(_AT_A_TIME)
+
+        async def one(name: str) -> None:
+            async with limit:
+                await self._persist(name)
+
+        await asyncio.gather(*(one(name) for name in self._documents if name not in self.failed))
+
+    async def _persist(self, name: str) -> None:
+        while True:
+            try:
+                await self._renew(name)
+                await self._register(name)
+                return
+            except Unreachable:
+                pass
+            except Refused as refusal:
+                log.warning("node %s cannot be registered: %s", name, refusal)
+            await asyncio.sleep(_PAUSE)
+
+    async def _register(self, name: str) -> None:
+        node = self._documents[name]
+        wanted = nodes.registration(node, self._storage, self._now())
+        try:
+            made = _decoded(await self._cluster.create(Ref(NODES), wanted))
+            if _is_ready(made):
+                return
+            known = made
+        except Refused as refusal:
+            if refusal.code != _CONFLICT:
+                raise
+            known = _decoded(await self._cluster.get(Ref(NODES, name=name)))
+            meta = {key: wanted["metadata"].get(key, {}) for key in ("labels", "annotations")}
+            await self._cluster.patch(Ref(NODES, name=name), {"metadata": meta}, form=PatchForm.MERGE)
+        status = nodes.status(node, self._storage, self._now(), known.status.conditions)
+        await self._cluster.patch(Ref(NODES, name=name), {"status": status}, sub="status")
+
+    def changed(self, change: Change) -> None:
+        """Of any node of the cluster."""
+        if change.type is not ChangeType.DELETED:
+            return
+        name = _decoded(change.raw).metadata.name
+        if name in self._documents and name not in self._returning:
+            log.warning("node %s was deleted; it registers again in %.0f s", name, RETURN_AFTER)
+            self._returning[name] = asyncio.get_running_loop().call_later(RETURN_AFTER, self._return, name)
+
+    def _return(self, name: str) -> None:
+        self._returning.pop(name, None)
+        if name not in self.failed:
+            task = asyncio.create_task(self._persist(name))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    # Being alive
+
+    async def renew_forever(self) -> None:
+        """One lease after the other, evenly over the time, so that a thousand nodes are no burst."""
+        late = False
+        while True:
+            names = [name for name in self._documents if name not in self.failed and name not in self._returning]
+            step = nodes.renewal(len(self._documents)) / max(len(names), 1)
+            for name in names:
+                try:
+                    await self._renew(name)
+                except Unreachable:
+                    late = True
+                except Refused as refusal:
+                    log.warning("lease of node %s: %s", name, refusal)
+                else:
+                    if late:
+                        late = False
+                        break  # all of them are late: no waiting between them in the next round
+                await asyncio.sleep(step)
+            else:
+                if not names:
+                    await asyncio.sleep(_PAUSE)
+                continue
+            await self._renew_at_once(names)
+
+    async def _renew_at_once(self, names: Sequence[str]) -> None:
+        for start in range(0, len(names), _AT_A_TIME):
+            batch = names[start : start + _AT_A_TIME]
+            await asyncio.gather(*(self._renew(name) for name in batch), return_exceptions=True)
+
+    async def _renew(self, name: str) -> None:
+        count, now = len(self._documents), self._now()
+        spec = nodes.lease(name, count, now)["spec"]
+        try:
+            await self._cluster.patch(Ref(LEASES, LEASE_NAMESPACE, name), {"spec": spec}, form=PatchForm.MERGE)
+        except Refused as refusal:
+            if refusal.code != _NOT_FOUND:
+                raise
+            await self._create_lease(nodes.lease(name, count, now))
+
+    async def _create_lease(self, lease: Mapping[str, Any]) -> None:
+        try:
+            await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
+        except Refused as refusal:
+            if refusal.code != _NOT_FOUND:
+                raise
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASE_NAMESPACE}}
+            with contextlib.suppress(Refused):
+                await self._cluster.create(Ref(NAMESPACES), namespace)
+            await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
+
+    # Failing
+
+    def fail(self, name: str) -> None:
+        """From here on nothing is heard of it."""
+        self.failed.add(name)
+        self._remember()
+
+    def recover(self, name: str) -> None:
+        self.failed.discard(name)
+        self._remember()
+        self._return(name)
+
+    def close(self) -> None:
+        for timer in self._returning.values():
+            timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    def _remembered(self) -> set[str]:
+        try:
+            return msgspec.json.decode(self._memory.read_bytes(), type=set[str]) & set(self._documents)
+        except (OSError, msgspec.DecodeError):
+            return set()
+
+    def _remember(self) -> None:
+        self._memory.write_bytes(msgspec.json.encode(sorted(self.failed)))
+
+
+def _decoded(raw: bytes) -> _Node:
+    return msgspec.json.decode(raw, type=_Node)
+
+
+def _is_ready(node: _Node) -> bool:
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in node.status.conditions)

@@ -1,0 +1,100 @@
+"""Turns a cluster's folder and settings into the household its pods share on this machine."""
+
+import logging
+import os
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from understudy.embedded.agent import nodes, records
+from understudy.embedded.agent.addresses import DEFAULT_NETWORK, Addresses
+from understudy.embedded.agent.devices import Devices
+from understudy.embedded.agent.events import Recorder
+from understudy.embedded.agent.household import Household, NodeFacts
+from understudy.embedded.agent.launching import Machine, machine_environment
+from understudy.embedded.agent.limits import control_groups
+from understudy.embedded.agent.names import Directory
+from understudy.embedded.agent.nursery import Nursery
+from understudy.embedded.agent.runtimes import PROCESS, Tool
+from understudy.embedded.agent.sources import Library
+from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.shim import talk
+from understudy.ports import Cluster
+
+_MACHINE_HOSTS = Path("/etc/hosts")
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+
+log = logging.getLogger(__name__)
+
+
+class NoRuntime(Exception):
+    """The tool that was to run containers is not there."""
+
+
+def tool_for(runtime: str) -> Tool | None:
+    """None where containers are processes of this machine."""
+    if runtime == PROCESS:
+        return None
+    path = shutil.which(runtime)
+    if path is None:
+        raise NoRuntime(f"--runtime {runtime} was asked for, and there is no {runtime} on this machine")
+    return Tool(path, runtime)
+
+
+def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: talk.Hello, server: str) -> Machine:
+    """`server` is where the API is."""
+    tool = tool_for(settings.runtime)
+    if not hello.mounts and tool is None:
+        log.warning("mounts cannot be private here (%s): paths and names are rewritten instead", hello.why_not)
+    return Machine(
+        isolated=hello.mounts and tool is None,
+        api=api_variables(server),
+        env=machine_environment(os.environ),
+        directory=Directory(folder.path / "hosts", _machine_hosts()),
+        groups=control_groups(settings.name) if tool is None else None,
+        tool=tool,
+    )
+
+
+def _machine_hosts() -> str:
+    try:
+        return _MACHINE_HOSTS.read_text()
+    except OSError:
+        return "127.0.0.1 localhost\n"
+
+
+def api_variables(server: str) -> dict[str, str]:
+    """Where the API is, as pods are told everywhere."""
+    parts = urlsplit(server)
+    port = str(parts.port or _DEFAULT_PORTS.get(parts.scheme, 443))
+    return {
+        "KUBERNETES_SERVICE_HOST": parts.hostname or "127.0.0.1",
+        "KUBERNETES_SERVICE_PORT": port,
+        "KUBERNETES_SERVICE_PORT_HTTPS": port,
+    }
+
+
+def household(
+    folder: ClusterFolder, settings: ClusterSettings, cluster: Cluster, nursery: Nursery, machine: Machine
+) -> Household:
+    """With what earlier agents gave to pods already taken."""
+    house = Household(
+        folder=folder,
+        cluster=cluster,
+        nursery=nursery,
+        machine=machine,
+        devices=Devices(settings.nodes),
+        addresses=Addresses(settings.pod_network or DEFAULT_NETWORK),
+        library=Library(cluster),
+        recorder=Recorder(cluster),
+        nodes={
+            node["metadata"]["name"]: NodeFacts(nodes.internal_address(node), node["status"]["capacity"])
+            for node in settings.nodes
+        },
+    )
+    for uid, pod in records.found(folder.pods):
+        record = records.load(pod)
+        if record is not None:
+            house.addresses.restore(uid, record.address)
+            house.devices.restore(uid, record.shares)
+    return house

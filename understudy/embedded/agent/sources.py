@@ -1,0 +1,109 @@
+"""ConfigMaps and Secrets that pods refer to: turns names into what they hold, fetched once for all who ask."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from understudy.embedded.agent.pods import Container, Volume
+from understudy.objects.resources import CONFIG_MAPS, SECRETS, Resource
+from understudy.ports import Cluster, Ref, Refused
+
+_NOT_FOUND = 404
+
+
+class Source(msgspec.Struct, frozen=True, gc=False):
+    """A ConfigMap or Secret by name, in the namespace of the pod that names it."""
+
+    resource: Resource
+    name: str
+
+    def __str__(self) -> str:
+        return f'{self.resource.kind.lower()} "{self.name}"'
+
+
+Holdings = Mapping[Source, Mapping[str, bytes] | None]  # None: there is no such object
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    data: dict[str, str] | None = None
+    binary_data: dict[str, str] | None = None
+
+
+def config_map(name: str) -> Source:
+    return Source(CONFIG_MAPS, name)
+
+
+def secret(name: str) -> Source:
+    return Source(SECRETS, name)
+
+
+def named_by(container: Container) -> Iterator[Source]:
+    """What a container's environment needs."""
+    for group in container.env_from:
+        if group.config_map_ref:
+            yield config_map(group.config_map_ref.name)
+        if group.secret_ref:
+            yield secret(group.secret_ref.name)
+    for variable in container.env:
+        if variable.value_from and variable.value_from.config_map_key_ref:
+            yield config_map(variable.value_from.config_map_key_ref.name)
+        if variable.value_from and variable.value_from.secret_key_ref:
+            yield secret(variable.value_from.secret_key_ref.name)
+
+
+def held_in(volume: Volume) -> Iterator[Source]:
+    """What a volume's files are made of."""
+    if volume.config_map:
+        yield config_map(volume.config_map.name)
+    if volume.secret:
+        yield secret(volume.secret.secret_name)
+    for projection in volume.projected.sources if volume.projected else ():
+        if projection.config_map:
+            yield config_map(projection.config_map.name)
+        if projection.secret:
+            yield secret(projection.secret.name)
+
+
+class Library:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._fetching: dict[tuple[str, Source], asyncio.Task[Mapping[str, bytes] | None]] = {}
+
+    async def fetch(self, namespace: str, wanted: Iterable[Source]) -> Holdings:
+        """As they are now. Raises Unreachable, or Refused for anything but absence."""
+        unique = list(dict.fromkeys(wanted))
+        tasks = [self._task(namespace, source) for source in unique]
+        return dict(zip(unique, await asyncio.gather(*map(asyncio.shield, tasks)), strict=True))
+
+    def _task(self, namespace: str, source: Source) -> "asyncio.Task[Mapping[str, bytes] | None]":
+        key = (namespace, source)
+        if key not in self._fetching:
+            task = asyncio.create_task(self._get(namespace, source))
+            self._fetching[key] = task
+            task.add_done_callback(lambda _: self._fetching.pop(key, None))
+        return self._fetching[key]
+
+    async def _get(self, namespace: str, source: Source) -> Mapping[str, bytes] | None:
+        try:
+            raw = await self._cluster.get(Ref(source.resource, namespace, source.name))
+        except Refused as refusal:
+            if refusal.code == _NOT_FOUND:
+                return None
+            raise
+        return _contents(msgspec.json.decode(raw, type=_Document), source)
+
+
+def _contents(document: _Document, source: Source) -> dict[str, bytes]:
+    encoded = source.resource == SECRETS
+    plain = {key: _decoded(text) if encoded else text.encode() for key, text in (document.data or {}).items()}
+    return plain | {key: _decoded(text) for key, text in (document.binary_data or {}).items()}
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except binascii.Error:
+        return text.encode()

@@ -1,0 +1,178 @@
+"""All pods of this machine: turns changes of pods in the API, and news of their shims, into keepers at work."""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import msgspec
+
+from understudy.embedded.agent import records
+from understudy.embedded.agent.attempts import anything_runs
+from understudy.embedded.agent.household import Household
+from understudy.embedded.agent.keeper import Keeper
+from understudy.embedded.agent.nursery import Beside, ShimNews
+from understudy.embedded.agent.outfitting import forget
+from understudy.embedded.agent.pods import Container, Metadata, Pod, Spec, decode_pod
+from understudy.embedded.agent.registry import Registry
+from understudy.embedded.doorway import ExecRequest
+from understudy.embedded.shim import talk
+from understudy.embedded.shim.layout import BadName, PodFolder, pod_folder
+from understudy.ports import Change, ChangeType
+
+log = logging.getLogger(__name__)
+
+
+class Tenancy:
+    def __init__(self, house: Household, registry: Registry) -> None:
+        self._house = house
+        self._registry = registry
+        self._keepers: dict[str, Keeper] = {}
+        self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
+        self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
+        self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
+        house.on_freed = self._retry
+        house.nursery.on_return = self._examine
+        house.nursery.on_news = self.heard
+
+    def heard(self, news: ShimNews) -> None:
+        uid, container = _addressee(Path(news.folder))
+        keeper = self._keepers.get(uid)
+        if keeper is None:
+            return
+        if isinstance(news, talk.Forked):
+            keeper.crew.forked(container, news.shim)
+        else:
+            keeper.crew.examine(container)
+
+    def changed(self, change: Change) -> None:
+        if change.type is ChangeType.SYNCED:
+            self._begin()
+            return
+        try:
+            pod = decode_pod(change.raw)
+            pod_folder(self._house.folder.pods, pod.metadata.uid)
+        except (msgspec.DecodeError, BadName) as problem:
+            log.error("a pod cannot be read: %s", problem)
+            return
+        if pod.spec.node_name not in self._registry.names:
+            return
+        if change.type is ChangeType.DELETED:
+            self._deleted(pod.metadata.uid)
+        elif self._first is not None:
+            self._first[pod.metadata.uid] = pod
+        else:
+            self._updated(pod)
+
+    def _begin(self) -> None:
+        """The first list is complete. Whoever has ended gives back first; whoever is in no list is an orphan."""
+        pods, self._first = self._first, None
+        if pods is None:
+            return
+        for uid, folder in records.found(self._house.folder.pods):
+            if uid not in pods:
+                self._end_orphan(uid, folder)
+        for pod in sorted(pods.values(), key=lambda one: not one.is_over):
+            self._updated(pod)
+
+    def _end_orphan(self, uid: str, folder: PodFolder) -> None:
+        log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
+        self._keepers[uid] = Keeper(self._house, _remains(uid, folder), self._done)
+        self._keepers[uid].vanish()
+
+    def _updated(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if uid in self._keepers:
+            self._keepers[uid].update(pod)
+        elif pod.spec.node_name in self._registry.failed:
+            self._stranded[uid] = pod
+        elif uid not in self._removed and self._needs_keeper(pod):
+            self._keep(pod)
+        elif pod.is_over:
+            self._house.devices.release(uid)
+
+    def _needs_keeper(self, pod: Pod) -> bool:
+        folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
+        return not pod.is_over or pod.is_going or anything_runs(folder)
+
+    def _keep(self, pod: Pod) -> None:
+        self._keepers[pod.metadata.uid] = Keeper(self._house, pod, self._done)
+        self._keepers[pod.metadata.uid].poke()
+
+    def _deleted(self, uid: str) -> None:
+        self._removed.discard(uid)
+        self._stranded.pop(uid, None)
+        if self._first is not None:
+            self._first.pop(uid, None)
+        if uid in self._keepers:
+            self._keepers[uid].vanish()
+            return
+        folder = pod_folder(self._house.folder.pods, uid)
+        if folder.path.exists():
+            forget(self._house, folder, uid)
+
+    def _done(self, keeper: Keeper) -> None:
+        self._keepers.pop(keeper.uid, None)
+        if keeper.pod.is_going:
+            self._removed.add(keeper.uid)
+
+    def _retry(self) -> None:
+        for keeper in list(self._keepers.values()):
+            keeper.retry()
+
+    def _examine(self) -> None:
+        for keeper in list(self._keepers.values()):
+            keeper.crew.examine_all()
+
+    # What is asked for at the door
+
+    def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside:
+        keeper = self._keepers.get(request.pod_uid)
+        if keeper is None or keeper.pod.container(request.container) is None:
+            raise LookupError(f'container "{request.container}" is not on this machine')
+        return keeper.crew.enter(request.container, request.command, streams, tty=request.tty)
+
+    def fail_node(self, name: str) -> None:
+        self._check(name)
+        self._registry.fail(name)
+        for keeper in list(self._keepers.values()):
+            if keeper.pod.spec.node_name == name:
+                keeper.perish()
+
+    async def recover_node(self, name: str) -> None:
+        """Like a machine that boots again: the pods that are still meant to be there have all ended."""
+        self._check(name)
+        if name not in self._registry.failed:
+            return
+        fallen = [keeper for keeper in self._keepers.values() if keeper.pod.spec.node_name == name]
+        for keeper in fallen:
+            await keeper.fallen()
+            await keeper.close()
+            self._keepers.pop(keeper.uid, None)
+            self._stranded[keeper.uid] = keeper.pod
+        self._registry.recover(name)
+        for uid, pod in list(self._stranded.items()):
+            if pod.spec.node_name == name:
+                self._updated(self._stranded.pop(uid))
+
+    def _check(self, name: str) -> None:
+        if name not in self._registry.names:
+            raise LookupError(f"node {name!r} is not one of this machine")
+
+    async def close(self) -> None:
+        """Lets go of all pods; their processes run on."""
+        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+
+
+def _addressee(folder: Path) -> tuple[str, str]:
+    """Whose shim it is: the uid of the pod, and the container."""
+    return folder.parents[2].name, folder.parent.name
+
+
+def _remains(uid: str, folder: PodFolder) -> Pod:
+    """A pod that nobody knows any more, as far as its folder tells."""
+    record = records.load(folder)
+    names = sorted(os.listdir(folder.containers)) if folder.containers.is_dir() else []
+    meta = Metadata(uid=uid) if record is None else Metadata(record.name, record.namespace, uid)
+    containers = tuple(Container(name) for name in names)
+    return Pod(meta, Spec(containers, node_name="" if record is None else record.node))

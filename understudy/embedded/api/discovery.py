@@ -1,0 +1,237 @@
+"""What the API serves, told to clients: turns Served into the discovery documents, one by one or all in one.
+
+Old clients read /api, /apis and one list a version; newer ones ask /api and /apis for everything at once. Both get
+the same resources, and both get the version of the document they asked for.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.api.errors import ApiError
+from understudy.embedded.api.negotiation import DISCOVERY_VIEWS, View, negotiated
+from understudy.embedded.api.reviews import REVIEWS
+from understudy.embedded.api.served import Served
+from understudy.objects.resources import NAMESPACES, Resource
+
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+JSON = "application/json"
+
+Document = dict[str, Any]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    content_type: str
+    document: Document
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A resource or sub-resource in one version. An empty group and version are those of the list it stands in."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...]
+    group: str = ""
+    version: str = ""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A resource in one version, with its sub-resources."""
+
+    resource: Resource
+    offer: Offer
+    singular: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[Offer, ...] = ()
+
+
+# The sub-resources whose kind is not that of the object.
+_SUBRESOURCES = {
+    "binding": Offer("binding", "Binding", ("create",)),
+    "eviction": Offer("eviction", "Eviction", ("create",), "policy", "v1"),
+    "exec": Offer("exec", "PodExecOptions", ("create", "get")),
+    "attach": Offer("attach", "PodAttachOptions", ("create", "get")),
+    "portforward": Offer("portforward", "PodPortForwardOptions", ("create", "get")),
+    "scale": Offer("scale", "Scale", ("get", "patch", "update"), "autoscaling", "v1"),
+    "token": Offer("token", "TokenRequest", ("create",), "authentication.k8s.io", "v1"),
+}
+_VERBS_OF_SUBRESOURCES = {"log": ("get",), "finalize": ("update",), "status": ("get", "patch", "update")}
+
+
+QUESTIONS = REVIEWS  # kinds that are asked, never stored
+
+
+def listed(served: Iterable[Served]) -> tuple[Listed, ...]:
+    """Everything in every version it is served in. What is only asked comes first, so that a custom resource
+    cannot take its place."""
+    asked = [Listed(one, Offer(one.plural, one.kind, ("create",)), one.kind.lower()) for one in QUESTIONS]
+    return (*asked, *(_in_version(one, version) for one in served for version in _versions_of(one)))
+
+
+def core(resources: Iterable[Listed], accept: str, address: str) -> Answer:
+    """/api. `address` is the host and port clients reach the server at."""
+    match negotiated(accept, DISCOVERY_VIEWS):
+        case View.OBJECT:
+            reach = {"clientCIDR": "0.0.0.0/0", "serverAddress": address}
+            document = {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [reach]}
+            return Answer(JSON, document)
+        case view:
+            return _aggregated([one for one in resources if not one.resource.group], view)
+
+
+def groups(resources: Iterable[Listed], accept: str) -> Answer:
+    """/apis."""
+    named = [one for one in resources if one.resource.group]
+    match negotiated(accept, DISCOVERY_VIEWS):
+        case View.OBJECT:
+            document = {
+                "kind": "APIGroupList",
+                "apiVersion": "v1",
+                "groups": [_group(*one) for one in _by_group(named)],
+            }
+            return Answer(JSON, document)
+        case view:
+            return _aggregated(named, view)
+
+
+def group(resources: Iterable[Listed], name: str) -> Document:
+    """/apis/{group}."""
+    versions = {one.resource.version for one in resources if one.resource.group == name}
+    if not name or not versions:
+        raise _nothing_here()
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, sorted(versions, key=_version_order))}
+
+
+def version(resources: Iterable[Listed], group_name: str, version_name: str) -> Document:
+    """/api/v1 and /apis/{group}/{version}."""
+    here = [one for one in resources if one.resource.group == group_name and one.resource.version == version_name]
+    if not here:
+        raise _nothing_here()
+    entries = [entry for one in sorted(here, key=lambda one: one.resource.plural) for entry in _entries(one)]
+    api_version = here[0].resource.api_version
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": entries}
+
+
+def _versions_of(served: Served) -> tuple[str, ...]:
+    return tuple(sorted({served.resource.version, *served.other_versions}, key=_version_order))
+
+
+def _in_version(served: Served, version_name: str) -> Listed:
+    resource = msgspec.structs.replace(served.resource, version=version_name)
+    # As in Kubernetes, namespaces are emptied one by one.
+    verbs = tuple(verb for verb in VERBS if verb != "deletecollection" or resource.key != NAMESPACES.key)
+    return Listed(
+        resource,
+        Offer(resource.plural, resource.kind, verbs),
+        served.singular,
+        served.short_names,
+        served.categories,
+        tuple(_subresource(resource.kind, sub) for sub in served.subresources),
+    )
+
+
+def _subresource(kind: str, name: str) -> Offer:
+    if name in _SUBRESOURCES:
+        return _SUBRESOURCES[name]
+    return Offer(name, kind, _VERBS_OF_SUBRESOURCES.get(name, ("get", "patch", "update")))
+
+
+def _by_group(resources: Iterable[Listed]) -> list[tuple[str, list[str]]]:
+    """Groups in the order they are first met, each with its versions, the best first."""
+    versions: dict[str, set[str]] = {}
+    for one in resources:
+        versions.setdefault(one.resource.group, set()).add(one.resource.version)
+    return [(name, sorted(known, key=_version_order)) for name, known in versions.items()]
+
+
+def _version_order(name: str) -> tuple[int, int, int, str]:
+    """Kubernetes' own: v2, v1, v2beta1, v1beta2, v1alpha1, then whatever is no version, by name."""
+    match = re.fullmatch(r"v([0-9]{1,9})(?:(alpha|beta)([0-9]{1,9}))?", name)
+    if match is None:
+        return (3, 0, 0, name)
+    stability = {None: 0, "beta": 1, "alpha": 2}[match[2]]
+    return (stability, -int(match[1]), -int(match[3] or 0), name)
+
+
+def _group(name: str, versions: list[str]) -> Document:
+    known = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": known, "preferredVersion": known[0]}
+
+
+def _entries(one: Listed) -> Iterable[Document]:
+    resource = one.resource
+    entry: Document = {
+        "name": resource.plural,
+        "singularName": one.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": one.offer.verbs,
+    }
+    if one.short_names:
+        entry["shortNames"] = one.short_names
+    if one.categories:
+        entry["categories"] = one.categories
+    yield entry
+    for sub in one.subresources:
+        elsewhere = {"group": sub.group, "version": sub.version} if sub.version else {}
+        name = f"{resource.plural}/{sub.name}"
+        yield {
+            "name": name,
+            "singularName": "",
+            "namespaced": resource.namespaced,
+            **elsewhere,
+            "kind": sub.kind,
+            "verbs": sub.verbs,
+        }
+
+
+def _aggregated(resources: Iterable[Listed], view: View) -> Answer:
+    api_version = f"apidiscovery.k8s.io/{view.value}"
+    by_version: dict[tuple[str, str], list[Listed]] = {}
+    for one in resources:
+        by_version.setdefault((one.resource.group, one.resource.version), []).append(one)
+    items = [
+        {
+            "metadata": {"name": name} if name else {},
+            "versions": [_discovered_version(version, by_version[name, version]) for version in versions],
+        }
+        for name, versions in _by_group(one for listing in by_version.values() for one in listing)
+    ]
+    document = {"kind": "APIGroupDiscoveryList", "apiVersion": api_version, "metadata": {}, "items": items}
+    return Answer(f"{JSON};g=apidiscovery.k8s.io;v={view.value};as=APIGroupDiscoveryList", document)
+
+
+def _discovered_version(name: str, resources: list[Listed]) -> Document:
+    ordered = sorted(resources, key=lambda one: one.resource.plural)
+    return {"version": name, "resources": [_discovered(one) for one in ordered], "freshness": "Current"}
+
+
+def _discovered(one: Listed) -> Document:
+    found: Document = {
+        "resource": one.resource.plural,
+        "responseKind": _response_kind(one.offer),
+        "scope": "Namespaced" if one.resource.namespaced else "Cluster",
+        "singularResource": one.singular,
+        "verbs": one.offer.verbs,
+    }
+    if one.short_names:
+        found["shortNames"] = one.short_names
+    if one.categories:
+        found["categories"] = one.categories
+    if one.subresources:
+        found["subresources"] = [
+            {"subresource": sub.name, "responseKind": _response_kind(sub), "verbs": sub.verbs}
+            for sub in one.subresources
+        ]
+    return found
+
+
+def _response_kind(offer: Offer) -> Document:
+    return {"group": offer.group, "version": offer.version, "kind": offer.kind}
+
+
+def _nothing_here() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource")

@@ -1,0 +1,9 @@
+"""Changes to objects as clients write them: turns a document and a patch into a new document, never touching either."""
+
+from understudy.embedded.api.patches.applying import apply, track
+from understudy.embedded.api.patches.json_patching import json_patch
+from understudy.embedded.api.patches.merging import merge
+from understudy.embedded.api.patches.ownership import Writer, manager_of
+from understudy.embedded.api.patches.strategic_merging import strategic
+
+__all__ = ["Writer", "apply", "json_patch", "manager_of", "merge", "strategic", "track"]

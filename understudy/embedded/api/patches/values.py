@@ -1,0 +1,51 @@
+"""Plain JSON values as patches need them: compared as JSON compares, copied, and no deeper than is good for anybody."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from understudy.embedded.api.errors import bad_request
+
+MAX_DEPTH = 200  # levels; the deepest schema of Kubernetes itself has fewer than 50
+
+Json = Any
+
+
+def refuse_depth(value: Json) -> None:
+    """Everything else here recurses, so this comes first and does not."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return
+    raise bad_request(f"nested more than {MAX_DEPTH} levels deep")
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    match value:
+        case dict():
+            return value.values()
+        case list():
+            return value
+        case _:
+            return ()
+
+
+def same(one: Json, other: Json) -> bool:
+    """Equal as JSON: 1 is 1.0, but true is not 1."""
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        case list(), list():
+            return len(one) == len(other) and all(map(same, one, other))
+        case _:
+            return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def copied(value: Json) -> Json:
+    match value:
+        case dict():
+            return {key: copied(inner) for key, inner in value.items()}
+        case list():
+            return [copied(inner) for inner in value]
+        case _:
+            return value

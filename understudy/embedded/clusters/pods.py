@@ -1,0 +1,56 @@
+"""Ends the processes of all pods of a cluster, when it goes down and no agent is there to do it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.shim import linux, orders
+from understudy.embedded.shim.layout import AttemptFolder, PodFolder
+from understudy.embedded.shim.orders import State
+
+LAST_WORDS = 5.0  # seconds for the shims to write down how it ended
+_LOOK = 0.02
+
+
+def running(folder: ClusterFolder) -> list[State]:
+    """The containers that run, whoever started them."""
+    return [state for attempt in _attempts(folder) if (state := _alive(attempt)) is not None]
+
+
+async def end_all(folder: ClusterFolder, grace: float) -> int:
+    """Asks every container to end, and kills those that have not after so many seconds; says how many there were."""
+    found = running(folder)
+    for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, LAST_WORDS)):
+        for state in running(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(state.pid, number)
+        await _gone(folder, seconds)
+    return len(found)
+
+
+async def _gone(folder: ClusterFolder, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while running(folder) and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK)
+
+
+def _attempts(folder: ClusterFolder) -> Iterator[AttemptFolder]:
+    """The last start of every container of every pod."""
+    with contextlib.suppress(FileNotFoundError):
+        for path in folder.pods.iterdir():
+            pod = PodFolder(path)
+            with contextlib.suppress(OSError):
+                for container in pod.containers.iterdir():
+                    if starts := pod.attempts(container.name):
+                        yield pod.attempt(container.name, starts[-1])
+
+
+def _alive(attempt: AttemptFolder) -> State | None:
+    if attempt.exit.exists():
+        return None
+    state = orders.read(attempt.state, State)
+    return state if state is not None and linux.birth(state.pid) == state.pid_birth else None

@@ -1,0 +1,81 @@
+"""Waits until a cluster answers and all of its nodes are ready; takes nodes away that it no longer has."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+
+import msgspec
+
+from understudy.client import KubeClient, connect
+from understudy.embedded.clusters.nodes import POOL
+from understudy.embedded.clusters.processes import SUPERVISOR
+from understudy.embedded.folders import ClusterFolder
+from understudy.objects.nodes import Node
+from understudy.objects.resources import NODES
+from understudy.ports import ChangeType, Ref, Refused, Unreachable
+
+_LOOK = 0.02
+
+
+class NotReady(Exception):
+    """What the cluster still lacks."""
+
+
+async def until_ready(folder: ClusterFolder, seconds: float) -> None:
+    """Raises NotReady after so many seconds."""
+    wanted = {node["metadata"]["name"] for node in folder.read_settings().nodes}
+    waiting = set(wanted)
+    answered = False
+    try:
+        async with asyncio.timeout(seconds), connect(folder.access(SUPERVISOR)) as client:
+            await _until_it_answers(client)
+            answered = True
+            await _until_nodes_are_ready(client, wanted, waiting)
+    except TimeoutError:
+        lacks = f"these nodes are not ready: {_some(waiting)}" if answered else "the API does not answer"
+        raise NotReady(f"after {seconds:g} s {lacks}") from None
+
+
+async def _until_it_answers(client: KubeClient) -> None:
+    while True:
+        try:
+            await client.request("GET", "/readyz")
+            return
+        except (Unreachable, Refused):
+            await asyncio.sleep(_LOOK)
+
+
+async def _until_nodes_are_ready(client: KubeClient, wanted: set[str], waiting: set[str]) -> None:
+    """Empties `waiting`."""
+    synced = False
+    async for change in client.follow(NODES):
+        match change.type:
+            case ChangeType.SYNCED:
+                synced = True
+            case ChangeType.ADDED | ChangeType.MODIFIED:
+                node = _decode(change.raw)
+                if node.metadata.name in wanted:
+                    (waiting.discard if _is_ready(node) else waiting.add)(node.metadata.name)
+                elif POOL in node.metadata.labels:
+                    await _retire(client, node)
+        if synced and not waiting:
+            return
+
+
+async def _retire(client: KubeClient, node: Node) -> None:
+    """A node of an earlier cluster file."""
+    with contextlib.suppress(Refused, Unreachable):
+        await client.delete(Ref(NODES, name=node.metadata.name), uid=node.metadata.uid)
+
+
+def _is_ready(node: Node) -> bool:
+    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+
+
+def _decode(raw: bytes) -> Node:
+    return msgspec.json.decode(raw, type=Node)
+
+
+def _some(names: Iterable[str], most: int = 5) -> str:
+    known = sorted(names)
+    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")

@@ -1,0 +1,119 @@
+"""Keeps the parts of a cluster running until it is told to stop, then stops them in order and the pods with them."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from understudy.embedded.clusters import pods
+from understudy.embedded.clusters.partlogs import log_file, trim
+from understudy.embedded.clusters.parts import PATIENCE, Part, Site
+from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, end, holder
+from understudy.embedded.folders import ClusterFolder
+
+GRACE = 30.0  # seconds for pods to end
+LOG_SECONDS = 30.0
+_AGAIN = 0.2
+
+
+class Stop:
+    """Asked once: stop in good order. Asked again: at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+    def ask(self) -> None:
+        (self.at_once if self.asked.is_set() else self.asked).set()
+
+    def on_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, self.ask)
+
+
+async def supervise(site: Site, stop: Stop) -> None:
+    """The caller holds the supervisor's lock. Parts left behind by an earlier one are replaced; their pods stay."""
+    await end_parts(site.folder)
+    parts = {name: Part(name, site) for name in PARTS}
+    logs = asyncio.create_task(_trim_logs(site.folder))
+    try:
+        await _until(stop.asked.wait(), *(part.kept for part in parts.values()))
+    finally:
+        logs.cancel()
+        await _stop(site, parts, stop)
+
+
+async def end_parts(folder: ClusterFolder) -> None:
+    """Those that no supervisor looks after."""
+    await asyncio.gather(*(end(folder.processes / part, PATIENCE) for part in PARTS))
+
+
+async def stop_cluster(folder: ClusterFolder, *, at_once: bool = False) -> None:
+    """From outside: through the supervisor where there is one, else part by part."""
+    path, deadline = folder.processes / SUPERVISOR, time.monotonic() + GRACE + 5 * PATIENCE
+    if (found := holder(path)) is not None:
+        os.kill(found.pid, signal.SIGTERM)
+        while holder(path) == found and time.monotonic() < deadline:
+            await asyncio.sleep(_AGAIN if at_once else 0.02)
+            if at_once and holder(path) == found:
+                os.kill(found.pid, signal.SIGTERM)
+        await end(path, 0.0)
+    for part in (CONTROL, AGENT):
+        await end(folder.processes / part, PATIENCE)
+    await pods.end_all(folder, 0.0 if at_once else GRACE)
+    await end(folder.processes / SERVER, PATIENCE)
+
+
+def run(folder: ClusterFolder) -> None:
+    """The supervisor of a cluster in the background; what it tells is its log."""
+
+    def tell(text: str) -> None:
+        sys.stdout.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        sys.stdout.flush()
+
+    async def main() -> None:
+        stop = Stop()
+        stop.on_signals()
+        await supervise(Site(folder, tell), stop)
+
+    asyncio.run(main())
+
+
+async def _stop(site: Site, parts: dict[str, Part], stop: Stop) -> None:
+    in_order = asyncio.create_task(_stop_in_order(site, parts))
+    await _until(stop.at_once.wait(), in_order)
+    if not in_order.done():
+        in_order.cancel()
+        await asyncio.gather(*(part.kill() for part in parts.values()))
+        await pods.end_all(site.folder, 0.0)
+
+
+async def _stop_in_order(site: Site, parts: dict[str, Part]) -> None:
+    """Nobody schedules any more, then nobody restarts containers, then they end, then the API goes."""
+    await parts[CONTROL].stop()
+    await parts[AGENT].stop()
+    if found := len(pods.running(site.folder)):
+        site.tell(f"stopping {found} container{'s' * (found != 1)}, {GRACE:g} s at most")
+        await pods.end_all(site.folder, GRACE)
+    await parts[SERVER].stop()
+
+
+async def _until(event: Coroutine[Any, Any, Any], *tasks: asyncio.Task[None]) -> None:
+    """Returns when the event has come or one of the tasks is done, and raises what that one raised."""
+    waiting = asyncio.create_task(event)
+    try:
+        done, _ = await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        waiting.cancel()
+
+
+async def _trim_logs(folder: ClusterFolder) -> None:
+    while True:
+        for part in (*PARTS, SUPERVISOR):
+            trim(log_file(folder, part))
+        await asyncio.sleep(LOG_SECONDS)

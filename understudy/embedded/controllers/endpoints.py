@@ -1,0 +1,197 @@
+"""Endpoints of Services: the addresses and ports of the pods a Service selects, kept as data beside it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.controllers.operating import Hearing
+from understudy.embedded.controllers.worklist import Worklist
+from understudy.kinds.children.seen import PodSpec, PodStatus, SeenObject, SeenPod
+from understudy.objects.meta import Part
+from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+
+QUIET = 0.05  # seconds in which changes of pods are gathered
+MANAGED = "endpoints.kubernetes.io/managed-by"
+OURS = "endpoint-controller"
+
+
+class ServicePort(Part, frozen=True, gc=False):
+    port: int
+    name: str = ""
+    protocol: str = "TCP"
+    target_port: int | str | None = None
+
+
+class ServiceSpec(Part, frozen=True, gc=False):
+    selector: Mapping[str, str] = {}
+    ports: tuple[ServicePort, ...] = ()
+    type: str = "ClusterIP"
+    publish_not_ready_addresses: bool = False
+
+
+class Service(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: ServiceSpec = ServiceSpec()
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        return all(labels.get(key) == value for key, value in self.spec.selector.items())
+
+
+class ContainerPort(Part, frozen=True, gc=False):
+    container_port: int
+    name: str = ""
+    protocol: str = "TCP"
+
+
+class Container(Part, frozen=True, gc=False):
+    ports: tuple[ContainerPort, ...] = ()
+
+
+class AddressedSpec(PodSpec, frozen=True, gc=False):
+    hostname: str = ""
+    subdomain: str = ""
+    containers: tuple[Container, ...] = ()
+
+
+class AddressedStatus(PodStatus, frozen=True, gc=False):
+    pod_ip: str = msgspec.field(name="podIP", default="")
+
+
+class AddressedPod(SeenPod, frozen=True, gc=False, kw_only=True):
+    """A pod, and where it can be reached."""
+
+    spec: AddressedSpec = AddressedSpec()
+    status: AddressedStatus = AddressedStatus()
+
+
+_read_service = msgspec.json.Decoder(Service).decode
+_read_pod = msgspec.json.Decoder(AddressedPod).decode
+_read_object = msgspec.json.Decoder(SeenObject).decode
+
+Ports = tuple[tuple[str, int, str], ...]  # name, number, protocol
+
+
+def subsets_of(service: Service, pods: Sequence[AddressedPod]) -> list[dict[str, Any]]:
+    """Pods that answer on the same ports are one subset."""
+    groups: dict[Ports, dict[str, list[dict[str, Any]]]] = {}
+    for pod in sorted(pods, key=lambda each: each.metadata.name):
+        meta = pod.metadata
+        if not pod.status.pod_ip or pod.finished or not service.selects(meta.labels):
+            continue
+        ready = (pod.ready and not meta.leaving) or service.spec.publish_not_ready_addresses
+        group = groups.setdefault(_ports(service, pod), {})
+        group.setdefault("addresses" if ready else "notReadyAddresses", []).append(_address(service, pod))
+    return [
+        {**addresses, **({"ports": [_port(*port) for port in ports]} if ports else {})}
+        for ports, addresses in sorted(groups.items())
+    ]
+
+
+def _address(service: Service, pod: AddressedPod) -> dict[str, Any]:
+    meta = pod.metadata
+    target = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid}
+    address: dict[str, Any] = {"ip": pod.status.pod_ip, "targetRef": target}
+    if pod.spec.node_name:
+        address["nodeName"] = pod.spec.node_name
+    if pod.spec.hostname and pod.spec.subdomain == service.metadata.name:
+        address["hostname"] = pod.spec.hostname
+    return address
+
+
+def _ports(service: Service, pod: AddressedPod) -> Ports:
+    found = []
+    for port in service.spec.ports:
+        number = _number(port, pod)
+        if number is not None:
+            found.append((port.name, number, port.protocol))
+    return tuple(found)
+
+
+def _number(port: ServicePort, pod: AddressedPod) -> int | None:
+    """None: the pod has no port of that name."""
+    target = port.port if port.target_port is None else port.target_port
+    if isinstance(target, int):
+        return target
+    named = (each for container in pod.spec.containers for each in container.ports if each.name == target)
+    return next((each.container_port for each in named if each.protocol == port.protocol), None)
+
+
+def _port(name: str, number: int, protocol: str) -> dict[str, Any]:
+    return {**({"name": name} if name else {}), "port": number, "protocol": protocol}
+
+
+class EndpointController:
+    """Works by `namespace/name` of the Service. Endpoints of Services without a selector are somebody else's."""
+
+    name = "endpoints"
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self.worklist: Worklist[str] = Worklist(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._services: dict[str, dict[str, Service]] = {}
+        self._pods: dict[str, dict[str, AddressedPod]] = {}
+        self._endpoints: dict[str, bytes] = {}
+
+    def hearings(self) -> Mapping[Resource, Hearing]:
+        return {SERVICES: self._hear_service, ENDPOINTS: self._hear_endpoints, PODS: self._hear_pod}
+
+    def _hear_service(self, change: Change) -> None:
+        service = _read_service(change.raw)
+        meta = service.metadata
+        of_namespace = self._services.setdefault(meta.namespace, {})
+        if change.type is ChangeType.DELETED:
+            of_namespace.pop(meta.name, None)
+        else:
+            of_namespace[meta.name] = service
+        self.worklist.add(f"{meta.namespace}/{meta.name}")
+
+    def _hear_endpoints(self, change: Change) -> None:
+        meta = _read_object(change.raw).metadata
+        key = f"{meta.namespace}/{meta.name}"
+        if change.type is ChangeType.DELETED:
+            self._endpoints.pop(key, None)
+        else:
+            self._endpoints[key] = change.raw
+        self.worklist.add(key)
+
+    def _hear_pod(self, change: Change) -> None:
+        pod = _read_pod(change.raw)
+        meta = pod.metadata
+        of_namespace = self._pods.setdefault(meta.namespace, {})
+        before = of_namespace.pop(meta.name, None)
+        if change.type is not ChangeType.DELETED:
+            of_namespace[meta.name] = pod
+        labels = [meta.labels, *([before.metadata.labels] if before else [])]
+        for name, service in self._services.get(meta.namespace, {}).items():
+            if service.spec.selector and any(map(service.selects, labels)):
+                self.worklist.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
+
+    async def settle(self, key: str) -> float | None:
+        namespace, _, name = key.partition("/")
+        service = self._services.get(namespace, {}).get(name)
+        raw = self._endpoints.get(key)
+        known = msgspec.json.decode(raw) if raw is not None else None
+        ref = Ref(ENDPOINTS, namespace, name)
+        try:
+            if service is None:
+                await self._take_away(ref, known)
+            elif service.spec.selector and service.spec.type != "ExternalName":
+                await self._write(ref, known, subsets_of(service, list(self._pods.get(namespace, {}).values())))
+        except Refused as error:
+            if error.code not in (404, 409):  # somebody was quicker; the watch will tell
+                raise
+        return None
+
+    async def _take_away(self, ref: Ref, known: dict[str, Any] | None) -> None:
+        if known is not None and known["metadata"].get("labels", {}).get(MANAGED) == OURS:
+            await self._cluster.delete(ref, uid=known["metadata"]["uid"])
+
+    async def _write(self, ref: Ref, known: dict[str, Any] | None, subsets: list[dict[str, Any]]) -> None:
+        if known is None:
+            metadata = {"name": ref.name, "namespace": ref.namespace, "labels": {MANAGED: OURS}}
+            body = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subsets}
+            await self._cluster.create(Ref(ENDPOINTS, ref.namespace), body)
+        elif (known.get("subsets") or []) != subsets:
+            await self._cluster.patch(ref, {"subsets": subsets}, form=PatchForm.MERGE)

@@ -1,0 +1,120 @@
+"""Looks after the children of one kind: keeps parents and children in mind, has the kind decide, and carries it out."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from understudy.embedded.controllers.carrying import Carrier, Parent
+from understudy.embedded.controllers.operating import Hearing
+from understudy.embedded.controllers.worklist import Worklist
+from understudy.kinds.children import Family, Observed
+from understudy.kinds.children.seen import SeenObject, read_as
+from understudy.kinds.children.wanted import NOTHING
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Clock
+
+MOST_ROUNDS = 20  # decisions in one go; a kind that is never content does not keep the others waiting
+QUIET = 0.05  # seconds between two looks that children ask for, so that many changes are one look
+
+_read_parent = msgspec.json.Decoder(SeenObject).decode
+ChildKey = tuple[str, str, str]  # resource key, namespace, name
+
+
+class FamilyController:
+    """Works by the uid of the parent. Children that have lost theirs, or never had one, are worked on by a key of their
+    own as long as the kind wants something of them."""
+
+    def __init__(self, family: Family, carrier: Carrier, clock: Clock) -> None:
+        self.name = f"{family.parent.kind} families"
+        self.worklist: Worklist[str] = Worklist(clock)
+        self._family = family
+        self._carrier = carrier
+        self._clock = clock
+        self._parents: dict[str, bytes] = {}
+        self._children: dict[str, dict[ChildKey, SeenObject]] = {}  # by the uid of the parent
+        self._keys: dict[ChildKey, str] = {}
+        self._looked: dict[str, float] = {}
+
+    def hearings(self) -> Mapping[Resource, Hearing]:
+        family = self._family
+        return {family.parent: self._hear_parent, **{child: self._child_hearing(child) for child in family.offspring}}
+
+    def _hear_parent(self, change: Change) -> None:
+        uid = _read_parent(change.raw).metadata.uid
+        if change.type is ChangeType.DELETED:
+            self._parents.pop(uid, None)
+        else:
+            self._parents[uid] = change.raw
+        self.worklist.add(uid)
+
+    def _child_hearing(self, resource: Resource) -> Hearing:
+        decode = msgspec.json.Decoder(read_as(resource.key)).decode
+
+        def hear(change: Change) -> None:
+            child = decode(change.raw)
+            key = (resource.key, child.metadata.namespace, child.metadata.name)
+            self._forget(key)
+            if change.type is ChangeType.DELETED:
+                self._carrier.deleted.discard(child.metadata.uid)
+            elif (owner := self._owner(resource, child)) is not None:
+                self._keys[key] = owner
+                self._children.setdefault(owner, {})[key] = child
+                self._touch(owner)
+
+        return hear
+
+    def _forget(self, key: ChildKey) -> None:
+        owner = self._keys.pop(key, None)
+        if owner is not None:
+            siblings = self._children[owner]
+            del siblings[key]
+            if not siblings:
+                del self._children[owner]
+            self._touch(owner)
+
+    def _owner(self, resource: Resource, child: SeenObject) -> str | None:
+        controller = child.metadata.controller
+        if controller is None:
+            alone = Observed({resource.key: (child,)})
+            return None if self._family.left_behind(alone) == NOTHING else f"alone {child.metadata.uid}"
+        parent = self._family.parent
+        group = controller.api_version.rpartition("/")[0]
+        return controller.uid if (group, controller.kind) == (parent.group, parent.kind) else None
+
+    def _touch(self, owner: str) -> None:
+        self.worklist.add_at(owner, self._looked.get(owner, 0.0) + QUIET)
+
+    async def settle(self, key: str) -> float | None:
+        for _ in range(MOST_ROUNDS):
+            self._looked[key] = self._clock.now()
+            raw = self._parents.get(key)
+            if raw is None:
+                self._looked.pop(key, None)
+                await self._free(key)
+                return None
+            parent = Parent(self._family.parent, msgspec.json.decode(raw))
+            wanted = self._family.children(parent.document, self._observed(key), self._clock.now())
+            if not await self._carrier.carry_out(parent, wanted):
+                return wanted.again_at
+        return self._clock.now() + QUIET
+
+    async def _free(self, key: str) -> None:
+        siblings = self._children.get(key)
+        if siblings:
+            _, namespace, _ = next(iter(siblings))
+            await self._carrier.free(namespace, self._family.left_behind(self._observed(key)))
+
+    def _observed(self, key: str) -> Observed:
+        found: dict[str, list[SeenObject]] = {}
+        for (resource, _, _), child in self._children.get(key, {}).items():
+            found.setdefault(resource, []).append(self._as_leaving(child))
+        return Observed(found)
+
+    def _as_leaving(self, child: SeenObject) -> SeenObject:
+        """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""
+        meta = child.metadata
+        if meta.uid not in self._carrier.deleted or meta.leaving:
+            return child
+        leaving = msgspec.structs.replace(meta, deletion_timestamp=datetime.fromtimestamp(self._clock.now(), UTC))
+        return msgspec.structs.replace(child, metadata=leaving)

@@ -1,0 +1,145 @@
+"""Nodes that fall silent: one whose lease has run out is marked as unreachable, until it is heard of again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.control.health import HealthLimits
+from understudy.control.pulse import Pulse
+from understudy.control.telling import About
+from understudy.embedded.controllers.events import Recorder
+from understudy.embedded.controllers.operating import Hearing
+from understudy.embedded.controllers.worklist import Worklist
+from understudy.kinds.children.seen import SeenObject, condition_of, written
+from understudy.kinds.children.wanted import Note
+from understudy.objects.meta import seconds
+from understudy.objects.nodes import LEASE_NAMESPACE, Lease, NodeSpec, NodeStatus
+from understudy.objects.resources import LEASES, NODES, Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+
+UNREACHABLE = "node.kubernetes.io/unreachable"
+SILENT = "NodeStatusUnknown"  # the reason by which a mark of ours is known again
+
+
+class SeenNode(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def marked(self) -> bool:
+        ready = condition_of(self.status.conditions, "Ready")
+        silent = ready is not None and ready.status == "Unknown" and ready.reason == SILENT
+        return silent or any(taint.key == UNREACHABLE for taint in self.spec.taints)
+
+
+_read_node = msgspec.json.Decoder(SeenNode).decode
+_read_lease = msgspec.json.Decoder(Lease).decode
+
+
+class NodeLife:
+    """Works by the name of the node. A node without a lease is nobody's to judge here."""
+
+    name = "node life"
+
+    def __init__(self, cluster: Cluster, clock: Clock, recorder: Recorder, limits: HealthLimits) -> None:
+        self.worklist: Worklist[str] = Worklist(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._recorder = recorder
+        self._pulse = Pulse(limits)
+        self._nodes: dict[str, bytes] = {}
+        self._leases: dict[str, Lease] = {}
+        self._marked: set[str] = set()
+
+    def hearings(self) -> Mapping[Resource, Hearing]:
+        return {NODES: self._hear_node, LEASES: self._hear_lease}
+
+    def _hear_node(self, change: Change) -> None:
+        node = _read_node(change.raw)
+        name = node.metadata.name
+        self._nodes.pop(name, None)
+        self._marked.discard(name)
+        if change.type is not ChangeType.DELETED:
+            self._nodes[name] = change.raw
+            if node.marked:
+                self._marked.add(name)
+            self.worklist.add(name)
+
+    def _hear_lease(self, change: Change) -> None:
+        """A renewal is news only of a node that was given up, or was never seen to have a lease."""
+        lease = _read_lease(change.raw)
+        name = lease.metadata.name
+        if lease.metadata.namespace != LEASE_NAMESPACE:
+            return
+        if change.type is ChangeType.DELETED:
+            self._leases.pop(name, None)
+            return
+        self._pulse.hear(lease)
+        known = name in self._leases
+        self._leases[name] = lease
+        if not known or name in self._marked:
+            self.worklist.add(name)
+
+    async def settle(self, key: str) -> float | None:
+        raw, lease = self._nodes.get(key), self._leases.get(key)
+        if raw is None or lease is None:
+            return None
+        now = self._clock.now()
+        runs_out = self._runs_out(lease, now)
+        if runs_out is None:
+            return None
+        node = _read_node(raw)
+        if runs_out <= now and not node.marked:
+            await self._mark(node, raw)
+        elif runs_out > now and node.marked:
+            await self._heal(node, raw)
+        # Silence of all nodes at once means nothing, so the time at which a lease runs out may move on by itself.
+        return max(runs_out, now + lease.spec.lease_duration_seconds / 4)
+
+    def _runs_out(self, lease: Lease, now: float) -> float | None:
+        felt = self._pulse.felt(lease, now)
+        renewed = seconds(felt.spec.renew_time) if felt is not None else None
+        return None if renewed is None else renewed + lease.spec.lease_duration_seconds
+
+    async def _mark(self, node: SeenNode, raw: bytes) -> None:
+        now = written(self._clock.now())
+        message = "Kubelet stopped posting node status."
+        taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
+        await self._write(node, _ready("Unknown", SILENT, message, now), [*_other_taints(raw), *taints])
+        self._tell(node, "NodeNotReady")
+
+    async def _heal(self, node: SeenNode, raw: bytes) -> None:
+        now = written(self._clock.now())
+        ready = condition_of(node.status.conditions, "Ready")
+        ours = ready is not None and ready.reason == SILENT
+        condition = _ready("True", "KubeletReady", "kubelet is posting ready status", now) if ours else None
+        await self._write(node, condition, _other_taints(raw))
+        self._tell(node, "NodeReady")
+
+    async def _write(self, node: SeenNode, condition: dict[str, str] | None, taints: list[dict[str, Any]]) -> None:
+        meta = node.metadata
+        ref = Ref(NODES, name=meta.name)
+        seen = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        try:
+            await self._cluster.patch(ref, {"metadata": seen, "spec": {"taints": taints}}, form=PatchForm.MERGE)
+            if condition is not None:
+                patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
+                await self._cluster.patch(ref, patch, sub="status")
+        except Refused as error:
+            if error.code != 404:
+                raise
+
+    def _tell(self, node: SeenNode, reason: str) -> None:
+        name = node.metadata.name
+        about = About(NODES.api_version, NODES.kind, "", name, node.metadata.uid)
+        self._recorder.record(about, Note(reason, f"Node {name} status is now: {reason}"))
+
+
+def _ready(status: str, reason: str, message: str, now: str) -> dict[str, str]:
+    return {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": now}
+
+
+def _other_taints(raw: bytes) -> list[dict[str, Any]]:
+    taints = msgspec.json.decode(raw).get("spec", {}).get("taints") or []
+    return [taint for taint in taints if taint["key"] != UNREACHABLE]

@@ -1,0 +1,1 @@
+"""Custom resources: kinds that a CustomResourceDefinition brings, checked by the schema it gives."""

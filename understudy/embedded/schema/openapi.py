@@ -1,0 +1,172 @@
+"""What is served, as OpenAPI v3 documents: one for every group and version, so that kubectl can explain fields and
+knows that unknown ones are refused."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from understudy.embedded.api.served import Served
+from understudy.embedded.schema.components import Components, reference
+from understudy.embedded.schema.custom.form import CustomForm
+from understudy.embedded.schema.meta import ObjectMeta
+from understudy.embedded.schema.typed import TypedForm
+from understudy.embedded.schema.wording import HEAD
+from understudy.objects.resources import Resource
+
+Document = dict[str, Any]
+
+_PATCH_FORMS = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+_WRITING = (
+    ("dryRun", "string", "`All`: nothing is stored, everything else is done."),
+    ("fieldManager", "string", "Who makes the change."),
+    ("fieldValidation", "string", "What to do about unknown fields: `Ignore`, `Warn` or `Strict`."),
+)
+_READING = (
+    ("labelSelector", "string", "Only objects whose labels match."),
+    ("fieldSelector", "string", "Only objects whose fields match."),
+    ("limit", "integer", "How many at most; the rest is fetched with `continue`."),
+    ("continue", "string", "Where the last page ended."),
+    ("resourceVersion", "string", "From which state on."),
+    ("timeoutSeconds", "integer", "How long a watch lasts."),
+    ("watch", "boolean", "Follow the changes instead of listing."),
+)
+
+
+def documents(served: Iterable[Served]) -> dict[str, bytes]:
+    """By the path below /openapi/v3: `api/v1`, `apis/batch/v1`."""
+    by_place: dict[str, list[tuple[Served, Resource]]] = {}
+    for one in served:
+        for version in (one.resource.version, *one.other_versions):
+            resource = msgspec.structs.replace(one.resource, version=version)
+            by_place.setdefault(_place(resource), []).append((one, resource))
+    return {place: msgspec.json.encode(_document(rows)) for place, rows in sorted(by_place.items())}
+
+
+def index(made: dict[str, bytes]) -> bytes:
+    """/openapi/v3 itself. Clients keep documents by their hash."""
+    paths = {
+        place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={hashlib.sha256(text).hexdigest()[:32].upper()}"}
+        for place, text in made.items()
+    }
+    return msgspec.json.encode({"paths": paths})
+
+
+def _place(resource: Resource) -> str:
+    return f"apis/{resource.api_version}" if resource.group else f"api/{resource.version}"
+
+
+def _document(rows: list[tuple[Served, Resource]]) -> Document:
+    components = Components()
+    paths: Document = {}
+    for served, resource in rows:
+        name = _component(served, resource, components)
+        components.schemas[f"{name}List"] = _list_of(resource, name, components)
+        paths |= _paths(served, resource, name)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Understudy", "version": "v1"},
+        "paths": paths,
+        "components": {"schemas": components.schemas},
+    }
+
+
+def _component(served: Served, resource: Resource, components: Components) -> str:
+    form = served.form
+    match form:
+        case CustomForm():
+            schema = form.schema(resource.version)
+            about = components.of(inspect.type_info(ObjectMeta))
+            schema["properties"] = {**_HEAD, "metadata": about, **schema.get("properties", {})}
+            name = f"{resource.version}.{resource.kind}"
+            components.schemas[name] = schema
+        case TypedForm():
+            name = components.add(form.struct)
+        case _:
+            raise TypeError(f"no schema is known for {resource.key}")
+    components.schemas[name]["x-kubernetes-group-version-kind"] = [_gvk(resource)]
+    return name
+
+
+_HEAD: Document = {name: {"type": "string", "description": HEAD[name]} for name in ("apiVersion", "kind")}
+
+
+def _gvk(resource: Resource, suffix: str = "") -> Document:
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind + suffix}
+
+
+def _list_of(resource: Resource, name: str, components: Components) -> Document:
+    about = {"type": "object", "properties": {"resourceVersion": {"type": "string"}, "continue": {"type": "string"}}}
+    components.schemas["v1.ListMeta"] = about
+    return {
+        "type": "object",
+        "description": f"Objects of kind {resource.kind}.",
+        "required": ["items"],
+        "properties": {
+            **_HEAD,
+            "metadata": {"$ref": reference("v1.ListMeta")},
+            "items": {"type": "array", "items": {"$ref": reference(name)}},
+        },
+        "x-kubernetes-group-version-kind": [_gvk(resource, "List")],
+    }
+
+
+def _paths(served: Served, resource: Resource, name: str) -> Document:
+    namespace = "{namespace}" if resource.namespaced else ""
+    all_of_them, one = resource.path(namespace), resource.path(namespace, "{name}")
+    listing = _operation("list", resource, f"{name}List", _READING)
+    found = {
+        all_of_them: {"get": listing, "post": _operation("post", resource, name, _WRITING)},
+        one: _item(resource, name)
+        | {
+            "delete": _operation(
+                "delete", resource, name, (("gracePeriodSeconds", "integer", "How long it may take."),)
+            )
+        },
+    }
+    if resource.namespaced:
+        found[resource.path()] = {"get": listing}
+    if "status" in served.subresources:
+        found[resource.path(namespace, "{name}", "status")] = _item(resource, name)
+    for path, operations in found.items():
+        operations["parameters"] = [_path_parameter(part) for part in ("namespace", "name") if f"{{{part}}}" in path]
+    return found
+
+
+def _item(resource: Resource, name: str) -> Document:
+    return {
+        "get": _operation("get", resource, name, ()),
+        "put": _operation("put", resource, name, _WRITING),
+        "patch": _operation("patch", resource, name, (*_WRITING, ("force", "boolean", "Take fields from others."))),
+    }
+
+
+def _operation(action: str, resource: Resource, name: str, parameters: Iterable[tuple[str, str, str]]) -> Document:
+    content = {"application/json": {"schema": {"$ref": reference(name)}}}
+    code = "201" if action == "post" else "200"
+    operation: Document = {
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": _gvk(resource),
+        "parameters": [
+            {"name": given, "in": "query", "description": words, "schema": {"type": kind}}
+            for given, kind, words in parameters
+        ],
+        "responses": {code: {"description": "OK", "content": content}, "401": {"description": "Unauthorized"}},
+    }
+    if action in ("post", "put"):
+        operation["requestBody"] = {"required": True, "content": content}
+    if action == "patch":
+        patches = {form: {"schema": {"type": "object"}} for form in _PATCH_FORMS}
+        operation["requestBody"] = {"required": True, "content": patches}
+    return operation
+
+
+def _path_parameter(name: str) -> Document:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}

@@ -1,0 +1,106 @@
+"""The ASGI application: who asks, what for, which verb answers; every failure becomes a Status."""
+
+import logging
+
+from understudy.embedded.api.errors import ApiError, Details
+from understudy.embedded.server.answers import Answer, Stream, refusal, send_answer
+from understudy.embedded.server.calls import Call, Receive, Scope, Send, read_query
+from understudy.embedded.server.dispatching import dispatch, target_of
+from understudy.embedded.server.executing import execute
+from understudy.embedded.server.sockets import Socket
+from understudy.embedded.server.state import State
+from understudy.embedded.server.streaming import send_stream
+from understudy.embedded.store.records import StoreClosed, WriteFailed
+
+MAX_IN_FLIGHT = 400  # requests that are answered and done; Kubernetes allows as many
+MAX_STREAMS = 5_000  # watches, logs that are followed, commands in containers
+
+log = logging.getLogger(__name__)
+
+
+class Application:
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._in_flight = 0
+        self._streams = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                await self._serve(scope, receive, send)
+            case "websocket":
+                await self._serve_socket(scope, receive, send)
+            case other:
+                raise ValueError(f"this application does not speak {other}")
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._in_flight += 1
+        try:
+            answer = await dispatch(self.state, self._call(scope, receive))
+        except Exception as problem:
+            answer = refusal(_told(problem, scope))
+        finally:
+            self._in_flight -= 1
+        if isinstance(answer, Answer):
+            await send_answer(send, answer)
+        else:
+            await self._stream(answer, receive, send)
+
+    async def _stream(self, stream: Stream, receive: Receive, send: Send) -> None:
+        if self._streams >= MAX_STREAMS:
+            await send_answer(send, refusal(_busy()))
+            return
+        self._streams += 1
+        try:
+            await send_stream(stream, receive, send, self.state.closing)
+        finally:
+            self._streams -= 1
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = Socket(scope, receive, send)
+        self._streams += 1
+        try:
+            call = self._call({**scope, "method": "GET"}, receive)
+            target = target_of(self.state, call)
+            if self._streams > MAX_STREAMS:
+                raise _busy()
+            if (target.served.resource.key, target.sub) != ("pods", "exec"):
+                raise ApiError(400, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket")
+            await execute(self.state, call, target, socket)
+        except Exception as problem:
+            answer = refusal(_told(problem, scope))
+            await (socket.close(1011) if socket.accepted else socket.refuse(answer))
+        finally:
+            self._streams -= 1
+
+    def _call(self, scope: Scope, receive: Receive) -> Call:
+        """Whoever has no valid token gets no further than this."""
+        headers = dict(scope["headers"])
+        user = self.state.tokens.user(headers.get(b"authorization"))
+        if self._in_flight > MAX_IN_FLIGHT:
+            raise _busy()
+        path: str = scope["path"]
+        if path.endswith("/"):
+            path = path.rstrip("/")
+        text = scope["query_string"]
+        return Call(scope["method"], path, text, read_query(text), headers, user, self.state.now(), receive)
+
+
+def _busy() -> ApiError:
+    message = "The server has received too many requests and has asked us to try again later"
+    return ApiError(429, "TooManyRequests", message, Details(retry_after_seconds=1))
+
+
+def _told(problem: Exception, scope: Scope) -> ApiError:
+    """What the client learns of a failure; what went wrong in here stays in the log."""
+    match problem:
+        case ApiError():
+            return problem
+        case WriteFailed() | StoreClosed():
+            log.error("%s %s: %s", scope.get("method"), scope["path"], problem)
+            return ApiError(503, "ServiceUnavailable", "the write could not be stored", Details(retry_after_seconds=1))
+        case RecursionError():
+            return ApiError(400, "BadRequest", "the body is nested too deeply")
+        case _:
+            log.error("%s %s", scope.get("method"), scope["path"], exc_info=problem)
+            return ApiError(500, "InternalError", "Internal error occurred: see the log of the server")

@@ -1,0 +1,56 @@
+"""What a cluster has before anybody has asked for anything: namespaces, system priorities, the API's own service."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from understudy.embedded.api.served import Strictness
+from understudy.embedded.server import namespaces
+from understudy.embedded.server.stamping import stamp
+from understudy.embedded.server.state import State
+from understudy.embedded.server.writing import commit, put
+from understudy.embedded.store.records import Key, Write
+from understudy.objects.resources import NAMESPACES, PRIORITY_CLASSES, SERVICES, Resource
+
+NAMES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_CRITICAL = {
+    "system-cluster-critical": (2_000_000_000, "Used for system critical pods that must run in the cluster."),
+    "system-node-critical": (2_000_001_000, "Used for system critical pods that must not be moved from their node."),
+}
+
+
+async def begin(state: State, port: int) -> None:
+    """Only what is missing is made: a restart finds all of it there."""
+    writes = [write for resource, document in _documents(port) for write in _created(state, resource, document)]
+    if writes:
+        await commit(state, writes)
+
+
+def _documents(port: int) -> Iterable[tuple[Resource, dict[str, Any]]]:
+    for name in NAMES:
+        yield NAMESPACES, {"metadata": {"name": name}}
+    for name, (value, description) in _CRITICAL.items():
+        yield PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value, "description": description}
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    yield (
+        SERVICES,
+        {
+            "metadata": {"name": "kubernetes", "namespace": "default", "labels": labels},
+            "spec": {
+                "clusterIP": "None",
+                "ports": [{"name": "https", "port": port, "targetPort": port}],
+            },
+        },
+    )
+
+
+def _created(state: State, resource: Resource, document: dict[str, Any]) -> Iterable[Write]:
+    meta = document["metadata"]
+    key = Key(resource.key, meta.get("namespace", ""), meta["name"])
+    if state.store.newest(key) is not None:
+        return
+    form = state.served(resource).form
+    draft = form.convert(document, Strictness.STRICT).draft
+    stamp(draft.metadata, key, state.timestamp())
+    form.admit_create(draft, state.lookup)
+    yield put(key, draft)
+    yield from namespaces.entailed(state, key)

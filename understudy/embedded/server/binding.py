@@ -1,0 +1,113 @@
+"""Pods onto nodes: one by one as Kubernetes does it, or a whole gang at once, all or nobody."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from understudy.embedded.api.errors import bad_request, conflict, not_found
+from understudy.embedded.schema.pods import Pod
+from understudy.embedded.schema.podstatus import PodCondition
+from understudy.embedded.server.answers import Answer, success
+from understudy.embedded.server.bodies import read_json
+from understudy.embedded.server.calls import Call, Target
+from understudy.embedded.server.state import State
+from understudy.embedded.server.writing import commit, put
+from understudy.embedded.store.records import Key, Put
+from understudy.objects.resources import PODS
+from understudy.ports import Seating
+
+_MOST_SEATS = 10_000
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = ""
+    uid: str = ""
+
+
+class Binding(msgspec.Struct, frozen=True):
+    """What POST pods/{name}/binding says."""
+
+    target: _Named
+    metadata: _Named = _Named()
+
+
+class Seatings(msgspec.Struct, frozen=True):
+    """What POST seatings says."""
+
+    seatings: list[Seating]
+
+
+_binding = msgspec.json.Decoder(Binding).decode
+_seatings = msgspec.json.Decoder(Seatings).decode
+
+
+async def bind(state: State, call: Call, target: Target) -> Answer:
+    given = _read(_binding, await read_json(call), "Binding")
+    if not given.target.name:
+        raise bad_request("target.name: Required value")
+    seating = Seating(target.name, given.metadata.uid, given.target.name)
+    await seat(state, target.namespace, [seating], dry_run=call.dry_run)
+    return success(code=201)
+
+
+async def seat_gang(state: State, call: Call, namespace: str) -> Answer:
+    given = _read(_seatings, await read_json(call), "list of seatings").seatings
+    if not 0 < len(given) <= _MOST_SEATS:
+        raise bad_request(f"seatings: give between 1 and {_MOST_SEATS} of them")
+    if len({seating.pod for seating in given}) < len(given):
+        raise bad_request("seatings: a pod stands there twice")
+    await seat(state, namespace, given, dry_run=call.dry_run)
+    return success(code=201)
+
+
+async def seat(state: State, namespace: str, seatings: Sequence[Seating], *, dry_run: bool) -> None:
+    """All in one write. Whoever sits where it should already stays there."""
+    writes = [write for seating in seatings for write in _seated(state, namespace, seating)]
+    if writes and not dry_run:
+        await commit(state, writes)
+
+
+def _seated(state: State, namespace: str, seating: Seating) -> Sequence[Put]:
+    key = Key(PODS.key, namespace, seating.pod)
+    record = state.store.newest(key)
+    if record is None:
+        raise not_found(PODS.plural, "", seating.pod)
+    pod = state.served(PODS).form.load(record.body)
+    assert isinstance(pod, Pod)
+    if why := why_not(pod, seating):
+        raise conflict(f"{PODS.plural}/binding", "", seating.pod, why)
+    if pod.spec.node_name:
+        return ()
+    pod.spec.node_name = seating.node
+    pod.status.conditions = _scheduled(pod, state.timestamp())
+    return (put(key, pod),)
+
+
+def why_not(pod: Pod, seating: Seating) -> str:
+    """'' where the pod may sit there."""
+    if seating.uid and pod.metadata.uid != seating.uid:
+        return f"Precondition failed: UID in precondition: {seating.uid}, UID in object meta: {pod.metadata.uid}"
+    if pod.metadata.deletion_timestamp is not UNSET:
+        return f"pod {seating.pod} is being deleted, cannot be assigned to a host"
+    if pod.spec.node_name and pod.spec.node_name != seating.node:
+        return f'pod {seating.pod} is already assigned to node "{pod.spec.node_name}"'
+    if pod.spec.scheduling_gates:
+        return f"pod {seating.pod} has non-empty .spec.schedulingGates"
+    return ""
+
+
+def _scheduled(pod: Pod, now: str) -> list[PodCondition]:
+    others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
+    return [PodCondition(type="PodScheduled", status="True", last_transition_time=now), *others]
+
+
+T = TypeVar("T")
+
+
+def _read(decode: Callable[[bytes], T], body: bytes, what: str) -> T:
+    try:
+        return decode(body)
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise bad_request(f"the body is no {what}: {wrong}") from None

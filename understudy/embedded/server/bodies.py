@@ -1,0 +1,117 @@
+"""Request bodies into JSON bytes or plain documents: JSON as it is, YAML and protobuf where they are said to be."""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+from understudy.embedded.api.errors import ApiError, bad_request
+from understudy.embedded.server.calls import Call, read_body
+from understudy.embedded.server.protobuf import messages as protobuf
+from understudy.embedded.server.protobuf.messages import UnknownKind
+from understudy.embedded.server.protobuf.wire import Malformed
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_DEEPEST = 1000  # libyaml's own limit is of the same size, but not all builds have one
+YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
+PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
+JSON_TYPES = ("", "application/json", "*/*", "text/json")
+
+
+class _PlainLoader(_Loader):  # type: ignore[misc]
+    """Timestamps stay text, as in JSON. Aliases are refused: a few lines of them make gigabytes."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in pairs if tag != _TIMESTAMP]
+    for first, pairs in _Loader.yaml_implicit_resolvers.items()
+}
+
+
+def media_type(header: bytes) -> str:
+    return header.split(b";", 1)[0].strip().lower().decode("latin-1")
+
+
+async def read_json(call: Call, *, may_be_empty: bool = False) -> bytes:
+    """The body of a create, update or question, as JSON whatever it came as."""
+    body = await read_body(call)
+    kind = media_type(call.headers.get(b"content-type", b""))
+    if not body and not may_be_empty:
+        raise bad_request("the body of the request is empty: send an object")
+    if kind in JSON_TYPES or not body:
+        return body
+    if kind in YAML_TYPES:
+        return msgspec.json.encode(from_yaml(body))
+    if kind == PROTOBUF_TYPE:
+        return msgspec.json.encode(from_protobuf(body))
+    raise unsupported("application/json", "application/yaml", PROTOBUF_TYPE)
+
+
+def from_protobuf(body: bytes) -> dict[str, Any]:
+    try:
+        return protobuf.decode(body)
+    except UnknownKind:
+        raise unsupported("application/json", "application/yaml") from None
+    except Malformed as wrong:
+        raise bad_request(f"the body is not Kubernetes' protobuf: {wrong}") from None
+
+
+def unsupported(*accepted: str) -> ApiError:
+    known = ", ".join(accepted)
+    message = f"the body of the request was in an unknown format - accepted media types include: {known}"
+    return ApiError(415, "UnsupportedMediaType", message)
+
+
+def from_json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise bad_request(f"the body is not JSON: {_said(wrong)}") from None
+
+
+def from_yaml(body: bytes) -> Any:
+    """JSON first: it is YAML too, and many times faster to read."""
+    try:
+        return msgspec.json.decode(body)
+    except RecursionError:
+        raise bad_request("the body is nested too deeply") from None
+    except msgspec.DecodeError:
+        pass
+    try:
+        text = body.decode("utf-8")
+        if _nests_too_deeply(text):
+            raise bad_request("the body is nested too deeply")
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_PlainLoader)):
+            raise bad_request("the body uses YAML aliases: write out what they stand for")
+        return yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError) as wrong:
+        raise bad_request(f"the body is not YAML: {_said(wrong)}") from None
+
+
+def as_object(document: Any) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise bad_request("the body is not an object")
+    return document
+
+
+def _nests_too_deeply(text: str) -> bool:
+    """By its brackets and its indentation, which is all there is to nest YAML with."""
+    if text.count("[") + text.count("{") > _DEEPEST and _deepest_bracket(text) > _DEEPEST:
+        return True
+    return any(len(line) - len(line.lstrip(" -?")) > 2 * _DEEPEST for line in text.splitlines())
+
+
+def _deepest_bracket(text: str) -> int:
+    depth = deepest = 0
+    for letter in text:
+        if letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth -= 1
+    return deepest
+
+
+def _said(wrong: Exception) -> str:
+    return "nested too deeply" if isinstance(wrong, RecursionError) else " ".join(str(wrong).split())[:300]

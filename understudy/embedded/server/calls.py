@@ -1,0 +1,134 @@
+"""A request as the verbs see it: where it points, what it asks for, who asks; its body is read within limits."""
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from understudy.embedded.api.errors import ApiError, bad_request
+from understudy.embedded.api.served import Served, Strictness
+from understudy.embedded.server.authentication import User
+from understudy.embedded.store.records import Key
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+MAX_BODY = 3 * 1024 * 1024
+_NO_QUERY: Mapping[str, str] = {}
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """What a path points at. No name: the collection. `version` is the one asked for, not the one stored."""
+
+    served: Served
+    version: str
+    namespace: str = ""
+    name: str = ""
+    sub: str = ""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.served.resource.key, self.namespace, self.name)
+
+    @property
+    def api_version(self) -> str:
+        group = self.served.resource.group
+        return f"{group}/{self.version}" if group else self.version
+
+
+class Call(msgspec.Struct, frozen=True, gc=False):
+    method: str
+    path: str
+    query_string: bytes
+    query: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    user: User
+    now: float  # when it came, in seconds since 1970
+    receive: Receive
+
+    def flag(self, name: str) -> bool:
+        """Kubernetes' reading of a truth value: all but false, 0 and nothing at all."""
+        value = self.query.get(name)
+        return value is not None and value not in ("0", "false", "False", "FALSE")
+
+    def number(self, name: str) -> int | None:
+        text = self.query.get(name)
+        if not text:
+            return None
+        if not text.isascii() or not text.lstrip("-").isdigit() or len(text) > 18:
+            raise bad_request(f'invalid value for {name}: "{text}" is not a whole number')
+        return int(text)
+
+    def every(self, name: str) -> list[str]:
+        """All values of a parameter that may stand in the query more than once."""
+        return [value for found, value in _pairs(self.query_string) if found == name]
+
+    @property
+    def dry_run(self) -> bool:
+        return asks_dry_run(self.query.get("dryRun"))
+
+    @property
+    def strictness(self) -> Strictness:
+        asked = self.query.get("fieldValidation")
+        if not asked:
+            return Strictness.WARN
+        try:
+            return Strictness(asked)
+        except ValueError:
+            raise bad_request(f'fieldValidation: Unsupported value: "{asked}": use Strict, Warn or Ignore') from None
+
+
+def asks_dry_run(value: str | None) -> bool:
+    if not value:
+        return False
+    if value != "All":
+        raise bad_request(f'dryRun: Unsupported value: "{value}": use All')
+    return True
+
+
+def read_query(text: bytes) -> Mapping[str, str]:
+    return _read_query(text) if text else _NO_QUERY
+
+
+@lru_cache(maxsize=1024)
+def _read_query(text: bytes) -> Mapping[str, str]:
+    return dict(_pairs(text))
+
+
+def _pairs(text: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=1000)
+    except ValueError:  # UnicodeError too
+        raise bad_request("the query is not made of at most 1000 percent-encoded name=value pairs") from None
+
+
+async def read_body(call: Call) -> bytes:
+    length = call.headers.get(b"content-length", b"0")
+    if not length.isdigit() or int(length) > MAX_BODY:
+        raise too_large()
+    receive = call.receive
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    pieces, size = [body], len(body)
+    while message.get("more_body"):
+        if size > MAX_BODY:
+            raise too_large()
+        message = await receive()
+        piece: bytes = message.get("body", b"")
+        pieces.append(piece)
+        size += len(piece)
+    if size > MAX_BODY:
+        raise too_large()
+    if message["type"] == "http.disconnect":
+        raise ApiError(408, "Timeout", "the connection ended before the body did")
+    return b"".join(pieces)
+
+
+def too_large() -> ApiError:
+    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY}")

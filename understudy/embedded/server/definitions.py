@@ -1,0 +1,118 @@
+"""Custom resources come and go with their definitions: served as soon as one is stored, and gone with all their objects
+when it is deleted."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from msgspec import UNSET
+
+from understudy.embedded.api.discovery import QUESTIONS
+from understudy.embedded.api.errors import ApiError, Cause, invalid
+from understudy.embedded.api.served import Draft, Served
+from understudy.embedded.schema.custom.definitions import served_by
+from understudy.embedded.schema.definitions import CustomResourceDefinition
+from understudy.embedded.server.deleting import marked
+from understudy.embedded.server.deletion import DeleteOptions
+from understudy.embedded.server.glances import glance
+from understudy.embedded.server.state import State
+from understudy.embedded.server.updating import settle, write_of
+from understudy.embedded.server.writing import commit, remove
+from understudy.embedded.store.records import EventType, Key, Record, Write
+from understudy.objects.resources import DEFINITIONS
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+def prepare(state: State, draft: Draft) -> None:
+    """A new definition may not take a place that is taken, and is held until its objects are gone."""
+    if not isinstance(draft, CustomResourceDefinition):
+        return
+    key = f"{draft.spec.names.plural}.{draft.spec.group}"
+    if not state.registry.takes(key) or any(key == question.key for question in QUESTIONS):
+        cause = Cause("FieldValueInvalid", f'Invalid value: "{key}": is a built-in resource', "spec.names.plural")
+        raise invalid(DEFINITIONS.kind, DEFINITIONS.group, str(draft.metadata.name), [cause])
+    finalizers = draft.metadata.finalizers or []
+    draft.metadata.finalizers = finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
+
+
+def check_open(state: State, served: Served) -> None:
+    """No new objects of a kind that is on its way out."""
+    if not state.registry.is_custom(served):
+        return
+    record = state.store.newest(Key(DEFINITIONS.key, "", served.resource.key))
+    if record is not None and glance(record.body).metadata.deletion_timestamp:
+        said = "create not allowed while custom resource definition is terminating"
+        raise ApiError(405, "MethodNotAllowed", said)
+
+
+class Definitions:
+    """Follows the definitions in the store. A watcher is woken before whoever wrote is told, so the writer of a
+    definition finds its kind served."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._cleaning: dict[str, asyncio.Task[None]] = {}
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def kept(cls, state: State) -> AsyncIterator[None]:
+        definitions = cls(state)
+        for record in state.store.list(DEFINITIONS.key):
+            definitions._put(record)
+        following = asyncio.create_task(definitions._follow())
+        try:
+            yield
+        finally:
+            tasks = [following, *definitions._cleaning.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self) -> None:
+        async for events in self._state.store.watch(DEFINITIONS.key):
+            for event in events:
+                if event.type is EventType.DELETED:
+                    self._state.registry.remove(event.record.key.name)
+                else:
+                    self._put(event.record)
+
+    def _put(self, record: Record) -> None:
+        name = record.key.name
+        definition = self._state.served(DEFINITIONS).form.load(record.body)
+        assert isinstance(definition, CustomResourceDefinition)
+        served = served_by(definition)
+        self._state.registry.remove(name)
+        for one in served:
+            self._state.registry.put(one)
+        meta = definition.metadata
+        if meta.deletion_timestamp is not UNSET and CLEANUP in (meta.finalizers or ()) and name not in self._cleaning:
+            self._cleaning[name] = asyncio.create_task(self._clean(record.key, served))
+            self._cleaning[name].add_done_callback(lambda _: self._cleaning.pop(name))
+
+    async def _clean(self, key: Key, served: Sequence[Served]) -> None:
+        """Until the last object is gone, some of them may be held by finalizers of their own."""
+        store = self._state.store
+        subscription = store.watch(key.name)
+        while records := self._state.newest_of(key.name, ""):
+            writes = [write for record in records for write in self._removal(record, served)]
+            if writes:
+                await commit(self._state, writes)
+            else:
+                await subscription.take()
+        await self._release(key)
+
+    def _removal(self, record: Record, served: Sequence[Served]) -> Sequence[Write]:
+        if not served:  # in no version any more, so nobody could take a finalizer away
+            return [remove(record)]
+        draft = marked(served[0], record, DeleteOptions(), self._state.now())
+        draft.metadata.resource_version = str(record.revision)
+        return [] if draft.encode() == record.body else [write_of(record, draft)]
+
+    async def _release(self, key: Key) -> None:
+        record = self._state.store.newest(key)
+        if record is None:
+            return
+        draft = self._state.served(DEFINITIONS).form.load(record.body)
+        draft.metadata.finalizers = [name for name in draft.metadata.finalizers or () if name != CLEANUP] or UNSET
+        await settle(self._state, record, draft)

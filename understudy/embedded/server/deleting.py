@@ -1,0 +1,111 @@
+"""DELETE of an object or of many: gone at once, or marked and left to whoever has to let go of it."""
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from understudy.embedded.api.errors import Details, bad_request
+from understudy.embedded.api.served import Draft, Served
+from understudy.embedded.schema.namespaces import Namespace
+from understudy.embedded.schema.pods import Pod
+from understudy.embedded.server.answers import Answer, success, with_warnings
+from understudy.embedded.server.bodies import read_json
+from understudy.embedded.server.calls import Call, Target, asks_dry_run
+from understudy.embedded.server.deletion import DeleteOptions, check_preconditions, hold, mark
+from understudy.embedded.server.presenting import present, present_all
+from understudy.embedded.server.reading import selected
+from understudy.embedded.server.routes import not_allowed
+from understudy.embedded.server.state import State
+from understudy.embedded.server.updating import find, is_finished, settle, write_of
+from understudy.embedded.server.writing import commit
+from understudy.embedded.store.records import Record
+from understudy.objects.resources import CLAIMS, JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES, VOLUMES
+
+# Kubernetes answers a deletion with the object itself for these, even where it is gone already.
+_SHOWN = {one.key for one in (PODS, SERVICES, SERVICE_ACCOUNTS, CLAIMS, VOLUMES)}
+# What becomes of dependents where the request says nothing: they go too, but for this kind they stay.
+_ORPHANING = {JOBS.key}
+_LONE_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+_decode_options = msgspec.json.Decoder(DeleteOptions).decode
+T = TypeVar("T")
+
+
+async def delete(state: State, call: Call, target: Target) -> Answer:
+    options = await read_options(call)
+    record = find(state, target)
+    draft = marked(target.served, record, options, state.now())
+    body = await settle(state, record, draft, dry_run=bool(options.dry_run))
+    key = target.served.resource.key
+    warnings = (_LONE_PODS,) if key in _ORPHANING and not options.policy else ()
+    if is_finished(draft) and key not in _SHOWN:
+        return with_warnings(success(_gone(target, draft)), warnings)
+    return with_warnings(present(call, target, body), warnings)
+
+
+async def delete_collection(state: State, call: Call, target: Target) -> Answer:
+    """Everything selected, in one write."""
+    resource = target.served.resource
+    if (resource.namespaced and not target.namespace) or resource.key == NAMESPACES.key:
+        raise not_allowed()
+    options = await read_options(call)
+    newest = [state.store.newest(record.key) for record in selected(state, call, target)]
+    drafts = [(record, marked(target.served, record, options, state.now())) for record in newest if record is not None]
+    if options.dry_run or not drafts:
+        bodies = [draft.encode() for _, draft in drafts]
+    else:
+        bodies = [record.body for record in await commit(state, [write_of(*one) for one in drafts])]
+    return present_all(call, target, bodies, state.store.revision)
+
+
+def marked(served: Served, record: Record, options: DeleteOptions, now: float) -> Draft:
+    """The object as the deletion leaves it."""
+    draft = served.form.load(record.body)
+    meta = draft.metadata
+    check_preconditions(options, meta, served.resource)
+    if not options.policy and served.resource.key in _ORPHANING and meta.deletion_timestamp is UNSET:
+        hold(meta, "Orphan")
+    hold(meta, options.policy)
+    mark(meta, grace_of(draft, options), now)
+    if isinstance(draft, Namespace):
+        draft.status.phase = "Terminating"
+    return draft
+
+
+def grace_of(draft: Draft, options: DeleteOptions) -> int:
+    """Only a pod that runs somewhere needs time to leave."""
+    if not isinstance(draft, Pod) or not draft.spec.node_name or draft.status.phase in ("Succeeded", "Failed"):
+        return 0
+    asked = _first(options.grace_period_seconds, draft.spec.termination_grace_period_seconds, 30)
+    return asked if asked is not None and asked >= 0 else 1
+
+
+async def read_options(call: Call) -> DeleteOptions:
+    """From the body, and where that says nothing from the query."""
+    body = await read_json(call, may_be_empty=True)
+    try:
+        given = _decode_options(body) if body.strip() else DeleteOptions()
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise bad_request(f"the body is no DeleteOptions: {wrong}") from None
+    orphaning = call.flag("orphanDependents") if "orphanDependents" in call.query else None
+    options = msgspec.structs.replace(
+        given,
+        grace_period_seconds=_first(given.grace_period_seconds, call.number("gracePeriodSeconds")),
+        propagation_policy=given.propagation_policy or call.query.get("propagationPolicy"),
+        orphan_dependents=_first(given.orphan_dependents, orphaning),
+        dry_run=["All"] if any(map(asks_dry_run, [*(given.dry_run or ()), call.query.get("dryRun")])) else None,
+    )
+    options.check()
+    return options
+
+
+def _first(*values: T | None) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _gone(target: Target, draft: Draft) -> Details:
+    resource = target.served.resource
+    return Details(target.name, resource.group, resource.plural, str(draft.metadata.uid))

@@ -1,0 +1,122 @@
+"""Stored objects into what the client asked to see: themselves, rows of a table, or their metadata alone."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.api.errors import bad_request
+from understudy.embedded.api.negotiation import RESOURCE_VIEWS, View, negotiated
+from understudy.embedded.api.partial import partial, partial_list
+from understudy.embedded.api.tables import Include, table
+from understudy.embedded.server.answers import Answer
+from understudy.embedded.server.calls import Call, Target
+from understudy.embedded.server.pages import Page
+
+_encode = msgspec.json.Encoder().encode
+_HEAD = b'{"apiVersion":"'
+_OPENINGS = {
+    kind: f'{{"type":"{kind}","object":'.encode() for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
+}
+
+
+class _ListMeta(msgspec.Struct, rename="camel", omit_defaults=True):
+    resource_version: str
+    continue_: str = msgspec.field(name="continue", default="")
+    remaining_item_count: int | None = None
+
+
+def in_version(head: bytes, body: bytes) -> bytes:
+    """All versions of a resource say the same; only apiVersion, the first field of every body, differs."""
+    return body if body.startswith(head) else head + body[body.index(b'"', len(_HEAD)) + 1 :]
+
+
+def _head(target: Target) -> bytes:
+    return b'%s%s"' % (_HEAD, target.api_version.encode())
+
+
+def view_of(call: Call) -> View:
+    accept = call.headers.get(b"accept")
+    return negotiated(accept.decode("latin-1"), RESOURCE_VIEWS) if accept else View.OBJECT
+
+
+def present(call: Call, target: Target, body: bytes, code: int = 200) -> Answer:
+    match view_of(call):
+        case View.TABLE:
+            return Answer(_encode(table(target.served, [body], call.now, include_of(call))), code)
+        case View.PARTIAL | View.PARTIAL_LIST:
+            return Answer(_encode(partial(body)), code)
+        case _:
+            return Answer(in_version(_head(target), body), code)
+
+
+def present_page(call: Call, target: Target, page: Page) -> Answer:
+    bodies = [record.body for record in page.records]
+    return _present(call, target, bodies, _ListMeta(str(page.revision), page.token, page.remaining))
+
+
+def present_all(call: Call, target: Target, bodies: Sequence[bytes], revision: int) -> Answer:
+    return _present(call, target, bodies, _ListMeta(str(revision)))
+
+
+def _present(call: Call, target: Target, bodies: Sequence[bytes], meta: _ListMeta) -> Answer:
+    match view_of(call):
+        case View.TABLE:
+            shown = table(target.served, bodies, call.now, include_of(call))
+            return Answer(_encode(shown | {"metadata": meta}))
+        case View.PARTIAL | View.PARTIAL_LIST:
+            return Answer(_encode(partial_list(bodies, msgspec.to_builtins(meta))))
+        case _:
+            kind = f'{{"kind":"{target.served.resource.kind}List","apiVersion":"{target.api_version}","metadata":'
+            head = _head(target)
+            items = b",".join([in_version(head, body) for body in bodies])
+            return Answer(b"".join((kind.encode(), _encode(meta), b',"items":[', items, b"]}")))
+
+
+def include_of(call: Call) -> Include:
+    try:
+        return Include(call.query.get("includeObject") or Include.METADATA)
+    except ValueError:
+        raise bad_request("includeObject: use None, Metadata or Object") from None
+
+
+class Lines:
+    """The lines of one watch. Only its first table says what the columns are."""
+
+    def __init__(self, call: Call, target: Target, now: Callable[[], float]) -> None:
+        self._target = target
+        self._view = view_of(call)
+        self._include = include_of(call)
+        self._now = now
+        self._headed = False
+        self._plain = self._view is View.OBJECT
+        self._head = _head(target)
+
+    def event(self, kind: str, body: bytes) -> bytes:
+        shown = in_version(self._head, body) if self._plain else self._shown(body)
+        return b"".join((_OPENINGS[kind], shown, b"}\n"))
+
+    def bookmark(self, revision: str, *, initial_end: bool = False) -> bytes:
+        resource = self._target.served.resource
+        meta: dict[str, Any] = {"resourceVersion": revision, "creationTimestamp": None}
+        if initial_end:
+            meta["annotations"] = {"k8s.io/initial-events-end": "true"}
+        body: dict[str, Any] = {"kind": resource.kind, "apiVersion": self._target.api_version, "metadata": meta}
+        if self._view is View.TABLE:
+            partial_meta = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
+            body = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": revision}}
+            body |= {"columnDefinitions": [], "rows": [{"cells": [], "object": partial_meta}]}
+        return b"".join((_OPENINGS["BOOKMARK"], _encode(body), b"}\n"))
+
+    def _shown(self, body: bytes) -> bytes:
+        match self._view:
+            case View.TABLE:
+                shown = table(self._target.served, [body], self._now(), self._include, header=not self._headed)
+                self._headed = True
+                return _encode(shown)
+            case _:
+                return _encode(partial(body))
+
+
+def failure_line(status: bytes) -> bytes:
+    return b"".join((_OPENINGS["ERROR"], status, b"}\n"))

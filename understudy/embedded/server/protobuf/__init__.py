@@ -1,0 +1,1 @@
+"""Kubernetes' protobuf encoding, read only: newer kubectl sends some bodies in it. Answers are always JSON."""

@@ -1,0 +1,57 @@
+"""Which resources are served now: the built-in ones and those that CustomResourceDefinitions brought."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from understudy.embedded.api.served import Served
+
+T = TypeVar("T")
+
+
+class Registry:
+    def __init__(self, builtin: Iterable[Served]) -> None:
+        self._builtin = tuple(builtin)
+        self._custom: dict[str, Served] = {}
+        self._found: dict[tuple[str, str], dict[str, Served]] = {}
+        self._made: dict[Callable[[Iterable[Served]], Any], Any] = {}
+        self._index()
+
+    def made(self, make: Callable[[Iterable[Served]], T]) -> T:
+        """What is made of all that is served: made once, until that changes."""
+        if make not in self._made:
+            self._made[make] = make(self.all)
+        found: T = self._made[make]
+        return found
+
+    @property
+    def all(self) -> tuple[Served, ...]:
+        return (*self._builtin, *(self._custom[name] for name in sorted(self._custom)))
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        return self._found.get((group, version), {}).get(plural)
+
+    def is_custom(self, served: Served) -> bool:
+        return served.resource.key in self._custom
+
+    def takes(self, key: str) -> bool:
+        """Whether a definition may serve this resource: nothing built in has its name."""
+        return all(served.resource.key != key for served in self._builtin)
+
+    def put(self, served: Served) -> None:
+        self._custom[served.resource.key] = served
+        self._index()
+
+    def remove(self, key: str) -> Served | None:
+        removed = self._custom.pop(key, None)
+        if removed is not None:
+            self._index()
+        return removed
+
+    def _index(self) -> None:
+        found: dict[tuple[str, str], dict[str, Served]] = {}
+        for served in self.all:
+            resource = served.resource
+            for version in (resource.version, *served.other_versions):
+                found.setdefault((resource.group, version), {})[resource.plural] = served
+        self._found = found
+        self._made = {}

@@ -1,0 +1,44 @@
+"""Paths into what they point at. Resources are found by splitting, everything else by its whole path."""
+
+from understudy.embedded.api.errors import ApiError
+from understudy.embedded.server.calls import Target
+from understudy.embedded.server.registry import Registry
+
+# Below /api/v1/namespaces/{name}/ these are parts of the namespace itself, everything else is a resource inside it.
+_OF_THE_NAMESPACE = ("status", "finalize")
+
+
+def no_such_path() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def not_allowed() -> ApiError:
+    return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def resource_parts(path: str) -> tuple[str, str, list[str]] | None:
+    """Group, version and what follows them; None where the path names no group version."""
+    parts = path.split("/")
+    match parts:
+        case ["", "api", version, *rest]:
+            return "", version, rest
+        case ["", "apis", group, version, *rest] if group:
+            return group, version, rest
+        case _:
+            return None
+
+
+def locate(registry: Registry, group: str, version: str, rest: list[str]) -> Target | None:
+    """None: nothing of that name is served, or a cluster-wide resource was sought in a namespace."""
+    namespace = ""
+    if len(rest) > 2 and rest[0] == "namespaces" and not (len(rest) == 3 and rest[2] in _OF_THE_NAMESPACE):
+        namespace, rest = rest[1], rest[2:]
+        if not namespace:
+            return None
+    served = registry.find(group, version, rest[0])
+    if served is None or len(rest) > 3 or "" in rest or (namespace and not served.resource.namespaced):
+        return None
+    name = rest[1] if len(rest) > 1 else ""
+    if name and served.resource.namespaced and not namespace:
+        return None  # an object in a namespace, asked for without it
+    return Target(served, version, namespace, name, rest[2] if len(rest) > 2 else "")

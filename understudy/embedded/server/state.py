@@ -1,0 +1,67 @@
+"""What all requests share: the store, what is served, who may ask, the clock."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from understudy.embedded.api.served import Draft, Served
+from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.server.authentication import Tokens
+from understudy.embedded.server.registry import Registry
+from understudy.embedded.store.records import Key, Record
+from understudy.embedded.store.store import Store
+from understudy.objects.resources import Resource
+
+
+class State:
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        tokens: Tokens,
+        folder: ClusterFolder,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.registry = registry
+        self.tokens = tokens
+        self.folder = folder
+        self.now = now
+        self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._second = 0
+        self._stamp = ""
+
+    def close(self) -> None:
+        """Everything that would go on for ever ends now."""
+        if not self.closing.done():
+            self.closing.set_result(None)
+
+    def timestamp(self) -> str:
+        """Now, as Kubernetes writes it."""
+        second = int(self.now())
+        if second != self._second:
+            self._second, self._stamp = second, moment(second)
+        return self._stamp
+
+    def newest_of(self, resource: str, namespace: str) -> list[Record]:
+        """As the next write finds them; what is new and not yet durable is left out."""
+        found = (self.store.newest(record.key) for record in self.store.list(resource, namespace))
+        return [record for record in found if record is not None]
+
+    def lookup(self, resource: Resource, namespace: str, name: str) -> Draft | None:
+        record = self.store.newest(Key(resource.key, namespace, name))
+        served = self.registry.find(resource.group, resource.version, resource.plural)
+        if record is None or served is None:
+            return None
+        return served.form.load(record.body)
+
+    def served(self, resource: Resource) -> Served:
+        """One of those that are always there."""
+        found = self.registry.find(resource.group, resource.version, resource.plural)
+        if found is None:
+            raise LookupError(resource.key)
+        return found
+
+
+def moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

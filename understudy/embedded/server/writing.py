@@ -1,0 +1,36 @@
+"""Drafts into writes of the store, which say their own revision; done when they are durable."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from understudy.embedded.api.served import Draft
+from understudy.embedded.server.state import State
+from understudy.embedded.store.records import Key, Put, Record, Remove, Write
+
+
+def put(key: Key, draft: Draft) -> Put:
+    return Put(key, _stamping(draft))
+
+
+def remove(record: Record) -> Remove:
+    """Watchers are told the object as it last was."""
+    return Remove(record.key, lambda revision: at_revision(record.body, revision))
+
+
+def _stamping(draft: Draft) -> Callable[[int], bytes]:
+    def body(revision: int) -> bytes:
+        draft.metadata.resource_version = str(revision)
+        return draft.encode()
+
+    return body
+
+
+def at_revision(body: bytes, revision: int) -> bytes:
+    document = msgspec.json.decode(body)
+    document["metadata"]["resourceVersion"] = str(revision)
+    return msgspec.json.encode(document)
+
+
+async def commit(state: State, writes: Sequence[Write]) -> tuple[Record, ...]:
+    return await state.store.submit(writes)

@@ -1,0 +1,125 @@
+"""Runs a command beside a container: in its mounts, environment, folder and limits; its streams come from outside."""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import socket
+import termios
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from understudy.embedded.shim import linux, offspring, orders, talk
+from understudy.embedded.shim.keeping import tell
+from understudy.embedded.shim.layout import AttemptFolder
+from understudy.embedded.shim.orders import Launch, State
+from understudy.embedded.shim.spawning import (
+    Streams,
+    execute,
+    in_words,
+    join_cgroup,
+    restore_signals,
+    take_streams,
+)
+
+_SIGNALLED = 128
+_NOT_RUN = 126
+_NAMESPACES = ("user", "mnt", "uts")  # the user namespace first: it gives the right to enter the others
+
+
+class _HungUp(Exception):
+    """Nobody wants to know how the command ends."""
+
+
+def _hang_up(*_: object) -> None:
+    raise _HungUp
+
+
+def enter(order: talk.EnterOrder, files: Sequence[int], news: socket.socket) -> None:
+    """Ends with the command; when the listener is gone, or this process is told to end, the command is killed."""
+    os.setsid()
+    with contextlib.suppress(OSError):
+        linux.set_name("understudy-exec")
+        linux.adopt_orphans()
+    children = offspring.Offspring()
+    signal.signal(signal.SIGTERM, _hang_up)
+    report_out, report_in = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _become(order, Streams(*files), report_in)
+    for file in (*files, report_in):
+        os.close(file)
+    with open(report_out, "rb") as report:
+        problem = report.read().decode(errors="replace")
+    code = None
+    with contextlib.suppress(_HungUp):
+        code = _attend(pid, children, news)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    offspring.kill_all()
+    if code is not None:
+        tell(news, talk.Left(order.session, _NOT_RUN if problem else _exit_code(code), problem))
+
+
+def _attend(pid: int, children: offspring.Offspring, news: socket.socket) -> int:
+    poll = select.poll()
+    poll.register(children.wake, select.POLLIN)
+    poll.register(news.fileno(), select.POLLHUP)
+    while True:
+        for file, _ in poll.poll():
+            if file == news.fileno():
+                raise _HungUp
+            code = children.ended().get(pid)
+            if code is not None:
+                return code
+
+
+def _exit_code(code: int) -> int:
+    return _SIGNALLED - code if code < 0 else code
+
+
+def _become(order: talk.EnterOrder, streams: Streams, report: int) -> NoReturn:
+    try:
+        folder = AttemptFolder(Path(order.folder))
+        launch, state = orders.read(folder.launch, Launch), orders.read(folder.state, State)
+        if launch is None or state is None or linux.birth(state.pid) != state.pid_birth:
+            raise ProcessLookupError("the container is not running")
+        _prepare(order, launch, state, streams)
+        env = {**launch.env, "TERM": launch.env.get("TERM", "xterm")} if order.tty else launch.env
+        execute(order.argv, env)
+    except BaseException as problem:
+        os.write(report, in_words(problem).encode())
+    finally:
+        os._exit(_NOT_RUN)
+
+
+def _prepare(order: talk.EnterOrder, launch: Launch, state: State, streams: Streams) -> None:
+    with contextlib.suppress(OSError):
+        linux.die_with_parent()
+    os.setsid()
+    for cgroup in launch.cgroups:
+        join_cgroup(cgroup)
+    if order.inside:
+        _join_namespaces(state.pid)
+    try:
+        os.chdir(launch.cwd)
+    except OSError:
+        os.chdir(launch.root)
+    restore_signals()
+    take_streams(streams)
+    if order.tty:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _join_namespaces(pid: int) -> None:
+    """And take the container's root folder, which need not be that of its mounts."""
+    namespaces = [(f"/proc/{pid}/ns/{name}", f"/proc/self/ns/{name}") for name in _NAMESPACES]
+    foreign = [theirs for theirs, ours in namespaces if os.stat(theirs).st_ino != os.stat(ours).st_ino]
+    files = [os.open(name, os.O_RDONLY | os.O_CLOEXEC) for name in foreign]
+    root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for file in files:
+        linux.join_namespace(file)
+    if files:
+        os.fchdir(root)
+        os.chroot(".")

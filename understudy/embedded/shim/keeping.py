@@ -1,0 +1,153 @@
+"""A shim: turns a Launch into a running container, its log, and at the end the record of how it ended.
+
+Nobody waits for a shim, and it asks nobody: what it knows is in the files of its folder.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from understudy.embedded.shim import linux, offspring, orders, talk
+from understudy.embedded.shim.journal import Journal
+from understudy.embedded.shim.layout import AttemptFolder
+from understudy.embedded.shim.orders import START_ERROR, START_ERROR_CODE, Exit, Launch, State
+from understudy.embedded.shim.spawning import CannotStart, Streams, spawn
+
+_BLOCK = 1 << 16
+_SIGNALLED = 128  # what shells and Kubernetes add to the number of the signal
+_CLEAN_UP_SECONDS = 60
+
+
+def keep(folder: AttemptFolder, news: socket.socket, *, isolated: bool) -> None:
+    """From start to end. The caller holds the lock on the folder, and the process ends with this."""
+    os.setsid()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # it ends when its container does
+    with contextlib.suppress(OSError):
+        linux.set_name("understudy-shim")
+        linux.adopt_orphans()
+    launch = orders.read(folder.launch, Launch)
+    if launch is None or folder.state.exists() or folder.exit.exists():
+        return  # an order given twice
+    ending = _run(folder, launch, news, isolated=isolated)
+    if launch.afterwards:
+        _clean_up(launch)
+    orders.write(folder.exit, ending, durable=True)
+    tell(news, talk.Ended(str(folder.path)))
+
+
+def _run(folder: AttemptFolder, launch: Launch, news: socket.socket, *, isolated: bool) -> Exit:
+    journal, children = Journal(folder), offspring.Offspring()
+    try:
+        outputs, streams = _streams()
+        try:
+            pid, notes = spawn(launch, streams, isolated=isolated)
+        except CannotStart as problem:
+            return _never_started(str(problem))
+        finally:
+            for file in {streams.stdin, streams.stdout, streams.stderr}:
+                os.close(file)
+        started_at = time.time()
+        birth = linux.birth(pid) or 0
+        orders.write(
+            folder.state, State(shim=os.getpid(), pid=pid, pid_birth=birth, started_at=started_at, notes=notes)
+        )
+        tell(news, talk.Started(str(folder.path)))
+        code = _attend(pid, children, outputs, journal)
+        offspring.kill_all()
+        for stream, file in outputs.items():
+            _drain(file, stream, journal)
+        return _ending(code, started_at, launch)
+    finally:
+        journal.close()
+
+
+def _streams() -> tuple[dict[bytes, int], Streams]:
+    """Where the shim reads what the container writes, by stream; and what the container gets."""
+    (out_read, out_write), (err_read, err_write) = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+    for file in (out_read, err_read):
+        os.set_blocking(file, False)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    return {b"stdout": out_read, b"stderr": err_read}, Streams(nothing, out_write, err_write)
+
+
+def _attend(pid: int, children: offspring.Offspring, outputs: dict[bytes, int], journal: Journal) -> int:
+    """Copies output into the log until the container's own process ends; asleep whenever nothing happens."""
+    streams = {file: stream for stream, file in outputs.items()}
+    poll = select.poll()
+    for file in (children.wake, *streams):
+        poll.register(file, select.POLLIN)
+    while True:
+        for file, _ in poll.poll():
+            if file == children.wake:
+                code = children.ended().get(pid)
+                if code is not None:
+                    return code
+            elif not _copy(file, streams[file], journal):
+                poll.unregister(file)
+
+
+def _copy(file: int, stream: bytes, journal: Journal) -> bool:
+    """False at the end of the stream."""
+    try:
+        data = os.read(file, _BLOCK)
+    except BlockingIOError:
+        return True
+    if data:
+        journal.write(stream, data)
+    return bool(data)
+
+
+def _drain(file: int, stream: bytes, journal: Journal) -> None:
+    """What was written before the end. A process that got away may hold the pipe open; it is not waited for."""
+    with contextlib.suppress(BlockingIOError):
+        while data := os.read(file, _BLOCK):
+            journal.write(stream, data)
+
+
+def _never_started(problem: str) -> Exit:
+    return Exit(exit_code=START_ERROR_CODE, finished_at=time.time(), reason=START_ERROR, message=problem)
+
+
+def _ending(code: int, started_at: float, launch: Launch) -> Exit:
+    signal_number = -code if code < 0 else 0
+    return Exit(
+        exit_code=_SIGNALLED + signal_number if signal_number else code,
+        signal=signal_number,
+        started_at=started_at,
+        finished_at=time.time(),
+        oom_killed=code != 0 and any(_was_out_of_memory(Path(cgroup)) for cgroup in launch.cgroups),
+    )
+
+
+def _was_out_of_memory(cgroup: Path) -> bool:
+    """Both generations of cgroups count in a line `oom_kill N`, in files of different names."""
+    for name in ("memory.events", "memory.oom_control"):
+        with contextlib.suppress(OSError):
+            lines = (cgroup / name).read_text().splitlines()
+            return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
+    return False
+
+
+def _clean_up(launch: Launch) -> None:
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(
+            launch.afterwards,
+            env=dict(launch.env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_CLEAN_UP_SECONDS,
+            check=False,
+        )
+
+
+def tell(news: socket.socket, message: talk.News) -> None:
+    """Whoever listens learns it sooner; whoever does not finds it in the files."""
+    with contextlib.suppress(OSError):
+        news.send(talk.encode(message), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

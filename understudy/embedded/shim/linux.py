@@ -1,0 +1,101 @@
+"""System calls that Python 3.11 has no words for, and what /proc tells about processes. On other systems: OSError."""
+
+import ctypes
+import errno
+import functools
+import os
+import signal
+from pathlib import Path
+
+NEW_MOUNTS, NEW_HOSTNAME, NEW_USERS = 0x00020000, 0x04000000, 0x10000000
+
+READ_ONLY, REMOUNT, BIND, MOVE, RECURSIVE = 1, 32, 4096, 8192, 16384
+UNBINDABLE, PRIVATE, SLAVE = 1 << 17, 1 << 18, 1 << 19
+
+_SET_PARENT_DEATH_SIGNAL, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 15, 36
+_STATE_FIELD, _PARENT_FIELD, _SESSION_FIELD, _BIRTH_FIELD = 0, 1, 3, 19  # of /proc/PID/stat, after the name
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *arguments: object) -> None:
+    try:
+        function = getattr(_libc(), name)
+    except AttributeError:
+        raise OSError(errno.ENOSYS, f"this system has no {name}") from None
+    if function(*arguments) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+def unshare(what: int) -> None:
+    _call("unshare", ctypes.c_int(what))
+
+
+def join_namespace(file: int) -> None:
+    _call("setns", ctypes.c_int(file), ctypes.c_int(0))
+
+
+def mount(source: str | None, target: str, flags: int, kind: str | None = None, options: str | None = None) -> None:
+    texts = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+    try:
+        _call("mount", texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3])
+    except OSError as problem:
+        raise OSError(problem.errno, f"{problem.strerror} ({source or kind or 'none'} at {target})") from None
+
+
+def set_hostname(name: str) -> None:
+    text = name.encode()
+    _call("sethostname", text, ctypes.c_size_t(len(text)))
+
+
+def adopt_orphans() -> None:
+    """Processes whose parents end become children of this one, not of the first process of the machine."""
+    _call("prctl", _SET_CHILD_SUBREAPER, ctypes.c_ulong(1), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
+
+
+def die_with_parent() -> None:
+    zero = ctypes.c_ulong(0)
+    _call("prctl", _SET_PARENT_DEATH_SIGNAL, ctypes.c_ulong(signal.SIGKILL), zero, zero, zero)
+
+
+def set_name(name: str) -> None:
+    """As `ps` shows it; 15 letters at most."""
+    zero = ctypes.c_ulong(0)
+    _call("prctl", _SET_NAME, ctypes.c_char_p(name.encode()), zero, zero, zero)
+
+
+def _stat(pid: int) -> list[str] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return text[text.rindex(")") + 2 :].split()  # the name before may hold anything
+
+
+def birth(pid: int) -> int | None:
+    """When a process began, in the kernel's ticks; None where there is none. No two with one id share it."""
+    fields = _stat(pid)
+    return None if fields is None or fields[_STATE_FIELD] in "ZX" else int(fields[_BIRTH_FIELD])
+
+
+def session(pid: int) -> int | None:
+    fields = _stat(pid)
+    return None if fields is None else int(fields[_SESSION_FIELD])
+
+
+def children(pid: int) -> list[int]:
+    """Including those that have ended and nobody has asked about yet."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return _children_by_search(pid)
+
+
+def _children_by_search(pid: int) -> list[int]:
+    """Not every kernel lists children."""
+    everyone = (int(name) for name in os.listdir("/proc") if name.isdecimal())
+    return [one for one in everyone if (fields := _stat(one)) is not None and int(fields[_PARENT_FIELD]) == pid]

@@ -1,0 +1,86 @@
+"""What an agent and a shim tell each other through files: how to start a container, that it runs, how it ended."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+
+class Mount(msgspec.Struct, frozen=True):
+    """A file or folder of this machine that the container sees at `target`."""
+
+    source: str
+    target: str
+    read_only: bool = False
+    shared: bool = False  # with the machine: mount points that lack in it are not made there
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    root: str  # where it starts when `cwd` does not exist
+    private: str  # for stand-ins of folders that lack a mount point
+    hostname: str = ""
+    mounts: tuple[Mount, ...] = ()
+    cgroups: tuple[str, ...] = ()
+    address_space: int = 0  # bytes; 0: no limit
+    afterwards: tuple[str, ...] = ()  # a command to run when it has ended, whatever happened
+    delay: float = 0.0  # the back-off that came before this start, for whoever works out the next
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    shim: int
+    pid: int
+    pid_birth: int  # tells a process from a later one with the same id
+    started_at: float
+    notes: tuple[str, ...] = ()  # what could not be had as asked, in words
+
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
+    exit_code: int
+    finished_at: float
+    started_at: float | None = None
+    signal: int = 0
+    oom_killed: bool = False
+    reason: str = ""
+    message: str = ""
+
+
+START_ERROR = "StartError"
+START_ERROR_CODE = 128
+
+T = TypeVar("T")
+
+
+def read(path: Path, kind: type[T]) -> T | None:
+    """What the file says; None where there is none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+
+
+def write(path: Path, value: Any, *, durable: bool = False) -> None:
+    """All or nothing: whoever reads sees the old file or the new one. Durable ones outlive a power cut, too."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, msgspec.json.encode(value))
+        if durable:
+            os.fsync(file)
+    finally:
+        os.close(file)
+    os.rename(aside, path)
+    if durable:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,124 @@
+"""Turns a Launch into a process: forks, arranges what the process will see and may use, becomes its command."""
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from understudy.embedded.shim import linux, mounting
+from understudy.embedded.shim.orders import Launch
+
+_CANNOT_EXEC = 126
+
+
+class Streams(msgspec.Struct, frozen=True):
+    """File descriptors that become stdin, stdout and stderr."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+class CannotStart(Exception):
+    """Why a command did not run, in words."""
+
+
+def spawn(launch: Launch, streams: Streams, *, isolated: bool) -> tuple[int, tuple[str, ...]]:
+    """The id of the new process, once it has become its command, and what it could not get as asked."""
+    report_out, report_in = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _become(launch, streams, isolated, report_in)
+    os.close(report_in)
+    with open(report_out, "rb") as report:
+        lines = report.read().decode(errors="replace").splitlines()
+    problem = next((line.removeprefix("!") for line in lines if line.startswith("!")), None)
+    if problem is not None:
+        os.waitpid(pid, 0)
+        raise CannotStart(problem)
+    return pid, tuple(lines)
+
+
+def _become(launch: Launch, streams: Streams, isolated: bool, report: int) -> NoReturn:
+    """Never returns into the shim's code, whatever happens."""
+    try:
+        _say(report, _prepare(launch, streams, isolated))
+        execute(launch.argv, launch.env)
+    except BaseException as problem:
+        _say(report, ["!" + in_words(problem)])
+    finally:
+        os._exit(_CANNOT_EXEC)
+
+
+def _say(report: int, lines: list[str]) -> None:
+    os.write(report, "".join(line.replace("\n", " ") + "\n" for line in lines).encode())
+
+
+def _prepare(launch: Launch, streams: Streams, isolated: bool) -> list[str]:
+    with contextlib.suppress(OSError):
+        linux.die_with_parent()
+    os.setsid()
+    notes = [note for cgroup in launch.cgroups if (note := join_cgroup(cgroup))]
+    if launch.address_space:
+        resource.setrlimit(resource.RLIMIT_AS, (launch.address_space, launch.address_space))
+    if isolated:
+        mounting.arrange(launch.mounts, Path(launch.private))
+        if launch.hostname:
+            linux.unshare(linux.NEW_HOSTNAME)
+            linux.set_hostname(launch.hostname)
+    notes += _change_folder(launch)
+    restore_signals()
+    take_streams(streams)
+    return notes
+
+
+def _change_folder(launch: Launch) -> list[str]:
+    try:
+        os.chdir(launch.cwd)
+        return []
+    except OSError as problem:
+        os.chdir(launch.root)
+        return [f"workingDir {launch.cwd}: {problem.strerror}; started in {launch.root} instead"]
+
+
+def join_cgroup(cgroup: str) -> str:
+    """What went wrong, or nothing: a container without its limits is better than none."""
+    try:
+        Path(cgroup, "cgroup.procs").write_text("0")
+        return ""
+    except OSError as problem:
+        return f"cgroup {cgroup}: {problem.strerror}; its limits are not held"
+
+
+def restore_signals() -> None:
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def take_streams(streams: Streams) -> None:
+    """Descriptors above the three are closed on exec, so these three are all the command gets."""
+    sources = [os.dup(file) for file in (streams.stdin, streams.stdout, streams.stderr)]
+    for number, source in enumerate(sources):
+        os.dup2(source, number)
+
+
+def execute(argv: tuple[str, ...], env: Mapping[str, str]) -> NoReturn:
+    try:
+        os.execvpe(argv[0], argv, env)
+    except FileNotFoundError as problem:
+        why = "no such file or directory" if "/" in argv[0] else "executable file not found in $PATH"
+        raise CannotStart(f'exec: "{argv[0]}": {why}') from problem
+    except OSError as problem:
+        raise CannotStart(f'exec: "{argv[0]}": {(problem.strerror or str(problem)).lower()}') from problem
+
+
+def in_words(problem: BaseException) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror + (f": {problem.filename}" if problem.filename else "")
+    return str(problem) or type(problem).__name__

@@ -1,0 +1,60 @@
+"""What is said between an agent, its nursery and the shims, one message a packet."""
+
+import msgspec
+
+
+class LaunchOrder(msgspec.Struct, frozen=True, tag="launch"):
+    folder: str
+
+
+class EnterOrder(msgspec.Struct, frozen=True, tag="enter"):
+    """Run a command beside a container. Its stdin, stdout and stderr travel with the message."""
+
+    session: int
+    folder: str
+    argv: tuple[str, ...]
+    tty: bool = False
+    inside: bool = True  # in the container's mounts; a command line of docker or podman finds its own way in
+
+
+Order = LaunchOrder | EnterOrder
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello"):
+    """What this machine lets the nursery do."""
+
+    mounts: bool
+    why_not: str = ""
+
+
+class Forked(msgspec.Struct, frozen=True, tag="forked"):
+    folder: str
+    shim: int
+
+
+class Started(msgspec.Struct, frozen=True, tag="started"):
+    folder: str
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
+    folder: str
+
+
+class Entered(msgspec.Struct, frozen=True, tag="entered"):
+    session: int
+    pid: int
+
+
+class Left(msgspec.Struct, frozen=True, tag="left"):
+    session: int
+    exit_code: int
+    problem: str = ""
+
+
+News = Hello | Forked | Started | Ended | Entered | Left
+
+LARGEST_ORDER = 180_000  # what fits a socket's buffer; the command line of an exec is the only thing that can be long
+LARGEST_PACKET = 1 << 18
+encode = msgspec.json.Encoder().encode
+decode_order = msgspec.json.Decoder(Order).decode
+decode_news = msgspec.json.Decoder(News).decode

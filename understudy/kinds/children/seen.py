@@ -1,0 +1,155 @@
+"""Children as they are seen: the fields of pods, Jobs and other objects that tell how their parent is doing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from understudy.kinds.annotations import written_time
+from understudy.objects.meta import Condition, Part, Time, holds, seconds
+from understudy.objects.resources import JOBS, PODS
+
+
+class Owner(Part, frozen=True, gc=False):
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class Meta(Part, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[Owner, ...] = ()
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
+
+    @property
+    def controller(self) -> Owner | None:
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+    @property
+    def leaving(self) -> bool:
+        return self.deletion_timestamp is not None
+
+
+class SeenObject(Part, frozen=True, gc=False):
+    metadata: Meta
+
+
+class Terminated(Part, frozen=True, gc=False):
+    exit_code: int = 0
+    finished_at: Time | None = None
+
+
+class ContainerState(Part, frozen=True, gc=False):
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Part, frozen=True, gc=False):
+    name: str = ""
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
+class PodStatus(Part, frozen=True, gc=False):
+    phase: str = "Pending"
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class PodSpec(Part, frozen=True, gc=False):
+    node_name: str = ""
+
+
+class SeenPod(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def finished(self) -> bool:
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def active(self) -> bool:
+        return not self.finished and not self.metadata.leaving
+
+    @property
+    def terminating(self) -> bool:
+        """Asked to go, and perhaps still running."""
+        return not self.finished and self.metadata.leaving and not self.departed
+
+    @property
+    def ready(self) -> bool:
+        return holds(self.status.conditions, "Ready")
+
+    @property
+    def departed(self) -> bool:
+        """On its way out with nobody left to say how it ended: it never had a node, or was cut off without grace."""
+        meta = self.metadata
+        return meta.leaving and (not self.spec.node_name or meta.deletion_grace_period_seconds == 0)
+
+    @property
+    def containers(self) -> tuple[ContainerStatus, ...]:
+        return self.status.init_container_statuses + self.status.container_statuses
+
+    @property
+    def finished_at(self) -> float:
+        """When the last container ended; where that is not known, when the pod was asked to go, or was made."""
+        ends = [seconds(c.state.terminated.finished_at) for c in self.containers if c.state.terminated]
+        known = [end for end in ends if end is not None]
+        meta = self.metadata
+        return max(known) if known else seconds(meta.deletion_timestamp or meta.creation_timestamp) or 0.0
+
+
+class ChildJobSpec(Part, frozen=True, gc=False):
+    suspend: bool = False
+    parallelism: int | None = None
+    completions: int | None = None
+
+
+class ChildJobStatus(Part, frozen=True, gc=False):
+    conditions: tuple[Condition, ...] = ()
+    active: int = 0
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    terminating: int = 0
+    start_time: Time | None = None
+
+
+class SeenJob(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: ChildJobSpec = ChildJobSpec()
+    status: ChildJobStatus = ChildJobStatus()
+
+
+_STRUCTS: dict[str, type[SeenObject]] = {PODS.key: SeenPod, JOBS.key: SeenJob}
+
+
+def read_as(resource_key: str) -> type[SeenObject]:
+    """The struct that children of this resource are read into."""
+    return _STRUCTS.get(resource_key, SeenObject)
+
+
+def written(moment: float) -> str:
+    """A moment as Kubernetes writes it, in whole seconds."""
+    return written_time(int(moment))
+
+
+def condition_of(conditions: Sequence[Condition], kind: str) -> Condition | None:
+    return next((condition for condition in conditions if condition.type == kind), None)
+
+
+def with_condition(conditions: Sequence[dict[str, Any]], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """The conditions with this one among them, in the place of the one of its type."""
+    if any(old["type"] == new["type"] for old in conditions):
+        return [new if old["type"] == new["type"] else old for old in conditions]
+    return [*conditions, new]

@@ -1,0 +1,94 @@
+"""What the loops need of the world: a cluster to read and write, and a clock. Every world brings its own."""
+
+import enum
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from understudy.objects.resources import Resource
+
+
+class ChangeType(enum.StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    SYNCED = "SYNCED"  # everything there was has been told; what follows is news
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    type: ChangeType
+    raw: bytes = b""  # the object as JSON, the last one seen where it is gone
+
+
+class Ref(msgspec.Struct, frozen=True, gc=False):
+    """One object by name, or with no name the place where new ones go."""
+
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+
+    def path(self, sub: str = "") -> str:
+        return self.resource.path(self.namespace, self.name, sub)
+
+
+class Seating(msgspec.Struct, frozen=True, gc=False):
+    """One pod to be bound to one node."""
+
+    pod: str
+    uid: str
+    node: str
+
+
+class PatchForm(enum.StrEnum):
+    STRATEGIC = "application/strategic-merge-patch+json"
+    MERGE = "application/merge-patch+json"
+    JSON = "application/json-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+class Refused(Exception):
+    """The cluster said no: a Kubernetes Status in words and numbers."""
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+
+
+class Unreachable(Exception):
+    """The cluster said nothing; whether it did what was asked is not known."""
+
+
+class Cluster(Protocol):
+    """A Kubernetes API. Writes raise Refused or Unreachable, and change nothing or all of what they name."""
+
+    def follow(
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Change]:
+        """All objects there are, SYNCED, then every change, for ever. Lost connections are mended inside; after one
+        that lost its place, what has gone meanwhile is told as DELETED and the rest as ADDED or MODIFIED."""
+        ...
+
+    async def get(self, ref: Ref) -> bytes: ...
+
+    async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes: ...
+
+    async def patch(
+        self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
+    ) -> bytes: ...
+
+    async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None: ...
+
+    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+        """Seats pods of one gang. A world that can do it whole or not at all does."""
+        ...
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
