@@ -1,5 +1,6 @@
 """kubectl as a person types it: arguments in, what it printed out."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -26,12 +27,23 @@ class Shell(msgspec.Struct, frozen=True):
 
     def __call__(self, *arguments: str, stdin: str = "", fails: bool = False) -> Printed:
         done = subprocess.run(
-            self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=90, check=False
+            self.command(*arguments),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+            env={**os.environ, "KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true"},
         )
         if (done.returncode != 0) is not fails:
             verdict = "did not fail" if fails else f"failed with {done.returncode}"
             raise AssertionError(f"kubectl {' '.join(arguments)} {verdict}:\n{done.stdout}{done.stderr}")
         return Printed(done.stdout, done.stderr, done.returncode)
+
+    @property
+    def speaks_websockets(self) -> bool:
+        """kubectl 1.29 has to be told to; before that, exec knows only SPDY, which we do not serve."""
+        return tuple(map(int, self.kubectl.version.split("."))) >= (1, 29)
 
     def command(self, *arguments: str) -> list[str]:
         return [self.kubectl.path, f"--kubeconfig={self.kubeconfig}", "-n", self.namespace, *arguments]

@@ -64,9 +64,7 @@ def test_a_pod_runs_logs_and_is_entered(kubectl: Shell) -> None:
     assert kubectl("logs", "greeter").out == "one\ntwo\n"
     assert kubectl("logs", "greeter", "--tail=1").out == "two\n"
     assert kubectl("logs", "greeter", "--since=1h", "--timestamps").out.count("Z ") == 2
-    assert kubectl("exec", "greeter", "--", "echo", "inside").out == "inside\n"
-    assert kubectl("exec", "-i", "greeter", "--", "cat", stdin="typed\n").out == "typed\n"
-    assert kubectl("exec", "greeter", "--", "sh", "-c", "exit 7", fails=True).code == 7
+    _enter(kubectl)
     told = kubectl("describe", "pod", "greeter").out
     assert "Successfully assigned" in told
     assert "Started" in told
@@ -75,6 +73,15 @@ def test_a_pod_runs_logs_and_is_entered(kubectl: Shell) -> None:
     assert "No resources found" in kubectl("get", "pods", "--field-selector", "spec.nodeName=").err
     kubectl("delete", "pod", "greeter", "--timeout=30s")
     assert "NotFound" in kubectl("get", "pod", "greeter", fails=True).err
+
+
+def _enter(kubectl: Shell) -> None:
+    if not kubectl.speaks_websockets:
+        assert "over WebSockets only" in kubectl("exec", "greeter", "--", "true", fails=True).err
+        return
+    assert kubectl("exec", "greeter", "--", "echo", "inside").out == "inside\n"
+    assert kubectl("exec", "-i", "greeter", "--", "cat", stdin="typed\n").out == "typed\n"
+    assert kubectl("exec", "greeter", "--", "sh", "-c", "exit 7", fails=True).code == 7
 
 
 def test_logs_are_followed_to_the_end(kubectl: Shell) -> None:

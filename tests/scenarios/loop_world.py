@@ -189,7 +189,7 @@ class LoopWorld:
     def see(self) -> Sight:
         snapshot = self._snapshot()
         gangs = snapshot.gangs.values()
-        waits = self.living.cycles[-1].plan.actions if self.living.cycles else ()
+        waits = self.living.cycles[-1].plan.actions if self.living.cycles else ()  # the last one explains
         return Sight(
             seats={gang.name: {m.place or m.name: m.node for m in gang.seated()} for gang in gangs},
             least={gang.name: gang.minimum for gang in gangs},

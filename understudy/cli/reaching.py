@@ -1,11 +1,12 @@
 """How to reach a cluster, in the few lines that `understudy up` prints."""
 
+import ipaddress
 import shlex
 import sys
 from collections.abc import Iterator
 
 from understudy.cli.paint import Painter
-from understudy.embedded.clusters.access import LOOPBACK, url
+from understudy.embedded.clusters.access import url
 from understudy.embedded.folders import DEFAULT_NAME, ClusterFolder, ClusterSettings
 
 NO_IMAGES = "Images are not pulled: a container's command runs as a process of this machine."
@@ -27,7 +28,7 @@ def how_to_reach(folder: ClusterFolder, settings: ClusterSettings) -> Iterator[s
         yield f"  {command:<34} {meaning}".rstrip()
     yield ""
     yield NO_IMAGES if settings.runtime == "process" else f"Containers run under {settings.runtime}."
-    if settings.address not in LOOPBACK:
+    if not ipaddress.ip_address(settings.address).is_loopback:
         yield f"warning: the API listens on {settings.address}; whoever has a token can run commands here from afar"
 
 

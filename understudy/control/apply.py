@@ -12,12 +12,11 @@ import msgspec
 
 from understudy.control.deeds import Deed, deeds_of
 from understudy.control.desk import Desk
-from understudy.control.explaining import Explainer
 from understudy.control.holding import hold, nominate, seats_note
 from understudy.control.patience import Patience
 from understudy.control.releasing import PREEMPTED, Release, fence
 from understudy.control.remaking import Remaker
-from understudy.control.seating import Seats, batches, is_staged, resume, seats_to_take, sorted_out
+from understudy.control.seating import Seats, is_staged, resume, seats_to_take, sorted_out
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.decide.explain import describe
@@ -30,6 +29,8 @@ from understudy.objects.jobs import Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 from understudy.ports import Refused
+
+BATCH = 64  # gangs of one pod that are bound by one call
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +59,6 @@ class Applier:
         self._desk = desk
         self._remaker = remaker
         self._patience = patience
-        self._explainer = Explainer(desk)
         self._fenced: set[str] = set()
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
@@ -66,7 +66,7 @@ class Applier:
         deeds = deeds_of(plan, snapshot)
         self._patience.begin(snapshot.gangs)
         tasks = {task.deed.key: task for task in self._prepared(deeds)}
-        await fence(self._desk, snapshot, self._fenced)
+        await self._fence(snapshot)
         await self._each((t for t in tasks.values() if t.promised is not None), self._promise)
         leaving = (t for t in tasks.values() if t.deed.leaves or t.deed.gives_up)
         await self._each(leaving, partial(self._release, tasks, snapshot))
@@ -74,7 +74,6 @@ class Applier:
         await self._each((t for t in tasks.values() if t.resumes), self._resume)
         await self._bind([t for t in tasks.values() if t.binds and not t.failed])
         await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
-        self._explainer.explain(deed for deed in deeds.values() if deed.reason is not None)
         return [action for task in tasks.values() if task.done for action in task.deed.actions]
 
     # What can be done now
@@ -123,6 +122,12 @@ class Applier:
 
     # In this order
 
+    async def _fence(self, snapshot: Snapshot) -> None:
+        try:
+            await fence(self._desk, snapshot, self._fenced)
+        except Refused as error:
+            _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
+
     async def _promise(self, task: Task) -> None:
         assert task.promised is not None
         task.done |= await hold(self._desk, task.gang, task.promised)
@@ -151,33 +156,30 @@ class Applier:
         self._tell_job(task.gang, Happening("Resumed", describe(task.deed.actions[-1])))
 
     async def _bind(self, tasks: list[Task]) -> None:
-        by_key = {task.deed.key: task for task in tasks}
-        calls = batches((task.deed, task.seats) for task in tasks)
-        await together(partial(self._bind_batch, [by_key[deed.key] for deed, _ in batch]) for batch in calls)
+        await together(partial(self._bind_batch, batch) for batch in _batches(tasks))
 
     async def _bind_batch(self, tasks: list[Task]) -> None:
         """Gangs of one pod are bound together as far as nobody minds; else each by itself."""
-        if len(tasks) > 1:
-            try:
-                await self._desk.bind(tasks[0].gang.namespace, [seat for task in tasks for seat in task.seats.there])
-            except Refused:
-                await self._each(tasks, self._bind_one)
-            else:
-                for task in tasks:
-                    self._bound(task)
-        else:
-            await self._each(tasks, self._bind_one)
+        try:
+            if len(tasks) > 1:
+                await self._bind_seats(tasks)
+                return
+        except Refused:
+            pass  # one of them is not what it was; who that is, each finds out for itself
+        await self._each(tasks, self._bind_one)
 
     async def _bind_one(self, task: Task) -> None:
-        await self._desk.bind(task.gang.namespace, task.seats.there)
-        self._bound(task)
+        await self._bind_seats([task])
 
-    def _bound(self, task: Task) -> None:
-        task.done = True
-        for pod, node in task.seats.there:
+    async def _bind_seats(self, tasks: list[Task]) -> None:
+        seats = [seat for task in tasks for seat in task.seats.there]
+        await self._desk.teller.hush(pod.metadata.uid for pod, _ in seats)
+        await self._desk.bind(tasks[0].gang.namespace, seats)
+        for task in tasks:
+            task.done = True
+        for pod, node in seats:
             meta = pod.metadata
             message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
-            self._desk.teller.forget(meta.uid)
             self._desk.teller.event(About.of(pod), Happening("Scheduled", message))
 
     async def _keep_books(self, task: Task) -> None:
@@ -215,6 +217,22 @@ class Applier:
         return min(pods, key=lambda found: (found[0], found[1].metadata.name))[1] if pods else None
 
 
+def _batches(tasks: Iterable[Task]) -> list[list[Task]]:
+    """What may be bound by one call: a gang, or several gangs of one pod each in one namespace."""
+    found: list[list[Task]] = []
+    filling: dict[str, list[Task]] = {}
+    for task in tasks:
+        batch = filling.get(task.gang.namespace)
+        if task.gang.size > 1:
+            batch = []
+            found.append(batch)
+        elif batch is None or len(batch) >= BATCH:
+            batch = filling[task.gang.namespace] = []
+            found.append(batch)
+        batch.append(task)
+    return found
+
+
 def _takers(tasks: dict[str, Task]) -> list[str]:
     """The gangs for which somebody was made to leave just now."""
     keys = {task.deed.by: None for task in tasks.values() if task.deed.by and task.done}
@@ -239,5 +257,5 @@ def _told(actions: list[Action]) -> Happening:
     reasons = {Preempt: PREEMPTED, Requeue: "Requeued", Swap: "HotSwapped", Shrink: "Shrunk"}
     for action in actions:
         if type(action) in reasons:
-            return Happening(reasons[type(action)], describe(action), warning=not isinstance(action, Swap))
+            return Happening(reasons[type(action)], describe(action), isinstance(action, Requeue | Shrink))
     raise AssertionError(f"nobody has to leave for {actions}")

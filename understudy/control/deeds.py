@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
-from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Reason, Requeue, Seats, Shrink, Start, Swap, Wait
+from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Seats, Shrink, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 
@@ -23,7 +23,6 @@ class Deed(msgspec.Struct):
     by: str = ""  # the gang for which its seats are taken away
     holds: Seats | None = None  # seats to be kept for it from now on; None: as before
     waits_for: tuple[str, ...] = ()  # gangs that have to leave first
-    reason: Reason | None = None  # why it waits
 
     @property
     def key(self) -> str:
@@ -40,6 +39,8 @@ def deeds_of(plan: Plan, snapshot: Snapshot) -> dict[str, Deed]:
     """By gang, in the order in which the plan first speaks of them."""
     deeds: dict[str, Deed] = {}
     for action in plan.actions:
+        if isinstance(action, Wait):
+            continue  # nothing is done with who waits but to tell him why
         deed = deeds.get(action.gang)
         if deed is None:
             deed = deeds[action.gang] = Deed(snapshot.gangs[action.gang])
@@ -64,14 +65,14 @@ def _add(deed: Deed, action: Action, snapshot: Snapshot) -> None:
             _swap(deed, action, snapshot)
         case Shrink(members=members):
             deed.leaves = [*deed.leaves, *members]
-            kept = deed.gang.holds if deed.holds is None else deed.holds
+            kept = deed.holds or (() if deed.replaces else deed.gang.holds)
             deed.holds = tuple(hold for hold in kept if hold[0] not in members)
         case Requeue(members=members):
             deed.leaves, deed.gives_up = list(members), True
         case Hold(seats=seats):
             deed.holds = seats
-        case Wait(reason=reason):
-            deed.reason = reason
+        case Wait():
+            pass  # told elsewhere
         case _:
             assert_never(action)
 

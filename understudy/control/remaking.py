@@ -69,6 +69,7 @@ class Remaker:
                         self._heard(change.type, change.raw)
             except (Refused, Unreachable) as error:
                 _log.warning("cannot follow %s: %s", CONFIG_MAPS.key, error)
+                self.synced.set()  # pods without owners do not come back then; nobody else has to wait for that
             await self._desk.clock.sleep(TRY_AGAIN)
 
     def _heard(self, change: ChangeType, raw: bytes) -> None:
@@ -107,13 +108,20 @@ class Remaker:
             pod = self._desk.view.pod(*name)
             if pod is not None and pod.metadata.uid == kept.uid and pod.metadata.deletion_timestamp is not None:
                 continue
-            if pod is None:
-                try:
-                    await self._cluster.create(Ref(PODS, name[0]), kept.manifest)
-                except Refused as error:
-                    if error.code != CONFLICT:
-                        _log.warning("cannot make pod %s/%s again: %s", *name, error)
-            await self._forget(name)
+            try:
+                if pod is None:
+                    await self._make(name[0], kept)
+                await self._forget(name)
+            except Refused as error:
+                self._kept.pop(name, None)
+                _log.warning("cannot make pod %s/%s again: %s", *name, error)
+
+    async def _make(self, namespace: str, kept: Kept) -> None:
+        try:
+            await self._cluster.create(Ref(PODS, namespace), kept.manifest)
+        except Refused as error:
+            if error.code != CONFLICT:  # somebody else made it
+                raise
 
     async def _forget(self, name: Name) -> None:
         self._kept.pop(name, None)

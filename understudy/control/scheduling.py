@@ -8,6 +8,7 @@ import msgspec
 
 from understudy.control.apply import Applier
 from understudy.control.desk import Desk
+from understudy.control.explaining import Explainer
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.intake import Intake
@@ -19,11 +20,13 @@ from understudy.control.view import View
 from understudy.decide.cycle import plan
 from understudy.decide.explain import describe
 from understudy.decide.policy import Policy
-from understudy.model.plans import Action, Plan, Wait
+from understudy.model.plans import Action, Plan
 from understudy.model.snapshot import Snapshot
 from understudy.ports import Clock, Cluster, Unreachable
 
 FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0  # before a cluster that did not answer is written to again
+EXPLAIN_EVERY = 1.0  # seconds between two looks at why gangs wait
+BUSY = 5.0  # seconds by which that is put off while there is something to be done
 SOONEST = 0.1  # seconds after which a plan is made again at the earliest, if only the clock is the reason
 
 _log = logging.getLogger(__name__)
@@ -33,7 +36,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     policy: Policy = Policy()
     limits: HealthLimits = DEFAULT_LIMITS
     scheduler_name: str | None = None  # whose pods are ours; None: all are
-    gather: float = 0.003  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
+    gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
 
 
@@ -45,7 +48,7 @@ class Cycle(msgspec.Struct, frozen=True):
 
     snapshot: Snapshot
     plan: Plan
-    done: tuple[Action, ...]
+    done: tuple[Action, ...] = ()
 
 
 class SchedulingLoop:
@@ -71,11 +74,14 @@ class SchedulingLoop:
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
         self._intake = Intake(self._desk, troubles)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed)
+        self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
         self._following = Following(cluster, clock, self._intake)
         self._resting = False
         self._planned: Snapshot | None = None
         self._recheck_at: float | None = None
+        self._unexplained = False  # whether anybody may wait and not know why
+        self._explain_at = clock.now()  # not before
         self._failures = 0
 
     async def run(self) -> None:
@@ -89,7 +95,8 @@ class SchedulingLoop:
     @property
     def at_rest(self) -> bool:
         """Whether it has nothing to do until something changes or time passes."""
-        return self._resting and not self._intake.changed.is_set() and self._desk.teller.quiet
+        idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
+        return idle and self._desk.teller.quiet
 
     async def _schedule(self) -> None:
         await self._following.synced.wait()
@@ -112,13 +119,30 @@ class SchedulingLoop:
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
         self._intake.tell_troubles()
-        if snapshot is self._planned and not self._is_due(now):
-            return
-        made = plan(snapshot, self._settings.policy, now)
-        self._planned = snapshot
-        self._recheck_at = None if made.recheck_at is None else max(made.recheck_at, now + SOONEST)
+        acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
+        # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
+        if self._unexplained and self._explain_at + (BUSY if acted else 0.0) <= now:
+            self._explain(snapshot, now)
+
+    async def _act(self, snapshot: Snapshot, now: float) -> bool:
+        """Whether anything was done."""
+        made = plan(snapshot, self._settings.policy, now, explaining=False)
+        self._planned, self._unexplained = snapshot, True
+        self._recheck(made, now)
         done = await self._applier.carry_out(made, snapshot)
         self._report(Cycle(snapshot, made, tuple(done)))
+        return bool(done)
+
+    def _explain(self, snapshot: Snapshot, now: float) -> None:
+        """Tells everybody who waits why. It takes longer than to decide, so nobody who could be helped waits for it."""
+        made = plan(snapshot, self._settings.policy, now)
+        self._unexplained, self._explain_at = False, now + EXPLAIN_EVERY
+        self._recheck(made, now)
+        self._explainer.explain(made)
+        self._report(Cycle(snapshot, made))
+
+    def _recheck(self, made: Plan, now: float) -> None:
+        self._recheck_at = None if made.recheck_at is None else max(made.recheck_at, now + SOONEST)
 
     def _try_again(self, error: Unreachable) -> None:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
@@ -129,8 +153,7 @@ class SchedulingLoop:
 
     def _report(self, cycle: Cycle) -> None:
         for action in cycle.done:
-            if not isinstance(action, Wait):
-                _log.info("%s", describe(action))
+            _log.info("%s", describe(action))
         if self._listener is not None:
             self._listener(cycle)
 
@@ -140,7 +163,8 @@ class SchedulingLoop:
             await wait_for(self._intake.changed, self._clock, until)
 
     def _next_look(self) -> float | None:
-        moments = (self._recheck_at, self.view.next_look(), self._patience.next_look())
+        explain_at = self._explain_at if self._unexplained else None
+        moments = (self._recheck_at, self.view.next_look(), self._patience.next_look(), explain_at)
         return min((at for at in moments if at is not None), default=None)
 
     def _is_due(self, now: float) -> bool:

@@ -1,6 +1,6 @@
 """Gives seats: lets paused jobs go on, binds the pods of a gang together, and writes down where they sit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,8 +12,6 @@ from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.levers import paused
 from understudy.model.gangs import Gang
 from understudy.objects.pods import Pod
-
-BATCH = 64  # gangs of one pod that are bound by one call
 
 
 class Seats(msgspec.Struct):
@@ -69,19 +67,3 @@ def _whole_islands(gang: Gang, growing: Seats) -> list[tuple[Pod, str]]:
         if any(member.name in growing.absent for member in island.members)
     }
     return [(pod, node) for pod, node in growing.there if pod.metadata.name not in waiting]
-
-
-def batches(deeds: Iterable[tuple[Deed, Seats]]) -> list[list[tuple[Deed, Seats]]]:
-    """What may be bound by one call: a gang, or some gangs of one pod each in one namespace."""
-    found: list[list[tuple[Deed, Seats]]] = []
-    open_batches: dict[str, list[tuple[Deed, Seats]]] = {}
-    for deed, seats in deeds:
-        if deed.gang.size > 1:
-            found.append([(deed, seats)])
-            continue
-        batch = open_batches.get(deed.gang.namespace)
-        if batch is None or len(batch) >= BATCH:
-            batch = open_batches[deed.gang.namespace] = []
-            found.append(batch)
-        batch.append((deed, seats))
-    return found

@@ -6,7 +6,7 @@ Nobody waits for what is told in passing. It is told in the background, at a pac
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -69,6 +69,7 @@ class Teller:
         self._waiting: dict[object, tuple[float, Telling]] = {}  # what is to be told, from when on
         self._more = asyncio.Event()
         self._telling = 0
+        self._being_told: dict[str, asyncio.Event] = {}  # uid -> it has been told
         self._counts: dict[str, int] = {}  # how often an event has happened
         self._said: dict[str, tuple[str, float]] = {}  # uid -> the last reason a pod or job was given, and when
 
@@ -90,12 +91,19 @@ class Teller:
             self._waiting.pop(about.uid, None)
             return
         due = max(self._clock.now(), told + SAY_AGAIN_AFTER)
-        self._later(about.uid, due, lambda: self._tell_reason(about, message, gated))
+        self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
 
     def forget(self, uid: str) -> None:
         """It waits no longer, or is gone."""
         self._said.pop(uid, None)
         self._waiting.pop(uid, None)
+
+    async def hush(self, uids: Iterable[str]) -> None:
+        """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""
+        for uid in uids:
+            self.forget(uid)
+            if (over := self._being_told.get(uid)) is not None:
+                await over.wait()
 
     def _later(self, key: object, due: float, telling: Telling) -> None:
         self._waiting[key] = (due, telling)
@@ -171,6 +179,14 @@ class Teller:
         except Refused as error:
             if error.code not in (404, 409):
                 raise
+
+    async def _tell_in_time(self, about: About, message: str, gated: bool) -> None:
+        over = self._being_told[about.uid] = asyncio.Event()
+        try:
+            await self._tell_reason(about, message, gated)
+        finally:
+            del self._being_told[about.uid]
+            over.set()
 
     async def _tell_reason(self, about: About, message: str, gated: bool) -> None:
         known = about.uid in self._said

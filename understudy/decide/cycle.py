@@ -18,13 +18,18 @@ from understudy.model.plans import Action, Code, Grow, Hold, Plan, Preempt, Reas
 from understudy.model.snapshot import Snapshot
 
 
-def plan(snapshot: Snapshot, policy: Policy, now: float) -> Plan:
-    """What to do now. The same snapshot, policy and time always give the same plan."""
+def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True) -> Plan:
+    """What to do now. The same snapshot, policy and time always give the same plan.
+
+    Why nobody could help a gang takes a look at the whole cluster. Whoever only wants to know what to do can do
+    without, and gets a plan that says nothing about those gangs.
+    """
     floor = Floor(snapshot, policy, now)
     helpless = give_everybody_a_turn(floor)
     grow_elastic_gangs(floor, snapshot)
     release_stale_holds(floor, snapshot)
-    explain_to(floor, helpless)  # last, by what is left when everybody has had a turn
+    if explaining:
+        explain_to(floor, helpless)  # last, by what is left when everybody has had a turn
     return Plan(tuple(floor.actions), _recheck_at(floor))
 
 

@@ -30,7 +30,8 @@ def test_a_pod_runs_logs_and_ends(tmp_path: Path) -> None:
 
 def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
-        await world.create_pod("typo", {"containers": [{"name": "main", "command": ["pyhton"]}], "restartPolicy": "Never"})
+        container = {"name": "main", "command": ["pyhton"]}
+        await world.create_pod("typo", {"containers": [container], "restartPolicy": "Never"})
         pod = await world.phase("typo", "Failed")
         terminated = state(pod)["state"]["terminated"]
         assert (terminated["exitCode"], terminated["reason"]) == (128, "StartError")
@@ -89,8 +90,8 @@ def test_a_pod_knows_the_api_and_little_of_the_agent(tmp_path: Path, monkeypatch
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of the user")
 
     async def scene(world: World) -> None:
-        script = 'echo "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT ${AWS_SECRET_ACCESS_KEY-none}"; python -c "print(1)"'
-        uid = await world.run_pod("env", script)
+        address = "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+        uid = await world.run_pod("env", f"echo {address} ${{AWS_SECRET_ACCESS_KEY-none}}; python -c 'print(1)'")
         await world.phase("env", "Succeeded")
         assert await world.log(uid) == "127.0.0.1:16443 none\n1\n"
 
@@ -219,7 +220,7 @@ def test_a_pod_may_not_run_for_longer_than_it_said(tmp_path: Path) -> None:
 
 def test_processes_left_behind_end_with_their_container(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
-        script = "setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2; exit 0"
+        script = "setsid sh -c 'echo $$$$; touch up; exec sleep 1000' & until test -e up; do sleep 0.01; done"
         uid = await world.run_pod("messy", script)
         await world.phase("messy", "Succeeded")
         pid = int((await world.log(uid)).strip())

@@ -143,6 +143,20 @@ def test_followers_share_the_watch_too() -> None:
     story(tell)
 
 
+def test_a_follower_of_one_namespace_hears_of_no_other() -> None:
+    async def tell(api: FakeCluster) -> None:
+        for namespace in ("default", "team"):
+            api.put(PODS, pod(f"in-{namespace}", meta={"namespace": namespace}))
+        async with SharedCluster(api, api.clock) as cluster:
+            changes = cluster.follow(PODS, namespace="team")
+            first, second = await anext(changes), await anext(changes)
+            assert msgspec.json.decode(first.raw)["metadata"]["name"] == "in-team"
+            assert second.type is ChangeType.SYNCED
+            await changes.aclose()  # type: ignore[attr-defined]
+
+    story(tell)
+
+
 def test_a_listener_that_fails_fails_alone() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:

@@ -1,4 +1,4 @@
-"""The API server without a network: its application, called as a coroutine, on a store in a folder of the test's own."""
+"""The API server without a network: its application, called as a coroutine, on a store of the test's own."""
 
 import asyncio
 import contextlib
@@ -129,6 +129,8 @@ class Exchange:
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body
         self.gone = asyncio.Event()
+        self.flowing = asyncio.Event()  # cleared: the peer has stopped reading
+        self.flowing.set()
         self.pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.started: dict[str, Any] = {}
         self._whole: list[bytes] = []
@@ -141,6 +143,7 @@ class Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Any) -> None:
+        await self.flowing.wait()
         if message["type"] == "http.response.start":
             self.started = message
             return

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_a_new_object_gets_what_only_the_server_can_say(tmp_path: Path) -> None:
 def test_what_the_client_claims_about_itself_is_not_believed(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
-            claim = {
+            claim: dict[str, Any] = {
                 "uid": "mine",
                 "creationTimestamp": "2000-01-01T00:00:00Z",
                 "deletionTimestamp": "2000-01-01T00:00:00Z",

@@ -25,7 +25,7 @@ class Selection:
 
     __slots__ = ("_glance", "_places", "conditions", "labels")
 
-    def __init__(self, labels: Selector = Selector(), conditions: tuple[Condition, ...] = ()) -> None:  # noqa: B008
+    def __init__(self, labels: Selector, conditions: tuple[Condition, ...]) -> None:
         self.labels = labels
         self.conditions = conditions
         paths = dict.fromkeys(path for condition in conditions for path in condition.field.paths)

@@ -17,8 +17,7 @@ from understudy.embedded.folders import ClusterFolder, ClusterSettings
 ADMIN = "admin"
 ALL_POWERS = "system:masters"
 EVERYWHERE = ("0.0.0.0", "::")
-LOOPBACK = ("127.0.0.1", "::1")
-LOCAL = ("localhost", *LOOPBACK)  # names by which every server can be reached from its own machine
+LOCAL = ("localhost", "127.0.0.1", "::1")  # names by which every server can be reached from its own machine
 _WORD = re.compile(r"[A-Za-z](?:[\w./:+=-]*[\w./+=-])?", re.ASCII)
 _NO_TEXT = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 PARTS_WITH_ACCESS = (SUPERVISOR, SERVER, CONTROL, AGENT)

@@ -15,6 +15,7 @@ from understudy.ports import Change, ChangeType, Refused, Unreachable
 log = logging.getLogger(__name__)
 
 WORKERS = 8
+CONFLICT = 409  # somebody else was quicker, as happens every day
 Hearing = Callable[[Change], None]  # takes note of a change, and adds the keys it concerns to the worklist
 
 
@@ -78,7 +79,8 @@ async def _work(controller: Controller) -> None:
             again_at = await controller.settle(key)
         except (Refused, Unreachable) as error:
             pause = worklist.failed(key)
-            log.info("%s: %s: %s; again in %.2f s", controller.name, key, error, pause)
+            level = logging.DEBUG if isinstance(error, Refused) and error.code == CONFLICT else logging.INFO
+            log.log(level, "%s: %s: %s; again in %.2f s", controller.name, key, error, pause)
         except Exception:
             pause = worklist.failed(key)
             log.exception("%s: %s failed; again in %.2f s", controller.name, key, pause)

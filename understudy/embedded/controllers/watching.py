@@ -226,17 +226,18 @@ class SharedCluster:
     def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:
-        if resource.key in UNSHARED or namespace or labels or fields:
+        if resource.key in UNSHARED or labels or fields:
             return self._cluster.follow(resource, namespace=namespace, labels=labels, fields=fields)
-        return self._followed(resource)
+        return self._followed(resource, namespace)
 
-    async def _followed(self, resource: Resource) -> AsyncIterator[Change]:
+    async def _followed(self, resource: Resource, namespace: str) -> AsyncIterator[Change]:
         waiting: deque[Change] = deque()
         news = asyncio.Event()
 
         def listen(change: Change) -> None:
-            waiting.append(change)
-            news.set()
+            if not namespace or not change.raw or _head(change.raw).metadata.namespace == namespace:
+                waiting.append(change)
+                news.set()
 
         subscription = self.subscribe(resource, listen)
         subscription.ended.add_done_callback(lambda _: news.set())

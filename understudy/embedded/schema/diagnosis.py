@@ -132,18 +132,22 @@ class _Walk:
             return self.ill_typed(kind, value, path, owner)
         if kind.min_length and not value:
             self.found.wrong.append(causes.required(path))
+        free = isinstance(kind.item_type, inspect.AnyType)  # where a null is a value
         items = [
-            self.value(kind.item_type, item, member(path, i), owner) for i, item in enumerate(value) if item is not None
+            self.value(kind.item_type, item, member(path, i), owner)
+            for i, item in enumerate(value)
+            if item is not None or free
         ]
         return [item for item in items if item is not _OMITTED]
 
     def dict(self, kind: inspect.DictType, value: Any, path: str, owner: str) -> Any:
         if not isinstance(value, dict):
             return self.ill_typed(kind, value, path, owner)
+        free = isinstance(kind.value_type, inspect.AnyType)
         return {
             key: self.value(kind.value_type, item, member(path, key), owner)
             for key, item in value.items()
-            if item is not None
+            if item is not None or free
         }
 
     def union(self, types: tuple[inspect.Type, ...], value: Any, path: str, owner: str) -> Any:

@@ -18,12 +18,8 @@ from understudy.objects.resources import Resource
 
 Document = dict[str, Any]
 
-_PATCH_FORMS = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-)
+_PATCH_FORMS = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
+_STRATEGIC = "application/strategic-merge-patch+json"  # for typed kinds only: kubectl reads here which patch to send
 _WRITING = (
     ("dryRun", "string", "`All`: nothing is stored, everything else is done."),
     ("fieldManager", "string", "Who makes the change."),
@@ -124,7 +120,7 @@ def _paths(served: Served, resource: Resource, name: str) -> Document:
     listing = _operation("list", resource, f"{name}List", _READING)
     found = {
         all_of_them: {"get": listing, "post": _operation("post", resource, name, _WRITING)},
-        one: _item(resource, name)
+        one: _item(served, resource, name)
         | {
             "delete": _operation(
                 "delete", resource, name, (("gracePeriodSeconds", "integer", "How long it may take."),)
@@ -134,17 +130,20 @@ def _paths(served: Served, resource: Resource, name: str) -> Document:
     if resource.namespaced:
         found[resource.path()] = {"get": listing}
     if "status" in served.subresources:
-        found[resource.path(namespace, "{name}", "status")] = _item(resource, name)
+        found[resource.path(namespace, "{name}", "status")] = _item(served, resource, name)
     for path, operations in found.items():
         operations["parameters"] = [_path_parameter(part) for part in ("namespace", "name") if f"{{{part}}}" in path]
     return found
 
 
-def _item(resource: Resource, name: str) -> Document:
+def _item(served: Served, resource: Resource, name: str) -> Document:
+    patch = _operation("patch", resource, name, (*_WRITING, ("force", "boolean", "Take fields from others.")))
+    forms = (*_PATCH_FORMS, _STRATEGIC) if isinstance(served.form, TypedForm) else _PATCH_FORMS
+    patch["requestBody"] = {"required": True, "content": {form: {"schema": {"type": "object"}} for form in forms}}
     return {
         "get": _operation("get", resource, name, ()),
         "put": _operation("put", resource, name, _WRITING),
-        "patch": _operation("patch", resource, name, (*_WRITING, ("force", "boolean", "Take fields from others."))),
+        "patch": patch,
     }
 
 
@@ -162,9 +161,6 @@ def _operation(action: str, resource: Resource, name: str, parameters: Iterable[
     }
     if action in ("post", "put"):
         operation["requestBody"] = {"required": True, "content": content}
-    if action == "patch":
-        patches = {form: {"schema": {"type": "object"}} for form in _PATCH_FORMS}
-        operation["requestBody"] = {"required": True, "content": patches}
     return operation
 
 

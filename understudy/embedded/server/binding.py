@@ -58,6 +58,9 @@ async def seat_gang(state: State, call: Call, namespace: str) -> Answer:
         raise bad_request(f"seatings: give between 1 and {_MOST_SEATS} of them")
     if len({seating.pod for seating in given}) < len(given):
         raise bad_request("seatings: a pod stands there twice")
+    for seating in given:
+        if state.store.newest(Key(PODS.key, namespace, seating.pod)) is None:
+            raise conflict(PODS.plural, "", seating.pod, "the pod is gone")
     await seat(state, namespace, given, dry_run=call.dry_run)
     return success(code=201)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from understudy.kinds.children import job
+from understudy.kinds.children import job, jobset
 from understudy.kinds.children.wanted import NOTHING, Document, Observed, Wanted
-from understudy.objects.resources import JOBS, PODS, Resource
+from understudy.objects.resources import JOB_SETS, JOBS, PODS, SERVICES, Resource
 
 
 def _nothing(_: Observed) -> Wanted:
@@ -23,6 +23,9 @@ class Family(msgspec.Struct, frozen=True):
     left_behind: Callable[[Observed], Wanted] = _nothing  # children whose parent is gone
 
 
-FAMILIES = (Family(JOBS, (PODS,), job.children, job.left_behind),)
+FAMILIES = (
+    Family(JOBS, (PODS,), job.children, job.left_behind),
+    Family(JOB_SETS, (JOBS, SERVICES), jobset.children),
+)
 
 __all__ = ["FAMILIES", "Document", "Family", "Observed", "Wanted"]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.embedded.api.patches.test_applying import EARLY, KEYS, LATE, applied, owned, thing, writer
 from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.patches import manager_of, track
+from understudy.embedded.api.patches import differ_only_in_times, manager_of, track
 from understudy.embedded.api.patches.values import copied
 
 Document = dict[str, Any]
@@ -111,6 +111,16 @@ def test_of_many_who_write_only_the_latest_are_told_apart() -> None:
     managers = [entry["manager"] for entry in live["metadata"]["managedFields"]]
     assert managers == ["kubectl", "ancient-changes", *(f"w{number:02}" for number in range(21, 30))]
     assert set(owned(live, "ancient-changes")["f:spec"]) == {f"f:x{number}" for number in range(21)}
+
+
+def test_a_write_that_says_nothing_new_is_known_by_its_times() -> None:
+    """A quantity such as 1000m is applied anew every time, and every time becomes the 1 that is there."""
+    early, late = (applied(None, "kubectl", thing(replicas=2), time=time) for time in (EARLY, LATE))
+    other = applied(None, "helm", thing(replicas=2))
+    assert early != late
+    assert differ_only_in_times(early, late)
+    assert not differ_only_in_times(early, other)
+    assert not differ_only_in_times(early, changed(late, replicas=3))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import msgspec
 
 from understudy.embedded.api.errors import ApiError, Cause, Details, invalid
 from understudy.embedded.api.patches.fieldsets import Path, Paths, from_fields_v1, shown, to_fields_v1
+from understudy.embedded.api.patches.values import same
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATERS = 10  # beyond that the oldest are no longer told apart
@@ -85,6 +86,15 @@ def with_owners(document: Mapping[str, Any], owners: Iterable[Owner]) -> dict[st
     entries = [_entry(owner) for owner in sorted(_fewer(list(owners)), key=_order) if owner.paths]
     metadata = {key: value for key, value in document.get("metadata", {}).items() if key != "managedFields"}
     return {**document, "metadata": metadata | ({"managedFields": entries} if entries else {})}
+
+
+def differ_only_in_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether writing `new` would tell nobody anything: all it says anew is when somebody wrote what was there."""
+    return same(_timeless(old), _timeless(new))
+
+
+def _timeless(document: Mapping[str, Any]) -> dict[str, Any]:
+    return with_owners(document, (msgspec.structs.replace(owner, time="") for owner in owners_of(document)))
 
 
 def _order(owner: Owner) -> tuple[str, ...]:

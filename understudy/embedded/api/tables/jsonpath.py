@@ -74,14 +74,24 @@ def _slice(match: re.Match[str]) -> Step:
 
 
 def _every(_match: re.Match[str]) -> Step:
-    return lambda value: value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return _members
+
+
+def _members(value: Any) -> Iterable[Any]:
+    match value:
+        case list():
+            return value
+        case dict():
+            return value.values()
+        case _:
+            return ()
 
 
 def _filter(match: re.Match[str]) -> Step:
     path, symbol, literal = match.groups()
     find = jsonpath(path)
     holds = _comparison(symbol, _literal(literal)) if symbol else lambda _: True
-    return lambda value: [one for one in _every(match)(value) if any(map(holds, find(one)))]
+    return lambda value: [one for one in _members(value) if any(map(holds, find(one)))]
 
 
 def _comparison(symbol: str, right: Any) -> Callable[[Any], bool]:

@@ -16,6 +16,7 @@ from understudy.embedded.schema.containers import (
     ResourceRequirements,
     VolumeMount,
 )
+from understudy.embedded.schema.meta import json_name
 from understudy.embedded.schema.probes import Lifecycle, LifecycleHandler, Probe
 from understudy.embedded.schema.rules import names
 from understudy.embedded.schema.values import Quantities, amount_of
@@ -182,7 +183,7 @@ def _one_handler(holder: Probe | LifecycleHandler, handlers: tuple[str, ...], fi
     if not given:
         yield causes.required(field, "must specify a handler type")
     elif len(given) > 1:
-        yield causes.not_allowed(child(field, given[1]), "may not specify more than 1 handler type")
+        yield causes.not_allowed(child(field, json_name(given[1])), "may not specify more than 1 handler type")
     command = holder.exec
     if command is not UNSET and not command.command:
         yield causes.required(child(field, "exec.command"))

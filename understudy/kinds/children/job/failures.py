@@ -11,9 +11,7 @@ from understudy.objects.meta import seconds
 FIRST_BACKOFF, LONGEST_BACKOFF = 10.0, 600.0
 DISRUPTION = "DisruptionTarget"
 # Why the cluster itself took a pod away: to make room, or because its node is lost. No budget is spent on that.
-BLAMELESS = frozenset(
-    {"PreemptionByScheduler", "DeletionByUnderstudy", "DeletionByPodGC", "DeletionByTaintManager"}
-)
+BLAMELESS = frozenset({"PreemptionByScheduler", "DeletionByUnderstudy", "DeletionByPodGC", "DeletionByTaintManager"})
 
 
 def failed(job: JobObject, pod: SeenPod) -> bool:

@@ -1,0 +1,185 @@
+"""How pods end: asked first, then made to; and what happens when the ones who keep them are killed."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.embedded.agent.worlds import World, play, state
+from understudy.embedded.shim import linux, orders
+from understudy.embedded.shim.layout import pod_folder
+from understudy.embedded.shim.orders import State
+from understudy.objects.resources import PODS
+from understudy.ports import Ref
+
+PATIENT = "trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.02; done"
+DEAF = "trap '' TERM; echo up; while :; do sleep 0.02; done"
+
+
+def container_state(world: World, uid: str) -> State:
+    found = orders.read(pod_folder(world.folder.pods, uid).attempt("main", 0).state, State)
+    assert found is not None
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Those that have ended and nobody has asked about do not count."""
+    return linux.birth(pid) is not None
+
+
+def test_a_deleted_pod_is_asked_to_end_and_then_removed(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("polite", PATIENT)
+        await world.logged(uid, "up")
+        follow = asyncio.create_task(world.log(uid, follow=True))
+        await world.delete("polite", grace=20)
+        await world.gone("polite")
+        assert await follow == "up\nasked\n"
+        assert "Killing" in dict(world.cluster.events("polite"))
+        last = world.cluster.writes.index(("delete", "/api/v1/namespaces/default/pods/polite"))
+        assert ("patch", "/api/v1/namespaces/default/pods/polite/status") in world.cluster.writes[last - 4 :]
+
+    play(tmp_path, scene)
+
+
+def test_a_pod_that_does_not_listen_is_killed_when_its_grace_is_over(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("deaf", DEAF)
+        await world.logged(uid, "up")
+        pid = container_state(world, uid).pid
+        began = time.monotonic()
+        await world.delete("deaf", grace=1)
+        await world.gone("deaf")
+        assert time.monotonic() - began >= 1
+        assert not is_running(pid)
+
+    play(tmp_path, scene)
+
+
+def test_a_pod_that_is_deleted_by_force_is_killed_at_once(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("forced", DEAF)
+        await world.logged(uid, "up")
+        pid = container_state(world, uid).pid
+        await world.cluster.erase(Ref(PODS, "default", "forced"))
+        while is_running(pid) or (world.folder.pods / uid).exists():
+            await asyncio.sleep(0.01)
+
+    play(tmp_path, scene)
+
+
+def test_hooks_run_around_the_life_of_a_container(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        hooks = {
+            "postStart": {"exec": {"command": ["sh", "-c", "echo started > hooks"]}},
+            "preStop": {"exec": {"command": ["sh", "-c", "echo before stop >> hooks"]}},
+        }
+        script = "trap 'cat hooks; exit 0' TERM; echo up; while :; do sleep 0.02; done"
+        main = {"name": "main", "command": ["sh", "-c", script], "lifecycle": hooks}
+        uid = await world.create_pod("hooked", {"containers": [main], "restartPolicy": "Never"})
+        await world.logged(uid, "up")
+        while not (world.folder.pods / uid / "root" / "hooks").exists():
+            await asyncio.sleep(0.01)
+        follow = asyncio.create_task(world.log(uid, follow=True))
+        await world.delete("hooked", grace=20)
+        assert await follow == "up\nstarted\nbefore stop\n"
+        await world.gone("hooked")
+
+    play(tmp_path, scene)
+
+
+def test_pods_outlive_an_agent_and_are_found_again(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        runs = await world.run_pod("runs", PATIENT)
+        ends = await world.run_pod("ends", "until test -e /tmp/none -o -e now; do sleep 0.01; done; exit 5")
+        goes = await world.run_pod("goes", DEAF)
+        for uid, text in ((runs, "up"), (goes, "up")):
+            await world.logged(uid, text)
+        for name in ("runs", "ends", "goes"):
+            await world.phase(name, "Running")
+        pids = {uid: container_state(world, uid).pid for uid in (runs, ends, goes)}
+        await world.stop_agent()
+        (world.folder.pods / ends / "root" / "now").touch()
+        while is_running(pids[ends]):
+            await asyncio.sleep(0.01)
+        world.cluster.objects.pop((PODS.key, "default", "goes"))
+        assert is_running(pids[runs])
+        assert is_running(pids[goes])
+
+        await world.start_agent()
+        pod = await world.phase("ends", "Failed")
+        assert state(pod)["state"]["terminated"]["exitCode"] == 5
+        while is_running(pids[goes]):
+            await asyncio.sleep(0.01)
+        assert is_running(pids[runs])
+        assert state(world.cluster.pod("runs"))["restartCount"] == 0
+        await world.delete("runs", grace=20)
+        await world.gone("runs")
+        assert not is_running(pids[runs])
+
+    play(tmp_path, scene)
+
+
+def test_pods_outlive_the_nursery_and_new_ones_get_a_new_one(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("old", PATIENT)
+        await world.logged(uid, "up")
+        await world.phase("old", "Running")
+        for name in os.listdir("/proc"):
+            if name.isdecimal() and _is_nursery(int(name), world):
+                os.kill(int(name), signal.SIGKILL)
+        await world.run_pod("new", "exit 0")
+        await world.phase("new", "Succeeded")
+        await world.delete("old", grace=20)
+        await world.gone("old")
+
+    play(tmp_path, scene)
+
+
+def _is_nursery(pid: int, world: World) -> bool:
+    """Shims have the same command line, and another name."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return False
+    return os.fsencode(world.folder.path / "nursery") in line and name == "understudy-nurs"
+
+
+@pytest.mark.parametrize("policy", ["Never", "Always"])
+def test_a_container_whose_shim_is_killed_has_failed(tmp_path: Path, policy: str) -> None:
+    async def scene(world: World) -> None:
+        script = "setsid sh -c 'echo $$$$; exec sleep 1000' & sleep 1000"
+        uid = await world.run_pod("bereft", script, restartPolicy=policy)
+        child = int((await world.logged(uid, "\n")).strip())
+        await world.phase("bereft", "Running")
+        old = container_state(world, uid)
+        os.kill(old.shim, signal.SIGKILL)
+        if policy == "Never":
+            pod = await world.phase("bereft", "Failed")
+            assert state(pod)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+        else:
+            await world.cluster.until(lambda: state(world.cluster.pod("bereft"))["restartCount"] == 1)
+        assert not is_running(old.pid)
+        assert not is_running(child)
+
+    play(tmp_path, scene)
+
+
+def test_pods_run_on_while_the_api_is_away_and_what_happened_is_told_later(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("patient", "until test -e now; do sleep 0.01; done; exit 4")
+        await world.phase("patient", "Running")
+        world.cluster.reachable = False
+        (world.folder.pods / uid / "root" / "now").touch()
+        exit_file = pod_folder(world.folder.pods, uid).attempt("main", 0).exit
+        while not exit_file.exists():
+            await asyncio.sleep(0.01)
+        world.cluster.reachable = True
+        pod = await world.phase("patient", "Failed")
+        assert state(pod)["state"]["terminated"]["exitCode"] == 4
+
+    play(tmp_path, scene)

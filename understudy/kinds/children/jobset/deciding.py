@@ -1,0 +1,160 @@
+"""A JobSet, its Jobs and its Service, into what is to be done next."""
+
+import msgspec
+
+from understudy.kinds.children.jobset.jobs import JobMaker, Place, service
+from understudy.kinds.children.jobset.objects import OWN_CONTROLLER, JobSetObject, ReplicatedJob
+from understudy.kinds.children.jobset.policies import Completed, Failed, Restart, verdict_of
+from understudy.kinds.children.jobset.standing import Standing, figures, finished, ready, standing_of, succeeded
+from understudy.kinds.children.seen import SeenJob, condition_of, with_condition, written
+from understudy.kinds.children.wanted import NOTHING, Create, Delete, Document, Note, Observed, Patch, Wanted
+from understudy.objects.meta import seconds
+from understudy.objects.resources import JOBS
+
+
+def children(document: Document, observed: Observed, now: float) -> Wanted:
+    jobset = msgspec.convert(document, JobSetObject)
+    if jobset.spec.managed_by not in ("", OWN_CONTROLLER) or jobset.metadata.leaving:
+        return NOTHING
+    standing = standing_of(jobset, observed.jobs)
+    status: Document = {**(document.get("status") or {}), "replicatedJobsStatus": figures(jobset, standing)}
+    status.setdefault("restarts", 0)
+    if jobset.finished:
+        return _after_the_end(jobset, standing, status, now)
+    verdict = verdict_of(jobset, standing)
+    if isinstance(verdict, Completed | Failed):
+        return _ended(standing, status, verdict, now)
+    if isinstance(verdict, Restart):
+        return _restarted(jobset, status, verdict)
+    return _going_on(jobset, document, observed, standing, _with_suspension(jobset, status, now))
+
+
+def _after_the_end(jobset: JobSetObject, standing: Standing, status: Document, now: float) -> Wanted:
+    """What still runs is taken away. Somebody else may have ended it, and left it to us to say so everywhere."""
+    ends = [c for c in jobset.status.conditions if c.type in ("Completed", "Failed") and c.status == "True"]
+    status.setdefault("terminalState", ends[0].type)
+    ended = max((seconds(c.last_transition_time) or now for c in ends), default=now)
+    ttl = jobset.spec.ttl_seconds_after_finished
+    expires = None if ttl is None else ended + ttl
+    return Wanted(
+        status=status,
+        deletes=_deleted([job for job in standing.current.values() if not finished(job)]) + _deleted(standing.stale),
+        expired=expires is not None and now >= expires,
+        again_at=expires,
+    )
+
+
+def _ended(standing: Standing, status: Document, verdict: Completed | Failed, now: float) -> Wanted:
+    kind = "Completed" if isinstance(verdict, Completed) else "Failed"
+    note = Note(verdict.reason, verdict.message, "Normal" if kind == "Completed" else "Warning")
+    status["conditions"] = with_condition(status.get("conditions") or [], _condition(kind, note, now))
+    status["terminalState"] = kind
+    return Wanted(status=status, deletes=_deleted(standing.stale), notes=(note,))
+
+
+def _restarted(jobset: JobSetObject, status: Document, verdict: Restart) -> Wanted:
+    """Only the record changes: by it the Jobs that are there belong to an earlier attempt from now on."""
+    if verdict.job:
+        before = jobset.status.job_restarts
+        status["jobRestarts"] = {**before, verdict.job: before.get(verdict.job, 0) + 1}
+        words = f"restarting job {verdict.job}"
+    else:
+        status["restarts"] = jobset.status.restarts + 1
+        words = f"restarting jobset, attempt {status['restarts']}"
+    if verdict.counts:
+        status["restartsCountTowardsMax"] = jobset.status.restarts_count_towards_max + 1
+    return Wanted(status=status, notes=(Note("Restarting", words, "Warning"),))
+
+
+class _Suspension(msgspec.Struct, frozen=True):
+    status: Document
+    notes: tuple[Note, ...] = ()
+
+
+def _with_suspension(jobset: JobSetObject, status: Document, now: float) -> _Suspension:
+    old = condition_of(jobset.status.conditions, "Suspended")
+    was = old is not None and old.status == "True"
+    if jobset.spec.suspend == was:
+        return _Suspension(status)
+    if jobset.spec.suspend:
+        note, value = Note("SuspendedJobs", "jobset is suspended"), "True"
+    else:
+        note, value = Note("ResumeJobs", "jobset is resumed"), "False"
+    conditions = with_condition(status.get("conditions") or [], _condition("Suspended", note, now, value))
+    return _Suspension({**status, "conditions": conditions}, (note,))
+
+
+def _going_on(
+    jobset: JobSetObject, document: Document, observed: Observed, standing: Standing, suspension: _Suspension
+) -> Wanted:
+    services = {each.metadata.name for each in observed.services}
+    creates: list[Create] = []
+    if jobset.subdomain and jobset.subdomain not in services:
+        creates.append(service(jobset))
+    maker = JobMaker(jobset, document)
+    creates += [maker.job(place) for place in standing.missing if _may_start(jobset, standing, place)]
+    return Wanted(
+        status=suspension.status,
+        patches=_switched(jobset, standing),
+        deletes=_deleted(standing.stale),
+        creates=tuple(creates),
+        notes=suspension.notes,
+    )
+
+
+def _switched(jobset: JobSetObject, standing: Standing) -> tuple[Patch, ...]:
+    """Its Jobs pause when it pauses. When it goes on, they do as soon as it is their turn."""
+    patches = []
+    for group in jobset.spec.replicated_jobs:
+        if not jobset.spec.suspend and not _in_turn(jobset, standing, group):
+            continue
+        for job in standing.of(jobset, group):
+            if not finished(job) and job.spec.suspend != jobset.spec.suspend:
+                change = {"metadata": {"uid": job.metadata.uid}, "spec": {"suspend": jobset.spec.suspend}}
+                patches.append(Patch(JOBS, job.metadata.name, change))
+    return tuple(patches)
+
+
+def _may_start(jobset: JobSetObject, standing: Standing, place: Place) -> bool:
+    policy = jobset.spec.failure_policy
+    if policy is not None and policy.restart_strategy == "BlockingRecreate" and standing.stale:
+        return False
+    return jobset.spec.suspend or _in_turn(jobset, standing, place.group)
+
+
+def _in_turn(jobset: JobSetObject, standing: Standing, group: ReplicatedJob) -> bool:
+    """Whether all that has to come before this group has come."""
+    by_name = {each.name: each for each in jobset.spec.replicated_jobs}
+    for needed in group.depends_on:
+        if not _has_come(jobset, standing, by_name[needed.name], completely=needed.status == "Complete"):
+            return False
+    if jobset.spec.startup_policy.startup_policy_order != "InOrder":
+        return True
+    position = jobset.spec.replicated_jobs.index(group)
+    before = jobset.spec.replicated_jobs[:position]
+    return all(_has_come(jobset, standing, each, completely=False) for each in before)
+
+
+def _has_come(jobset: JobSetObject, standing: Standing, group: ReplicatedJob, completely: bool) -> bool:
+    jobs = standing.of(jobset, group)
+    come = sum(succeeded(job) or (not completely and ready(job, group)) for job in jobs)
+    return come >= group.replicas
+
+
+def _deleted(jobs: tuple[SeenJob, ...] | list[SeenJob]) -> tuple[Delete, ...]:
+    """In the foreground: a name is free again only when the pods are gone as well."""
+    return tuple(
+        Delete(JOBS, job.metadata.name, job.metadata.uid, propagation="Foreground")
+        for job in jobs
+        if not job.metadata.leaving
+    )
+
+
+def _condition(kind: str, why: Note, now: float, value: str = "True") -> Document:
+    return {
+        "type": kind,
+        "status": value,
+        "lastTransitionTime": written(now),
+        "reason": why.reason,
+        "message": why.message,
+    }
