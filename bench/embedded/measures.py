@@ -21,7 +21,7 @@ WATCHERS = 10
 
 def creates(running: Running, count: int) -> Figures:
     """As many creates a second as it takes from 32 connections while 10 watchers look on."""
-    made, seen = _created(running, "burst", count, pace=0.0)
+    made, seen = _created(running, f"burst-{count}", count, pace=0.0)
     latencies = made["latencies"]
     return {
         "creates_per_second": made["created"] / made["seconds"],

@@ -30,10 +30,10 @@ class Running(msgspec.Struct, frozen=True):
     processes: tuple[int, ...]
 
     def resident_bytes(self) -> int:
-        return sum(_resident(process) for process in self.processes)
+        return sum(resident_bytes(process) for process in self.processes)
 
 
-def _resident(process: int) -> int:
+def resident_bytes(process: int) -> int:
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
@@ -107,7 +107,7 @@ def kubernetes(programs: tuple[Path, Path]) -> Iterator[Running]:
 
 
 def _identify(folder: ClusterFolder) -> None:
-    made = certificates.identity("bench", certificates.LOCAL, datetime.datetime.now(datetime.UTC))
+    made = certificates.identity("bench", ("localhost", "127.0.0.1"), datetime.datetime.now(datetime.UTC))
     folder.authority.write_bytes(made.authority)
     folder.certificate.write_bytes(made.certificate)
     folder.private_key.write_bytes(made.key)

@@ -30,7 +30,7 @@ class Watch(NamedTuple):
     resource: str
     namespace: str
     label: str  # `name=value`, or nothing
-    queue: asyncio.Queue[Change]
+    queue: asyncio.Queue[Change | Refused]
 
     def wants(self, key: Key, document: Document) -> bool:
         labels = [f"{name}={value}" for name, value in document["metadata"].get("labels", {}).items()]
@@ -47,6 +47,7 @@ class FakeCluster:
         self._revision = 100
         self._uids = itertools.count(1)
         self._watches: list[Watch] = []
+        self._held_back: dict[str, list[tuple[Watch, Change]]] = {}  # resource -> changes not told yet
 
     # For tests
 
@@ -80,6 +81,21 @@ class FakeCluster:
         self._tell(key, ChangeType.DELETED)
         del self.documents[key]
 
+    def hold_back(self, resource: Resource) -> None:
+        """From now on nobody hears of changes of this resource."""
+        self._held_back.setdefault(resource.key, [])
+
+    def let_through(self, resource: Resource) -> None:
+        for watch, change in self._held_back.pop(resource.key):
+            watch.queue.put_nowait(change)
+
+    def break_off(self, resource: str) -> None:
+        """The resource is served no longer: whoever follows it is told so."""
+        self.absent.add(resource)
+        for watch in self._watches:
+            if watch.resource == resource:
+                watch.queue.put_nowait(Refused(404, "NotFound", f"there is no {resource}"))
+
     @property
     def quiet(self) -> bool:
         """Whether every watcher has heard everything."""
@@ -94,7 +110,10 @@ class FakeCluster:
         raw = msgspec.json.encode(self.documents[key])
         for watch in self._watches:
             if watch.wants(key, self.documents[key]):
-                watch.queue.put_nowait(Change(change, raw))
+                if key[0] in self._held_back:
+                    self._held_back[key[0]].append((watch, Change(change, raw)))
+                else:
+                    watch.queue.put_nowait(Change(change, raw))
 
     # ports.Cluster
 
@@ -112,7 +131,10 @@ class FakeCluster:
                 yield Change(ChangeType.ADDED, raw)
             yield Change(ChangeType.SYNCED)
             while True:
-                yield await watch.queue.get()
+                change = await watch.queue.get()
+                if isinstance(change, Refused):
+                    raise change
+                yield change
         finally:
             self._watches.remove(watch)
 

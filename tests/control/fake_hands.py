@@ -172,7 +172,8 @@ class Hands:
     def _is_alive(self, node: str) -> bool:
         for document in self._cluster.all(NODES):
             if document["metadata"]["name"] == node:
-                return all(c["status"] == "True" for c in document["status"]["conditions"] if c["type"] == "Ready")
+                conditions = document["status"].get("conditions", ())
+                return all(c["status"] == "True" for c in conditions if c["type"] == "Ready")
         return False
 
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from tests.control.fake_cluster import FakeCluster, Killed
+from tests.control.fake_cluster import Document, FakeCluster, Killed
 from tests.control.fake_hands import Hands
 from tests.control.virtual_clock import VirtualClock
 from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop
+from understudy.objects.resources import EVENTS, PODS
 
 MOMENT = 0.25  # seconds that are let pass before a world counts as being at rest
 MOST_ROUNDS = 200
@@ -72,3 +73,37 @@ class Living:
             while isinstance(error, BaseExceptionGroup):
                 error = error.exceptions[0]
             raise error or AssertionError("the loop has ended")
+
+    # What can be seen
+
+    def pod(self, name: str) -> Document:
+        return self.cluster.find(PODS, name)
+
+    def seats(self) -> dict[str, str]:
+        """pod -> node, of those that have one and are not leaving."""
+        return {
+            pod["metadata"]["name"]: pod["spec"]["nodeName"]
+            for pod in self.cluster.all(PODS)
+            if pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
+        }
+
+    def events(self, name: str) -> list[tuple[str, str]]:
+        """(reason, message) of what happened to the object of this name, in the order it was told."""
+        found = [e for e in self.cluster.all(EVENTS) if e["involvedObject"]["name"] == name]
+        found.sort(key=lambda event: event["metadata"]["uid"].rpartition("-")[2].zfill(9))
+        return [(event["reason"], event["message"]) for event in found]
+
+    def condition(self, pod: str, kind: str) -> Document:
+        conditions = self.pod(pod).get("status", {}).get("conditions", ())
+        return next((condition for condition in conditions if condition["type"] == kind), {})
+
+
+def live(story: Callable[[Living], Awaitable[None]], settings: LoopSettings | None = None) -> None:
+    """Runs a story in a world of its own, with a loop that starts when the story begins."""
+
+    async def told() -> None:
+        world = Living(settings)
+        async with world.running():
+            await story(world)
+
+    asyncio.run(told())

@@ -76,9 +76,8 @@ class Remaker:
         if change is ChangeType.SYNCED:
             self.synced.set()
             return
-        record = msgspec.json.decode(raw, type=_Record)
         try:
-            name, kept = _read(record)
+            name, kept = _read(msgspec.json.decode(raw, type=_Record))
         except (KeyError, msgspec.DecodeError):
             return  # somebody else's, or spoilt: there is nothing to be made of it
         if change is ChangeType.DELETED:

@@ -79,7 +79,8 @@ class SchedulingLoop:
         self._following = Following(cluster, clock, self._intake)
         self._resting = False
         self._planned: Snapshot | None = None
-        self._recheck_at: float | None = None
+        self._recheck_at: float | None = None  # when the clock alone may change the plan
+        self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
         self._failures = 0
@@ -104,9 +105,10 @@ class SchedulingLoop:
         while True:
             try:
                 await self._turn()
-                self._failures = 0
             except Unreachable as error:
                 self._try_again(error)
+            if self.view.stirred:  # by what was decided just now
+                self._intake.changed.set()
             self._resting = True
             await wait_for(self._intake.changed, self._clock, self._next_look())
             self._resting = False
@@ -130,6 +132,7 @@ class SchedulingLoop:
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
         done = await self._applier.carry_out(made, snapshot)
+        self._retry_at, self._failures = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
         return bool(done)
 
@@ -148,7 +151,7 @@ class SchedulingLoop:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
         pause = min(FIRST_PAUSE * 2.0**self._failures, LAST_PAUSE)
         self._failures += 1
-        self._recheck_at = self._clock.now() + pause
+        self._retry_at = self._clock.now() + pause
         _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
 
     def _report(self, cycle: Cycle) -> None:
@@ -164,9 +167,9 @@ class SchedulingLoop:
 
     def _next_look(self) -> float | None:
         explain_at = self._explain_at if self._unexplained else None
-        moments = (self._recheck_at, self.view.next_look(), self._patience.next_look(), explain_at)
+        moments = (self._recheck_at, self._retry_at, self._patience.next_look(), self.view.next_look(), explain_at)
         return min((at for at in moments if at is not None), default=None)
 
     def _is_due(self, now: float) -> bool:
-        moments = (self._recheck_at, self._patience.next_look())
+        moments = (self._recheck_at, self._retry_at, self._patience.next_look())
         return any(at is not None and at <= now for at in moments)

@@ -22,6 +22,7 @@ class FakeCluster:
         self.objects: dict[Key, Document] = {}
         self.writes: list[tuple[str, str]] = []  # verbs and paths, in order
         self.reachable = True
+        self.knocked = asyncio.Event()  # somebody asked while it was not
         self._followers: list[tuple[str, asyncio.Queue[Change]]] = []
         self._changed = asyncio.Condition()
         self._numbers = itertools.count(1)
@@ -29,7 +30,7 @@ class FakeCluster:
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:
-        assert not (namespace or labels or fields), "not needed so far"
+        assert (namespace, labels, fields) == ("", "", ""), "not needed so far"
         queue: asyncio.Queue[Change] = asyncio.Queue()
         for (key, _, _), document in self.objects.items():
             if key == resource.key:
@@ -117,6 +118,7 @@ class FakeCluster:
 
     def _reached(self) -> None:
         if not self.reachable:
+            self.knocked.set()
             raise Unreachable("nobody answers")
 
     def _found(self, ref: Ref) -> Document:

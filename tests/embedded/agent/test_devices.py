@@ -111,8 +111,8 @@ def test_pods_see_their_devices_and_no_others(tmp_path: Path) -> None:
 
 def test_a_pod_waits_for_devices_that_are_on_their_way_back(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
-        main = {"name": "main", "command": ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 1000"]}
-        main["resources"] = {"limits": {GPU: "1"}}
+        command = ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 1000"]
+        main = {"name": "main", "command": command, "resources": {"limits": {GPU: "1"}}}
         holder = await world.create_pod("holder", {"containers": [main]})
         await world.logged(holder, "0")
         waiter = await world.create_pod("waiter", {"containers": [main]})

@@ -123,7 +123,7 @@ def test_containers_that_are_not_there_cannot_be_entered(tmp_path: Path) -> None
         uid = await world.run_pod("short", "exit 0")
         await world.phase("short", "Succeeded")
         for wrong in (request(uid, "true"), request("nobody", "true")):
-            with pytest.raises(DoorClosed, match="not on this machine|not running"):
+            with pytest.raises(DoorClosed, match=r"not on this machine|not running"):
                 await outcome(world, wrong)
 
     play(tmp_path, scene)
@@ -151,7 +151,9 @@ def test_a_socket_far_down_in_the_folders_can_be_reached(tmp_path: Path) -> None
 def test_a_node_that_fails_falls_silent_and_takes_its_processes_along(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         uid = await world.run_pod("victim", "sleep 1000", restartPolicy="Always")
-        other = await world.create_pod("other", {"containers": [{"name": "main", "command": ["sleep", "1000"]}], "nodeName": "node-1"})
+        other = await world.create_pod(
+            "other", {"containers": [{"name": "main", "command": ["sleep", "1000"]}], "nodeName": "node-1"}
+        )
         for name in ("victim", "other"):
             await world.phase(name, "Running")
         exit_file = world.folder.pods / uid / "containers" / "main" / "0" / "exit.json"

@@ -24,9 +24,7 @@ NOW = 1_000_000.0
 
 def pod(*containers: str, init: tuple[str, ...] = (), meta: dict[str, Any] | None = None, **spec: Any) -> Pod:
     """Names of init containers that end in `+` are sidecars."""
-    inits = [
-        {"name": name.rstrip("+"), **({"restartPolicy": "Always"} if name.endswith("+") else {})} for name in init
-    ]
+    inits = [{"name": name.rstrip("+"), **({"restartPolicy": "Always"} if name.endswith("+") else {})} for name in init]
     mains = [{"name": name} for name in containers or ("main",)]
     document = {"metadata": meta or {}, "spec": {"initContainers": inits, "containers": mains, **spec}}
     return decode_pod(msgspec.json.encode(document))

@@ -77,7 +77,8 @@ def test_a_container_that_takes_too_much_memory_is_killed_for_that(tmp_path: Pat
 @may_limit
 def test_a_container_gets_no_more_cpu_than_it_may_have(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
-        script = "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu$(sed -n 's/.*:cpu:\\(.*\\)/\\1/p' /proc/self/cgroup)/cpu.cfs_quota_us 2>/dev/null"
+        group = "$(sed -n 's/^[0-9]*:\\(cpu\\|\\):\\(.*understudy.*\\)/\\2/p' /proc/self/cgroup)"
+        script = f"cat /sys/fs/cgroup{group}/cpu.max /sys/fs/cgroup/cpu{group}/cpu.cfs_quota_us 2>/dev/null"
         main = {"name": "main", "command": ["sh", "-c", script], "resources": {"limits": {"cpu": "250m"}}}
         uid = await world.create_pod("modest", {"containers": [main]})
         assert "25000" in await world.logged(uid, "\n")

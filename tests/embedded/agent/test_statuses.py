@@ -1,5 +1,6 @@
 """What the API shows of a pod."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,9 +16,13 @@ WHEN = "1970-01-12T13:46:40Z"
 REQUIRED = {"name", "image", "imageID", "ready", "restartCount", "state", "lastState", "containerID", "started"}
 
 
-def told(pod: Pod, known: Known | None = None, **sights: Sight) -> dict[str, Any]:
+def told(pod: Pod, **sights: Sight) -> dict[str, Any]:
+    return told_again(pod, {}, sights)
+
+
+def told_again(pod: Pod, known: Known, sights: Mapping[str, Sight]) -> dict[str, Any]:
     case = Case(pod=pod, sights=sights, now=NOW, started_at=NOW)
-    return status(case, decide(case), Surroundings("127.64.1.2"), known or {})
+    return status(case, decide(case), Surroundings("127.64.1.2"), known)
 
 
 def condition(document: dict[str, Any], kind: str) -> tuple[str, str | None]:
@@ -149,7 +154,7 @@ def test_a_readiness_gate_holds_a_pod_back_until_somebody_opens_it() -> None:
 
 def test_a_condition_keeps_its_time_until_it_changes() -> None:
     earlier = {"Ready": ("True", "1970-01-01T00:00:00Z"), "ContainersReady": ("False", "1970-01-01T00:00:00Z")}
-    since = known_conditions(told(pod(), earlier, main=running()))
+    since = known_conditions(told_again(pod(), earlier, {"main": running()}))
     assert since["Ready"] == ("True", "1970-01-01T00:00:00Z")
     assert since["ContainersReady"] == ("True", WHEN)
 

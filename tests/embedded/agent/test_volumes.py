@@ -10,7 +10,7 @@ import pytest
 
 from tests.embedded.agent.worlds import World, play
 from understudy.embedded.agent.downward import PodFacts
-from understudy.embedded.agent.pods import HostPath, Pod, Spec, Metadata, Volume
+from understudy.embedded.agent.pods import HostPath, Metadata, Pod, Spec, Volume
 from understudy.embedded.agent.projections import BadVolume, File, safe_path, tree_problem
 from understudy.embedded.agent.volumes import Place, Storage, subfolder
 from understudy.embedded.shim.layout import PodFolder
@@ -115,7 +115,7 @@ def test_parts_of_volumes_and_of_this_machine(tmp_path: Path) -> None:
             {"name": "file", "hostPath": {"path": str(host / "greeting"), "type": "File"}},
             {"name": "scratch", "emptyDir": {}},
         )
-        mounts = [
+        mounts: list[dict[str, Any]] = [
             {"name": "host", "mountPath": "/understudy-host", "readOnly": True},
             {"name": "file", "mountPath": "/understudy-file"},
             {"name": "scratch", "mountPath": "/understudy-scratch", "subPath": "part/of/it"},
@@ -138,7 +138,10 @@ def test_parts_of_volumes_and_of_this_machine(tmp_path: Path) -> None:
 
 def test_a_mount_point_next_to_files_of_this_machine_hides_none_of_them(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
-        mounts = [{"name": "v", "mountPath": "/etc/understudy-test"}, {"name": "v", "mountPath": "/usr/understudy-test"}]
+        mounts = [
+            {"name": "v", "mountPath": "/etc/understudy-test"},
+            {"name": "v", "mountPath": "/usr/understudy-test"},
+        ]
         script = "ls -d /etc/understudy-test /usr/understudy-test /etc/passwd /usr/bin/env && head -c 4 /etc/passwd"
         uid = await world.create_pod("beside", spec(script, mounts, {"name": "v", "emptyDir": {"medium": "Memory"}}))
         await world.phase("beside", "Succeeded", "Failed")

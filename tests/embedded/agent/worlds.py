@@ -57,9 +57,7 @@ class World:
         containers = [{"name": "main", "image": "any", "command": ["sh", "-c", script]}]
         return await self.create_pod(name, {"containers": containers, "restartPolicy": "Never", **spec})
 
-    async def create_pod(
-        self, name: str, spec: Mapping[str, Any], namespace: str = "default", **meta: Any
-    ) -> str:
+    async def create_pod(self, name: str, spec: Mapping[str, Any], namespace: str = "default", **meta: Any) -> str:
         body = {
             "metadata": {"name": name, **meta},
             "spec": {"nodeName": NODE, **spec},

@@ -195,6 +195,24 @@ def test_deeply_nested_data_that_can_be_read_is_refused_all_the_same() -> None:
     assert said.causes == ["metadata.managedFields[0].fieldsV1: Forbidden: is nested too deeply"]
 
 
+def test_floods_of_mistakes_get_a_short_answer() -> None:
+    said = refusal("Pod", pod(**{f"field{i}": i for i in range(50_000)}))
+    assert said.message.count("unknown field") == 100
+    said = refusal("Pod", pod(containers=[{}] * 50_000))
+    assert len(said.causes) == 100
+    long = "x" * 1_000_000
+    assert len(refusal("Pod", pod(**{long: 1})).message) < 1000
+    assert len(refusal("Pod", pod(containers=[container(resources={"limits": {long: "?"}})])).message) < 2000
+    with Refusal() as admitted:
+        created("Pod", pod(containers=[container(name=f"c{i}", image="") for i in range(5_000)]))
+    assert len(admitted.causes) == 100
+
+
+def test_numbers_beyond_all_bounds_are_refused() -> None:
+    for number in (10**30, -(10**30), 1e300):
+        assert refusal("Pod", pod(terminationGracePeriodSeconds=number)).code == 400
+
+
 def test_times_must_be_times() -> None:
     said = refusal("Lease", {"spec": {"renewTime": "yesterday"}})
     assert said.code == 400

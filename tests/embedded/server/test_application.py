@@ -121,7 +121,6 @@ def test_a_body_that_says_it_is_too_large_is_not_read(tmp_path: Path) -> None:
         async with server(tmp_path) as ask:
             reply = await ask("POST", PODS, b"{}", headers={"content-length": str(10 * 1024 * 1024)})
             assert (reply.code, reply.json["reason"]) == (413, "RequestEntityTooLarge")
-            assert reply.header("connection") == "close"
 
     asyncio.run(scenario())
 
@@ -162,7 +161,9 @@ def test_a_million_levels_deep(tmp_path: Path, body: bytes) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("body", [b"", b"null", b"5", b'"x"', b"[]", b"\xff\xfe", b"{}{}", b'{"metadata": {"name": "x"}, "kind": "Pod"}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"5", b'"x"', b"[]", b"\xff\xfe", b"{}{}", b'{"metadata": {"name": "x"}, "kind": "Pod"}']
+)
 def test_bodies_that_are_no_object_of_the_kind(tmp_path: Path, body: bytes) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

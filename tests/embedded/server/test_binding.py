@@ -112,7 +112,14 @@ def test_gated_pods_take_no_seat(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", {"seatings": []}, {"seatings": [{"pod": "a"}]}, {}, [], {"seatings": [{"pod": "a", "uid": "", "node": "n"}] * 2}],
+    [
+        b"{",
+        {"seatings": []},
+        {"seatings": [{"pod": "a"}]},
+        {},
+        [],
+        {"seatings": [{"pod": "a", "uid": "", "node": "n"}] * 2},
+    ],
 )
 def test_seatings_that_make_no_sense(tmp_path: Path, body: Any) -> None:
     async def scenario() -> None:

@@ -122,9 +122,7 @@ def test_updates_of_custom_resources(tmp_path: Path) -> None:
         async with server(tmp_path) as ask:
             await ask.post(DEFINITIONS, definition())
             await ask.post(WIDGETS, widget("one"))
-            await ask.refused(
-                415, "UnsupportedMediaType", "PATCH", f"{WIDGETS}/one", {}, content_type=STRATEGIC
-            )
+            await ask.refused(415, "UnsupportedMediaType", "PATCH", f"{WIDGETS}/one", {}, content_type=STRATEGIC)
             await ask.refused(422, "Invalid", "PUT", f"{WIDGETS}/one", widget("one", 2))
             changed = await ask.patch(f"{WIDGETS}/one", {"spec": {"size": 5}, "status": {"x": 1}}, MERGE)
             assert (changed["spec"]["size"], changed.get("status")) == (5, None)

@@ -145,9 +145,13 @@ def test_tables_have_columns_rows_and_the_revision_of_the_list(tmp_path: Path) -
             table = await ask.get(PODS, accept=TABLE)
             assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
             assert table["metadata"] == {"resourceVersion": str(ask.state.store.revision)}
-            assert [column["name"] for column in table["columnDefinitions"]][
-                :5
-            ] == ["Name", "Ready", "Status", "Restarts", "Age"]
+            assert [column["name"] for column in table["columnDefinitions"]][:5] == [
+                "Name",
+                "Ready",
+                "Status",
+                "Restarts",
+                "Age",
+            ]
             assert table["rows"][0]["cells"][:5] == ["one", "0/1", "Pending", "0", "90s"]
             assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
             whole = await ask.get(f"{PODS}/one?includeObject=Object", accept=TABLE)

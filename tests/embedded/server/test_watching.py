@@ -90,19 +90,18 @@ def test_no_event_is_missed_while_writers_run(tmp_path: Path) -> None:
 
 def test_selectors_turn_changes_into_comings_and_goings(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with server(tmp_path) as ask:
-            async with ask.watch(f"{PODS}?labelSelector=app=web") as watch:
-                await ask.post(PODS, pod("one", labels={"app": "db"}))
-                await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"app": "web"}}})
-                await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"x": "y"}}})
-                left = await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"app": "db"}}})
-                await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"app": "web"}}})
-                await ask.delete(f"{PODS}/one")
-                assert await watch.told(2) == [("ADDED", "one"), ("MODIFIED", "one")]
-                gone = await watch.next()
-                assert (gone["type"], gone["object"]["metadata"]["labels"]) == ("DELETED", {"app": "web", "x": "y"})
-                assert gone["object"]["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
-                assert await watch.told(2) == [("ADDED", "one"), ("DELETED", "one")]
+        async with server(tmp_path) as ask, ask.watch(f"{PODS}?labelSelector=app=web") as watch:
+            await ask.post(PODS, pod("one", labels={"app": "db"}))
+            await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"app": "web"}}})
+            await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"x": "y"}}})
+            left = await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"app": "db"}}})
+            await ask.patch(f"{PODS}/one", {"metadata": {"labels": {"app": "web"}}})
+            await ask.delete(f"{PODS}/one")
+            assert await watch.told(2) == [("ADDED", "one"), ("MODIFIED", "one")]
+            gone = await watch.next()
+            assert (gone["type"], gone["object"]["metadata"]["labels"]) == ("DELETED", {"app": "web", "x": "y"})
+            assert gone["object"]["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
+            assert await watch.told(2) == [("ADDED", "one"), ("DELETED", "one")]
 
     asyncio.run(scenario())
 
@@ -187,18 +186,17 @@ def test_a_revision_that_is_no_longer_known_is_an_error_to_list_again_on(tmp_pat
 
 def test_a_watcher_that_falls_too_far_behind_is_told_to_list_again(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with server(tmp_path, limits=Limits(history_events=20)) as ask:
-            async with ask.watch(CONFIG_MAPS) as watch:
-                assert await watch.exchange.pieces.get() == b""  # it has begun
-                watch.exchange.flowing.clear()  # and its reader stops reading
-                for n in range(60):
-                    await ask.post(CONFIG_MAPS, config_map(f"m{n}"))
-                watch.exchange.flowing.set()
-                assert (await watch.told(1))[0][0] == "ADDED"
-                while (event := await watch.next())["type"] == "ADDED":
-                    pass
-                assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
-                assert await watch.next() is None
+        async with server(tmp_path, limits=Limits(history_events=20)) as ask, ask.watch(CONFIG_MAPS) as watch:
+            assert await watch.exchange.pieces.get() == b""  # it has begun
+            watch.exchange.flowing.clear()  # and its reader stops reading
+            for n in range(60):
+                await ask.post(CONFIG_MAPS, config_map(f"m{n}"))
+            watch.exchange.flowing.set()
+            assert (await watch.told(1))[0][0] == "ADDED"
+            while (event := await watch.next())["type"] == "ADDED":
+                pass
+            assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+            assert await watch.next() is None
 
     asyncio.run(scenario())
 

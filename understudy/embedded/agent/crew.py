@@ -254,7 +254,7 @@ class Crew:
         if tool is not None:
             argv = exec_line(tool, tool_name(self.pod.metadata.uid, name, sight.attempt), argv, tty=tty)
         folder = self._attempt_folder(name).path
-        beside = self._house.nursery.enter(folder, argv, streams, tty=tty, inside=tool is None)
+        beside = self._house.nursery.enter(folder, argv, streams, tty=tty)
         self._besides.setdefault(name, set()).add(beside)
         beside.finished.add_done_callback(lambda _: self._besides.get(name, set()).discard(beside))
         return beside

@@ -123,6 +123,7 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
         cwd=attempt.container.working_dir or str(outfit.folder.root),
         root=str(outfit.folder.root),
         private=str(outfit.folder.private / name),
+        isolated=machine.isolated,
         hostname=pod.hostname,
         mounts=filled.mounts,
         delay=attempt.delay,
@@ -154,6 +155,7 @@ def _by_tool(tool: Tool, machine: Machine, outfit: Outfit, filled: _Filled) -> L
         cwd=root,
         root=root,
         private=str(outfit.folder.private / container.name),
+        isolated=False,
         afterwards=remove_line(tool, name),
         delay=attempt.delay,
     )

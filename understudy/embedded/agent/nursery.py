@@ -79,10 +79,10 @@ class Nursery:
     def launch(self, folder: Path) -> None:
         self._send(talk.LaunchOrder(str(folder)))
 
-    def enter(self, folder: Path, argv: Sequence[str], streams: Sequence[int], *, tty: bool, inside: bool) -> Beside:
+    def enter(self, folder: Path, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> Beside:
         """`streams` are stdin, stdout and stderr; they are closed here as soon as they have been passed on."""
         self._sessions += 1
-        order = talk.EnterOrder(self._sessions, str(folder), tuple(argv), tty, inside)
+        order = talk.EnterOrder(self._sessions, str(folder), tuple(argv), tty)
         beside = Beside()
         if len(talk.encode(order)) > talk.LARGEST_ORDER:
             _close(streams)

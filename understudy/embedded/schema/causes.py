@@ -7,6 +7,9 @@ import msgspec
 
 from understudy.embedded.api.errors import Cause
 
+MOST_TOLD = 100
+"""Nobody reads more about one object, and strangers could make the answer as long as they like."""
+
 _LONGEST_SHOWN = 256
 
 
@@ -46,14 +49,20 @@ def too_long(field: str, limit: int) -> Cause:
 
 def shown(value: Any) -> str:
     """As JSON, and no more of it than a person would read."""
-    text = msgspec.json.encode(value, enc_hook=str).decode()
+    try:
+        return _short(msgspec.json.encode(value, enc_hook=str).decode())
+    except OverflowError:  # a whole number beyond 64 bits
+        return "a number out of range"
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def member(field: str, key: str | int) -> str:
     """The path of an item of a list, or of a value of a map whose keys are data."""
-    return f"{field}[{key}]"
+    return f"{field}[{_short(key) if isinstance(key, str) else key}]"
 
 
 def child(field: str, name: str) -> str:
-    return f"{field}.{name}" if field else name
+    return f"{field}.{_short(name)}" if field else _short(name)

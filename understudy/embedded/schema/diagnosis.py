@@ -18,6 +18,7 @@ from understudy.embedded.schema.values import Quantity, canonical
 
 _JSON_KINDS = {str: "string", bool: "bool", int: "number", float: "number", dict: "object", list: "array"}
 _OMITTED = object()
+_MOST_GUESSED = 10
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -28,6 +29,13 @@ class Unknown(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f'unknown field "{self.path}"'
+
+
+def note_unknown(noted: list[Unknown], fields: Known, name: str, path: str) -> None:
+    """Guessing takes time, so only the first few are guessed at."""
+    if len(noted) < causes.MOST_TOLD:
+        guess = meant(fields, name) if len(noted) < _MOST_GUESSED else ""
+        noted.append(Unknown(child(path, name), child(path, guess) if guess else ""))
 
 
 class Diagnosis(msgspec.Struct):
@@ -113,8 +121,7 @@ class _Walk:
         for name, item in value.items():
             field = fields.by_name.get(name)
             if field is None:
-                guess = meant(fields, name)
-                self.found.unknown.append(Unknown(child(path, name), child(path, guess) if guess else ""))
+                note_unknown(self.found.unknown, fields, name, path)
             elif item is not None:
                 kept = self.value(field.type, item, child(path, name), struct.cls.__name__)
                 if kept is not _OMITTED:

@@ -1,7 +1,9 @@
 """The form of a built-in kind: JSON into its struct, straight where it is right, with a diagnosis where it is not; then
 the rules of the kind."""
 
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -9,6 +11,7 @@ from msgspec import UNSET, inspect
 
 from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
 from understudy.embedded.api.served import Draft, Lookup, Reading, Strictness
+from understudy.embedded.schema.causes import MOST_TOLD
 from understudy.embedded.schema.diagnosis import Diagnosis, Unknown, diagnose, plain
 from understudy.embedded.schema.meta import KubeObject
 from understudy.embedded.schema.rules import metadata, names
@@ -52,13 +55,16 @@ class TypedForm(Generic[T]):
         self.resource = resource
         self.struct = struct
         self.rules = rules
-        self.list_keys = list_keys(struct)
         self._versions = {resource.api_version, *(f"{resource.group}/{version}" for version in other_versions)}
         self._decode = msgspec.json.Decoder(struct, dec_hook=decode_hook).decode
         self._has_status = "status" in struct.__struct_fields__
         self._content = tuple(
             name for name in struct.__struct_fields__ if name not in ("api_version", "kind", "metadata", "status")
         )
+
+    @cached_property
+    def list_keys(self) -> Mapping[str, tuple[str, ...]]:
+        return list_keys(self.struct)
 
     def read(self, body: bytes, strictness: Strictness) -> Reading:
         try:
@@ -87,7 +93,7 @@ class TypedForm(Generic[T]):
         new.metadata.deletion_timestamp = new.metadata.deletion_grace_period_seconds = UNSET
         self.rules.complete(new)
         self.rules.begin(new, lookup)
-        self._refuse(new, [*metadata.check(new.metadata, self.rules.named), *self.rules.check(new)])
+        self._refuse(new, [*metadata.check(new.metadata, self.rules.named), *few(self.rules.check(new))])
 
     def admit_update(self, draft: Draft, old: Draft, sub: str, lookup: Lookup) -> None:  # noqa: ARG002
         new, before = cast(T, draft), cast(T, old)
@@ -101,7 +107,7 @@ class TypedForm(Generic[T]):
             self.rules.inherit(new, before)
             self.rules.complete(new)
             if not self._same(new, before):
-                found += [*self.rules.check(new), *self.rules.changed(new, before)]
+                found += [*few(self.rules.check(new)), *few(self.rules.changed(new, before))]
         self._refuse(new, found)
         if self.rules.counted and not self._same(new, before):
             new.metadata.generation = (before.metadata.generation or 0) + 1
@@ -116,7 +122,7 @@ class TypedForm(Generic[T]):
     def _refuse(self, new: T, found: list[Cause]) -> None:
         if found:
             name = new.metadata.name or new.metadata.generate_name or ""
-            raise invalid(self.resource.kind, self.resource.group, name, found)
+            raise invalid(self.resource.kind, self.resource.group, name, found[:MOST_TOLD])
 
     def _of_this_kind(self, draft: T) -> T:
         self._check_kind(draft.kind, draft.api_version)
@@ -149,6 +155,10 @@ class TypedForm(Generic[T]):
         except RecursionError:
             raise unreadable(self.resource, TOO_DEEP) from None
         return Reading(self._of_this_kind(draft), warnings_of(found, strictness))
+
+
+def few(found: Iterable[Cause]) -> Iterator[Cause]:
+    return itertools.islice(found, MOST_TOLD)
 
 
 TOO_DEEP = "the document is nested too deeply"
@@ -198,13 +208,13 @@ def refuse_unreadable(
 ) -> None:
     """Kubernetes' order: what has the wrong type, then what is unknown, then what has the wrong value."""
     if found.ill_typed:
-        raise unreadable(resource, ", ".join(found.ill_typed))
+        raise unreadable(resource, ", ".join(found.ill_typed[:MOST_TOLD]))
     if found.unknown and strictness is Strictness.STRICT:
         raise unreadable(resource, f"strict decoding error: {in_words(found.unknown)}")
     if found.wrong:
         about = document.get("metadata")
         name = about.get("name") or about.get("generateName") if isinstance(about, dict) else ""
-        raise invalid(resource.kind, resource.group, name if isinstance(name, str) else "", found.wrong)
+        raise invalid(resource.kind, resource.group, name if isinstance(name, str) else "", found.wrong[:MOST_TOLD])
 
 
 def in_words(unknown: Iterable[Unknown]) -> str:

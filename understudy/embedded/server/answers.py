@@ -50,8 +50,6 @@ def refusal(error: ApiError) -> Answer:
         headers = ((b"www-authenticate", b"Bearer"),)
     elif error.details is not None and error.details.retry_after_seconds:
         headers = ((b"retry-after", str(error.details.retry_after_seconds).encode()),)
-    elif error.code in (408, 413):
-        headers = ((b"connection", b"close"),)  # the rest of the body is not worth reading
     return Answer(status_document(error), error.code, headers=headers)
 
 

@@ -3,30 +3,17 @@
 from typing import Any
 
 import msgspec
-import yaml
 
 from understudy.embedded.api.errors import ApiError, bad_request
+from understudy.embedded.server import yamls
 from understudy.embedded.server.calls import Call, read_body
 from understudy.embedded.server.protobuf import messages as protobuf
 from understudy.embedded.server.protobuf.messages import UnknownKind
 from understudy.embedded.server.protobuf.wire import Malformed
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
-_DEEPEST = 1000  # libyaml's own limit is of the same size, but not all builds have one
 YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
 PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "*/*", "text/json")
-
-
-class _PlainLoader(_Loader):  # type: ignore[misc]
-    """Timestamps stay text, as in JSON. Aliases are refused: a few lines of them make gigabytes."""
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in pairs if tag != _TIMESTAMP]
-    for first, pairs in _Loader.yaml_implicit_resolvers.items()
-}
 
 
 def media_type(header: bytes) -> str:
@@ -79,13 +66,8 @@ def from_yaml(body: bytes) -> Any:
     except msgspec.DecodeError:
         pass
     try:
-        text = body.decode("utf-8")
-        if _nests_too_deeply(text):
-            raise bad_request("the body is nested too deeply")
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_PlainLoader)):
-            raise bad_request("the body uses YAML aliases: write out what they stand for")
-        return yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as wrong:
+        return yamls.load(body.decode("utf-8"))
+    except (ValueError, RecursionError) as wrong:
         raise bad_request(f"the body is not YAML: {_said(wrong)}") from None
 
 
@@ -93,24 +75,6 @@ def as_object(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise bad_request("the body is not an object")
     return document
-
-
-def _nests_too_deeply(text: str) -> bool:
-    """By its brackets and its indentation, which is all there is to nest YAML with."""
-    if text.count("[") + text.count("{") > _DEEPEST and _deepest_bracket(text) > _DEEPEST:
-        return True
-    return any(len(line) - len(line.lstrip(" -?")) > 2 * _DEEPEST for line in text.splitlines())
-
-
-def _deepest_bracket(text: str) -> int:
-    depth = deepest = 0
-    for letter in text:
-        if letter in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif letter in "]}":
-            depth -= 1
-    return deepest
 
 
 def _said(wrong: Exception) -> str:

@@ -21,6 +21,7 @@ from understudy.embedded.server.definitions import Definitions
 from understudy.embedded.server.protocol import GuardedProtocol
 from understudy.embedded.server.registry import Registry
 from understudy.embedded.server.state import State
+from understudy.embedded.store.records import StoreUnusable
 from understudy.embedded.store.store import Store
 
 SHUTDOWN_SECONDS = 2
@@ -43,8 +44,12 @@ def run(folder: ClusterFolder) -> None:
     """Until SIGTERM or SIGINT."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve_until_told(folder))
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve_until_told(folder))
+    except (OSError, StoreUnusable) as problem:
+        log.error("the server cannot start: %s", problem)
+        sys.exit(1)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -60,10 +65,19 @@ async def _serve_until_told(folder: ClusterFolder) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await serve(folder, stop)
+    await serve(folder, stop, _on_ready)
 
 
-async def serve(folder: ClusterFolder, stop: asyncio.Event) -> None:
+def _on_ready(settings: Settings) -> None:
+    """What was loaded stays, and little else is in cycles: the collector should seldom look."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 50)
+    log.info("ready on %s port %d", settings.address, settings.port)
+
+
+async def serve(folder: ClusterFolder, stop: asyncio.Event, on_ready: Callable[[Settings], None]) -> None:
+    """Until `stop` is set. Whoever connects after `on_ready` is answered."""
     settings = msgspec.json.decode(folder.settings.read_bytes(), type=Settings)
     with listening(settings) as listener:
         store = Store.open(folder.database)
@@ -71,7 +85,7 @@ async def serve(folder: ClusterFolder, stop: asyncio.Event) -> None:
             state = State(store, Registry(BUILTIN), Tokens.read(folder.tokens), folder)
             await begin(state, settings.port)
             async with Definitions.kept(state):
-                _tune_collector()
+                on_ready(settings)
                 await _serve(state, listener, stop)
         finally:
             await store.close()
@@ -79,12 +93,10 @@ async def serve(folder: ClusterFolder, stop: asyncio.Event) -> None:
 
 async def _serve(state: State, listener: socket.socket, stop: asyncio.Event) -> None:
     server = _Server(_config(state), state)
-    serving = asyncio.ensure_future(server.serve(sockets=[listener]))
     stopping = asyncio.ensure_future(stop.wait())
     stopping.add_done_callback(lambda _: server.stop())
-    log.info("ready on %s port %d", *listener.getsockname()[:2])
     try:
-        await serving
+        await server.serve(sockets=[listener])
     finally:
         stopping.cancel()
 
@@ -138,10 +150,3 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
         listener.bind((settings.address, settings.port))
         listener.listen(_BACKLOG)
         yield listener
-
-
-def _tune_collector() -> None:
-    """What was loaded stays, and little else is in cycles: the collector should seldom look."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 50)

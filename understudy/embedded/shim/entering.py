@@ -100,8 +100,7 @@ def _prepare(order: talk.EnterOrder, launch: Launch, state: State, streams: Stre
     os.setsid()
     for cgroup in launch.cgroups:
         join_cgroup(cgroup)
-    if order.inside:
-        _join_namespaces(state.pid)
+    _join_namespaces(state.pid)
     try:
         os.chdir(launch.cwd)
     except OSError:

@@ -23,7 +23,7 @@ _SIGNALLED = 128  # what shells and Kubernetes add to the number of the signal
 _CLEAN_UP_SECONDS = 60
 
 
-def keep(folder: AttemptFolder, news: socket.socket, *, isolated: bool) -> None:
+def keep(folder: AttemptFolder, news: socket.socket) -> None:
     """From start to end. The caller holds the lock on the folder, and the process ends with this."""
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -34,19 +34,19 @@ def keep(folder: AttemptFolder, news: socket.socket, *, isolated: bool) -> None:
     launch = orders.read(folder.launch, Launch)
     if launch is None or folder.state.exists() or folder.exit.exists():
         return  # an order given twice
-    ending = _run(folder, launch, news, isolated=isolated)
+    ending = _run(folder, launch, news)
     if launch.afterwards:
         _clean_up(launch)
     orders.write(folder.exit, ending, durable=True)
     tell(news, talk.Ended(str(folder.path)))
 
 
-def _run(folder: AttemptFolder, launch: Launch, news: socket.socket, *, isolated: bool) -> Exit:
+def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> Exit:
     journal, children = Journal(folder), offspring.Offspring()
     try:
         outputs, streams = _streams()
         try:
-            pid, notes = spawn(launch, streams, isolated=isolated)
+            pid, notes = spawn(launch, streams)
         except CannotStart as problem:
             return _never_started(str(problem))
         finally:

@@ -61,7 +61,7 @@ class Nursery:
         except BlockingIOError:
             os.close(lock)
             return
-        pid = self._fork(lambda: keep(folder, self._news, isolated=self._hello.mounts))
+        pid = self._fork(lambda: keep(folder, self._news))
         os.close(lock)
         tell(self._news, talk.Forked(str(folder.path), pid))
 
@@ -89,7 +89,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         linux.set_name("understudy-nurs")
-    Nursery(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2])).serve()
+    news = socket.socket(fileno=int(sys.argv[1]))
+    news.set_inheritable(False)  # it is for shims, not for what they run
+    Nursery(news, Path(sys.argv[2])).serve()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     root: str  # where it starts when `cwd` does not exist
     private: str  # for stand-ins of folders that lack a mount point
+    isolated: bool = True  # it has mounts and a host name of its own
     hostname: str = ""
     mounts: tuple[Mount, ...] = ()
     cgroups: tuple[str, ...] = ()

@@ -28,12 +28,12 @@ class CannotStart(Exception):
     """Why a command did not run, in words."""
 
 
-def spawn(launch: Launch, streams: Streams, *, isolated: bool) -> tuple[int, tuple[str, ...]]:
+def spawn(launch: Launch, streams: Streams) -> tuple[int, tuple[str, ...]]:
     """The id of the new process, once it has become its command, and what it could not get as asked."""
     report_out, report_in = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
-        _become(launch, streams, isolated, report_in)
+        _become(launch, streams, report_in)
     os.close(report_in)
     with open(report_out, "rb") as report:
         lines = report.read().decode(errors="replace").splitlines()
@@ -44,10 +44,10 @@ def spawn(launch: Launch, streams: Streams, *, isolated: bool) -> tuple[int, tup
     return pid, tuple(lines)
 
 
-def _become(launch: Launch, streams: Streams, isolated: bool, report: int) -> NoReturn:
+def _become(launch: Launch, streams: Streams, report: int) -> NoReturn:
     """Never returns into the shim's code, whatever happens."""
     try:
-        _say(report, _prepare(launch, streams, isolated))
+        _say(report, _prepare(launch, streams))
         execute(launch.argv, launch.env)
     except BaseException as problem:
         _say(report, ["!" + in_words(problem)])
@@ -59,14 +59,14 @@ def _say(report: int, lines: list[str]) -> None:
     os.write(report, "".join(line.replace("\n", " ") + "\n" for line in lines).encode())
 
 
-def _prepare(launch: Launch, streams: Streams, isolated: bool) -> list[str]:
+def _prepare(launch: Launch, streams: Streams) -> list[str]:
     with contextlib.suppress(OSError):
         linux.die_with_parent()
     os.setsid()
     notes = [note for cgroup in launch.cgroups if (note := join_cgroup(cgroup))]
     if launch.address_space:
         resource.setrlimit(resource.RLIMIT_AS, (launch.address_space, launch.address_space))
-    if isolated:
+    if launch.isolated:
         mounting.arrange(launch.mounts, Path(launch.private))
         if launch.hostname:
             linux.unshare(linux.NEW_HOSTNAME)

@@ -14,7 +14,6 @@ class EnterOrder(msgspec.Struct, frozen=True, tag="enter"):
     folder: str
     argv: tuple[str, ...]
     tty: bool = False
-    inside: bool = True  # in the container's mounts; a command line of docker or podman finds its own way in
 
 
 Order = LaunchOrder | EnterOrder

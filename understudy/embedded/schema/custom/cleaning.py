@@ -9,8 +9,7 @@ from msgspec import UNSET
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.custom.budget import Budget
 from understudy.embedded.schema.custom.structure import Node
-from understudy.embedded.schema.diagnosis import Unknown
-from understudy.embedded.schema.hints import meant
+from understudy.embedded.schema.diagnosis import Unknown, note_unknown
 
 _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
 
@@ -55,8 +54,7 @@ class _Pruning:
 
     def strange(self, node: Node, value: dict[str, Any], name: str, path: str) -> None:
         if value.pop(name) is not None:
-            guess = meant(node, name)
-            self.unknown.append(Unknown(child(path, name), child(path, guess) if guess else ""))
+            note_unknown(self.unknown, node, name, path)
 
 
 def _fill(node: Node, value: Any, budget: Budget) -> None:

@@ -1,5 +1,6 @@
 """The form of a custom resource: JSON into metadata and plain content, held against the schema of its version."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -9,7 +10,7 @@ from msgspec import UNSET
 
 from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
 from understudy.embedded.api.served import Draft, Lookup, Reading, Strictness
-from understudy.embedded.schema.causes import child
+from understudy.embedded.schema.causes import MOST_TOLD, child
 from understudy.embedded.schema.custom.budget import Budget, Exhausted
 from understudy.embedded.schema.custom.cleaning import clean
 from understudy.embedded.schema.custom.structure import Node, build
@@ -155,7 +156,8 @@ class CustomForm:
     def _check(self, draft: CustomDraft) -> None:
         found = list(metadata.check(draft.metadata, names.subdomain))
         try:
-            found += validate(self._tree(self.resource.version), draft.content, "", Budget())
+            tree = self._tree(self.resource.version)
+            found += itertools.islice(validate(tree, draft.content, "", Budget()), MOST_TOLD)
         except Exhausted:
             raise bad_request(_TOO_MUCH) from None
         if found:

@@ -17,8 +17,8 @@ from understudy.embedded.schema.custom.regexes import (
     parse,
 )
 
-MAX_STATES = 10_000
-_MAX_REMEMBERED = 5_000
+MAX_STATES = 5_000
+_MOST_REMEMBERED = 100_000  # states, in all steps together
 _NOWHERE, _WORD, _OTHER = 0, 1, 2  # what is beside a place in the text: its edge, a word character, another one
 
 
@@ -37,6 +37,7 @@ class Pattern:
         self.text = text
         self._steps: list[_Step] = [_Step()]  # the first is the end: reached, the text matches
         self._start = self._build(parse(text), 0)
+        self._weight = 0
         self._remembered: dict[tuple[frozenset[int], int, str], frozenset[int] | None] = {}
 
     def search(self, text: str, budget: Budget) -> bool:
@@ -56,10 +57,17 @@ class Pattern:
         """Where one character leads; None once the pattern has matched."""
         key = (here, before, char)
         if key not in self._remembered:
-            if len(self._remembered) > _MAX_REMEMBERED:
-                self._remembered.clear()
-            self._remembered[key] = self._worked_out(here, before, char, budget)
+            following = self._worked_out(here, before, char, budget)
+            self._remember(key, following)
+            return following
         return self._remembered[key]
+
+    def _remember(self, key: tuple[frozenset[int], int, str], following: frozenset[int] | None) -> None:
+        self._weight += 1 + len(key[0])
+        if self._weight > _MOST_REMEMBERED:
+            self._weight = 0
+            self._remembered.clear()
+        self._remembered[key] = following
 
     def _worked_out(self, here: frozenset[int], before: int, char: str, budget: Budget) -> frozenset[int] | None:
         seen: set[int] = set()
@@ -117,7 +125,7 @@ class Pattern:
         return len(self._steps) - 1
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def compiled(text: str) -> Pattern:
     return Pattern(text)
 

@@ -1,7 +1,6 @@
 """Checks of containers: names, environment, ports, amounts, mounts and probes."""
 
 from collections.abc import Collection, Iterator
-from functools import lru_cache
 
 from msgspec import UNSET
 
@@ -122,7 +121,6 @@ def quantities(amounts: Quantities, field: str) -> Iterator[Cause]:
             yield causes.bad_value(member(field, name), amount, "must be an integer")
 
 
-@lru_cache(maxsize=4096)
 def is_extended(resource: str) -> bool:
     """Counted in whole pieces that are never shared: nvidia.com/gpu."""
     prefix, slash, _ = resource.partition("/")

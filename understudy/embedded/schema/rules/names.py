@@ -14,17 +14,20 @@ _NAME_PART = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_NAME_PART})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PRINTABLE = "[ -<>-~]+"
+_LONGEST_QUALIFIED = 253 + 1 + 63
 _PORT_NAME = "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
 
 
 def _rule(pattern: str, longest: int, words: str) -> NameRule:
     matches = re.compile(pattern).fullmatch
 
-    @lru_cache(maxsize=16_384)
-    def check(name: str) -> str:
-        if len(name) > longest:
-            return f"must be no more than {longest} characters"
+    @lru_cache(maxsize=8_192)
+    def match(name: str) -> str:
         return "" if matches(name) else f"{words} regex used for validation is '{pattern}')"
+
+    def check(name: str) -> str:
+        """What is too long is not remembered: whoever sends it would fill the memory."""
+        return match(name) if len(name) <= longest else f"must be no more than {longest} characters"
 
     return check
 
@@ -62,7 +65,7 @@ config_key = _rule(
 )
 environment = _rule(
     _PRINTABLE,
-    4096,
+    1024,
     "a valid environment variable name must consist only of printable ASCII characters other than '=' (e.g. 'MY_VAR',",
 )
 _name_part = _rule(
@@ -73,9 +76,13 @@ _name_part = _rule(
 )
 
 
-@lru_cache(maxsize=16_384)
 def qualified(name: str) -> str:
     """A key of labels, annotations, resources or finalizers: NAME or PREFIX/NAME."""
+    return _qualified(name) if len(name) <= _LONGEST_QUALIFIED else "name part must be no more than 63 characters"
+
+
+@lru_cache(maxsize=8_192)
+def _qualified(name: str) -> str:
     prefix, slash, rest = name.rpartition("/")
     if slash and not prefix:
         return "prefix part must be non-empty"
@@ -83,10 +90,10 @@ def qualified(name: str) -> str:
         return f"prefix part {subdomain(prefix)}"
     if not rest:
         return "name part must be non-empty"
-    return _name_part(rest)
+    problem = _name_part(rest)
+    return f"name part {problem}" if problem.startswith("must") else problem
 
 
-@lru_cache(maxsize=1024)
 def port_name(name: str) -> str:
     if len(name) > 15:
         return "must be no more than 15 characters"

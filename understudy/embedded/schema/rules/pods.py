@@ -132,8 +132,11 @@ def _removed_gates(after: PodSpec, before: PodSpec) -> Iterator[Cause]:
 
 
 def _kept_tolerations(after: PodSpec, before: PodSpec) -> Iterator[Cause]:
-    kept = after.tolerations or []
-    if any(toleration not in kept for toleration in before.tolerations or ()):
+    kept = {_written(toleration) for toleration in after.tolerations or ()}
+    if any(_written(toleration) not in kept for toleration in before.tolerations or ()):
         yield causes.not_allowed(
             "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"
         )
+
+
+_written = msgspec.json.Encoder(order="sorted").encode

@@ -1,0 +1,64 @@
+"""Own writes are waited for until the view shows them, or somebody else's, or for so long."""
+
+import pytest
+
+from tests.objects.documents import Document, pod
+from understudy.control.expecting import Expectations, Shows, at_version, leaving, seated
+from understudy.objects import KubeObject, decode
+
+X = ("Pod", "default", "x")
+
+
+def known(node: str = "", **meta: str) -> KubeObject:
+    document: Document = pod("x", node, {"uid": "u", "resourceVersion": "7", **meta})
+    return decode(document)
+
+
+BEFORE = known()
+
+
+@pytest.mark.parametrize(
+    ("shows", "after"),
+    [
+        pytest.param(seated("u"), known("a"), id="bound"),
+        pytest.param(leaving("u"), known("a", deletionTimestamp="2026-01-01T00:00:00Z"), id="told to go"),
+        pytest.param(at_version("u", "9"), known(resourceVersion="9"), id="this version"),
+        pytest.param(at_version("u", "9"), known(resourceVersion="10"), id="a later version"),
+        pytest.param(seated("u"), known(uid="another"), id="another of the same name"),
+        pytest.param(at_version("u", "9"), known(uid="another"), id="another version of the same name"),
+        pytest.param(seated("u"), None, id="gone instead of bound"),
+        pytest.param(leaving("u"), None, id="gone"),
+        pytest.param(at_version("u", "9"), None, id="gone instead of changed"),
+    ],
+)
+def test_a_write_is_awaited_until_it_shows(shows: Shows, after: KubeObject | None) -> None:
+    expectations = Expectations()
+    expectations.expect(X, shows, BEFORE, until=10.0)
+    assert expectations.open_until(0.0) == 10.0
+    expectations.saw(("Pod", "default", "y"), after)
+    expectations.saw(X, known(resourceVersion="8"))
+    assert expectations.open_until(0.0) == 10.0
+    expectations.saw(X, after)
+    assert expectations.open_until(0.0) is None
+
+
+def test_a_view_that_is_ahead_of_the_answer_is_not_waited_for() -> None:
+    expectations = Expectations()
+    expectations.expect(X, seated("u"), known("a"), until=10.0)
+    expectations.expect(X, at_version("u", "7"), BEFORE, until=10.0)
+    assert expectations.open_until(0.0) is None
+
+
+def test_it_is_waited_for_for_so_long_and_no_longer() -> None:
+    expectations = Expectations()
+    expectations.expect(X, seated("u"), BEFORE, until=10.0)
+    expectations.expect(X, at_version("u", "9"), BEFORE, until=5.0)
+    expectations.saw(X, BEFORE)
+    assert expectations.open_until(7.0) == 10.0
+    assert expectations.open_until(10.0) is None
+
+
+def test_versions_that_cannot_be_compared_are_not_waited_for() -> None:
+    expectations = Expectations()
+    expectations.expect(X, at_version("u", "zebra"), BEFORE, until=10.0)
+    assert expectations.open_until(0.0) is None

@@ -1,0 +1,171 @@
+"""What is told: once, counted up when it happens again, not too often, and never too late."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tests.control.fake_cluster import FakeCluster
+from tests.control.virtual_clock import VirtualClock, spin
+from tests.objects.documents import pod
+from understudy.control.telling import PAUSE, SAY_AGAIN_AFTER, About, Happening, Teller
+from understudy.objects import decode
+from understudy.objects.resources import EVENTS, PODS
+from understudy.ports import Ref, Refused, Unreachable
+
+NEWS = Happening("Started", "it runs")
+
+
+class Scene:
+    """A teller at work, and a pod it tells something."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.cluster = FakeCluster(self.clock)
+        self.document = self.cluster.put(pod("x"))
+        self.about = About.of(decode(self.document))
+        self.teller = Teller(self.cluster, self.clock)
+
+    def told(self) -> list[tuple[str, int]]:
+        return [(event["message"], event["count"]) for event in self.cluster.all(EVENTS)]
+
+    def condition(self) -> str:
+        conditions = self.document["status"].get("conditions", [{"message": ""}])
+        return str(conditions[0].get("message", ""))
+
+
+def tell(story: Callable[[Scene], Awaitable[None]]) -> None:
+    async def told() -> None:
+        scene = Scene()
+        running = asyncio.create_task(scene.teller.run())
+        await story(scene)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(told())
+
+
+def test_the_same_happening_is_counted_up() -> None:
+    async def story(scene: Scene) -> None:
+        for _ in range(3):
+            await scene.teller.tell(scene.about, NEWS)
+        await Teller(scene.cluster, scene.clock).tell(scene.about, NEWS)  # another one, after a restart
+        await scene.teller.tell(scene.about, Happening("Started", "it runs elsewhere"))
+        assert sorted(scene.told()) == [("it runs", 4), ("it runs elsewhere", 1)]
+
+    tell(story)
+
+
+def test_an_event_that_was_cleared_away_is_told_anew() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.teller.tell(scene.about, NEWS)
+        scene.cluster.take_away(scene.cluster.all(EVENTS)[0])
+        await scene.teller.tell(scene.about, NEWS)
+        assert scene.told() == [("it runs", 1)]
+
+    tell(story)
+
+
+def test_long_messages_are_cut_to_what_kubernetes_takes() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.teller.tell(scene.about, Happening("Started", "x" * 5000))
+        assert len(scene.told()[0][0]) == 1024
+
+    tell(story)
+
+
+def test_a_reason_is_told_when_it_changed_and_then_not_again_for_a_while() -> None:
+    async def story(scene: Scene) -> None:
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(PAUSE)
+        assert (scene.condition(), scene.told()) == ("no room", [("no room", 1)])
+        for words in ("one seat is free", "two seats are free"):
+            scene.teller.waits(scene.about, words)
+            await scene.clock.let_pass(PAUSE)
+        assert scene.condition() == "no room"
+        await scene.clock.let_pass(SAY_AGAIN_AFTER)
+        assert scene.condition() == "two seats are free"
+        assert len(scene.told()) == 2
+
+    tell(story)
+
+
+def test_what_is_true_again_before_it_was_told_is_not_told() -> None:
+    async def story(scene: Scene) -> None:
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(PAUSE)
+        scene.teller.waits(scene.about, "one seat is free")
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(SAY_AGAIN_AFTER)
+        assert scene.told() == [("no room", 1)]
+
+    tell(story)
+
+
+def test_a_pod_that_is_about_to_be_bound_is_not_told_late_that_it_waits() -> None:
+    async def story(scene: Scene) -> None:
+        scene.teller.waits(scene.about, "no room")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # it is being told now
+        await scene.teller.hush([scene.about.uid])
+        written = list(scene.cluster.writes)
+        await scene.clock.let_pass(1.0)
+        assert scene.cluster.writes == written
+        scene.teller.waits(scene.about, "no room")
+        await scene.teller.hush([scene.about.uid])
+        await scene.clock.let_pass(1.0)
+        assert scene.cluster.writes == written
+
+    tell(story)
+
+
+def test_telling_goes_on_when_the_cluster_answers_again() -> None:
+    async def story(scene: Scene) -> None:
+        def silent(_: str) -> None:
+            raise Unreachable("nobody there")
+
+        scene.cluster.before_write = silent
+        scene.teller.event(scene.about, NEWS)
+        await scene.clock.let_pass(3.0)
+        assert not scene.told()
+        scene.cluster.before_write = lambda _: None
+        await scene.clock.let_pass(3.0)
+        assert scene.told() == [("it runs", 1)]
+        assert scene.teller.quiet
+
+    tell(story)
+
+
+def test_what_nobody_wants_to_hear_is_not_repeated() -> None:
+    async def story(scene: Scene) -> None:
+        def refuses(_: str) -> None:
+            raise Refused(403, "Forbidden", "no events here")
+
+        scene.cluster.before_write = refuses
+        scene.teller.event(scene.about, NEWS)
+        await scene.clock.let_pass(3.0)
+        assert scene.teller.quiet
+
+    tell(story)
+
+
+def test_a_crowd_is_told_at_a_pace() -> None:
+    async def story(scene: Scene) -> None:
+        for number in range(40):
+            scene.teller.event(scene.about, Happening("Started", f"it runs for the {number}th time"))
+        await spin()
+        assert len(scene.told()) == 16
+        await scene.clock.let_pass(3 * PAUSE)
+        assert len(scene.told()) == 40
+
+    tell(story)
+
+
+def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
+    async def story(scene: Scene) -> None:
+        found = decode(scene.document)
+        scene.cluster.take_away(scene.document)
+        another = scene.cluster.put({**pod("x"), "metadata": {"name": "x", "namespace": "default", "uid": "another"}})
+        await scene.teller.mark(found, {"type": "DisruptionTarget", "status": "True"})  # type: ignore[arg-type]
+        assert "conditions" not in another["status"]
+        assert await scene.cluster.get(Ref(PODS, "default", "x"))
+
+    tell(story)

@@ -1,0 +1,165 @@
+"""Nodes in the API: registered whole, leases renewed at a trickle, back after they were lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.embedded.agent.fake_cluster import FakeCluster
+from tests.embedded.agent.worlds import node
+from understudy.embedded.agent import nodes, registry
+from understudy.embedded.agent.registry import Registry
+from understudy.objects.resources import LEASES, NODES
+from understudy.ports import Change, ChangeType, Ref
+
+NODE_INFO = {
+    "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion", "kubeletVersion",
+    "kubeProxyVersion", "operatingSystem", "architecture",
+}  # fmt: skip
+
+
+def test_a_node_is_registered_with_all_that_clients_want() -> None:
+    given = node("a", **{"example.com/npu": "2"})
+    given["metadata"]["labels"] = {"zone": "z"}
+    given["spec"] = {"taints": [{"key": "spot", "effect": "NoSchedule"}]}
+    document = nodes.registration(given, storage=1 << 40, now=0.0)
+    status = document["status"]
+    assert document["metadata"] == {"name": "a", "labels": {"zone": "z"}}
+    assert document["spec"] == {"taints": [{"key": "spot", "effect": "NoSchedule"}]}
+    assert status["capacity"].keys() == {"cpu", "memory", "pods", "ephemeral-storage", "example.com/npu"}
+    assert status["allocatable"] == status["capacity"]
+    assert status["nodeInfo"].keys() == NODE_INFO
+    assert all(status["nodeInfo"].values())
+    assert {one["type"]: one["address"] for one in status["addresses"]} == {"InternalIP": "127.0.0.1", "Hostname": "a"}
+    assert {one["type"]: one["status"] for one in status["conditions"]}["Ready"] == "True"
+
+
+def test_what_the_cluster_file_says_of_a_node_holds() -> None:
+    given = node("a")
+    given["status"] |= {"addresses": [{"type": "InternalIP", "address": "10.0.0.7"}], "nodeInfo": {"osImage": "Linux"}}
+    status = nodes.status(given, 1, 0.0)
+    assert status["addresses"] == [{"type": "InternalIP", "address": "10.0.0.7"}]
+    assert status["nodeInfo"]["osImage"] == "Linux"
+    assert nodes.internal_address(given) == "10.0.0.7"
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "duration"), [(1, 2.0, 8), (50, 2.0, 8), (100, 4.0, 16), (1000, 40.0, 160)]
+)
+def test_leases_of_many_nodes_are_renewed_less_often(count: int, seconds: float, duration: int) -> None:
+    assert nodes.renewal(count) == seconds
+    assert nodes.lease("a", count, 0.0)["spec"]["leaseDurationSeconds"] == duration
+    assert count / nodes.renewal(count) <= 25
+
+
+def registering(path: Path, scene: Callable[[FakeCluster, Registry], Awaitable[None]], *names: str) -> None:
+    async def whole() -> None:
+        cluster = FakeCluster()
+        kept = Registry(cluster, [node(name) for name in names], path)
+        try:
+            await scene(cluster, kept)
+        finally:
+            kept.close()
+
+    asyncio.run(whole())
+
+
+def ready(cluster: FakeCluster, name: str) -> dict[str, Any]:
+    conditions = cluster.objects[NODES.key, "", name]["status"]["conditions"]
+    found: dict[str, Any] = next(one for one in conditions if one["type"] == "Ready")
+    return found
+
+
+def test_nodes_and_leases_are_there_at_once(tmp_path: Path) -> None:
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        assert ready(cluster, "a")["status"] == ready(cluster, "b")["status"] == "True"
+        assert {key[2] for key in cluster.objects if key[0] == LEASES.key} == {"a", "b"}
+
+    registering(tmp_path, scene, "a", "b")
+
+
+def test_a_node_that_is_known_is_made_ready_again_and_keeps_what_people_did_to_it(tmp_path: Path) -> None:
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        stored = cluster.objects[NODES.key, "", "a"]
+        stored["metadata"]["labels"]["mine"] = "yes"
+        stored["spec"]["unschedulable"] = True
+        ready(cluster, "a")["status"] = "Unknown"
+        await kept.register_all()
+        assert ready(cluster, "a")["status"] == "True"
+        assert stored["metadata"]["labels"]["mine"] == "yes"
+        assert stored["spec"]["unschedulable"] is True
+
+    registering(tmp_path, scene, "a")
+
+
+def test_a_node_that_was_ready_all_along_keeps_the_time_since_when(tmp_path: Path) -> None:
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        ready(cluster, "a")["lastTransitionTime"] = "2020-01-01T00:00:00Z"
+        await kept.register_all()
+        assert ready(cluster, "a")["lastTransitionTime"] == "2020-01-01T00:00:00Z"
+
+    registering(tmp_path, scene, "a")
+
+
+def test_a_cluster_that_is_not_up_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_PAUSE", 0.01)
+
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        cluster.reachable = False
+        registration = asyncio.create_task(kept.register_all())
+        await cluster.knocked.wait()
+        assert not cluster.objects
+        cluster.reachable = True
+        await registration
+        assert ready(cluster, "a")["status"] == "True"
+
+    registering(tmp_path, scene, "a")
+
+
+def test_a_node_that_was_deleted_comes_back_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "RETURN_AFTER", 0.01)
+
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        await cluster.erase(Ref(NODES, name="a"))
+        kept.changed(Change(ChangeType.DELETED, b'{"metadata": {"name": "a"}}'))
+        kept.changed(Change(ChangeType.DELETED, b'{"metadata": {"name": "of others"}}'))
+        await cluster.until(lambda: (NODES.key, "", "a") in cluster.objects)
+
+    registering(tmp_path, scene, "a")
+
+
+def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the last of many nodes would be taken for lost, only since its turn had not come."""
+    monkeypatch.setattr(nodes, "renewal", lambda _: 0.3)
+
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        cluster.reachable = False
+        renewing = asyncio.create_task(kept.renew_forever())
+        await cluster.knocked.wait()
+        cluster.reachable = True
+        cluster.writes.clear()
+        await cluster.until(lambda: len(cluster.writes) >= 10)
+        assert len({path for _, path in cluster.writes[:10]}) >= 9
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+
+    registering(tmp_path, scene, *(f"n{number}" for number in range(9)))
+
+
+def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) -> None:
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        kept.fail("a")
+        again = Registry(cluster, [node("a"), node("b")], tmp_path)
+        assert again.failed == {"a"}
+        await again.register_all()
+        assert {key[2] for key in cluster.objects if key[0] == NODES.key} == {"b"}
+        again.close()
+
+    registering(tmp_path, scene, "a", "b")

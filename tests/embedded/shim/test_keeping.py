@@ -1,0 +1,149 @@
+"""Shims: a process each that owns a container, whatever happens to those who asked for it."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.embedded.shim.nurseries import nursery, said
+from understudy.embedded.shim import linux, orders, talk
+from understudy.embedded.shim.orders import State
+
+
+def test_a_container_runs_and_how_it_ended_is_written_down(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        attempt, ending = one.run("sh", "-c", "echo out; echo err >&2; printf open; exit 3")
+        assert sorted(said(attempt)) == ["stderr F err", "stdout F out", "stdout P open"]
+        assert (ending.exit_code, ending.signal, ending.oom_killed) == (3, 0, False)
+        assert ending.started_at is not None
+        assert ending.started_at <= ending.finished_at
+
+
+def test_the_end_by_a_signal_counts_as_shells_count_it(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        _, ending = one.run("sh", "-c", "kill -KILL $$")
+        assert (ending.exit_code, ending.signal) == (137, 9)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ("nonesuch", 'exec: "nonesuch": executable file not found in $PATH'),
+        ("/no/such/file", 'exec: "/no/such/file": no such file or directory'),
+        ("/etc/passwd", 'exec: "/etc/passwd": permission denied'),
+    ],
+)
+def test_a_command_that_cannot_run_says_why(tmp_path: Path, argv: str, words: str) -> None:
+    with nursery(tmp_path) as one:
+        _, ending = one.run(argv)
+        assert (ending.exit_code, ending.reason, ending.message) == (128, "StartError", words)
+        assert ending.started_at is None
+
+
+def test_an_order_given_twice_is_carried_out_once(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        attempt, _ = one.run("sh", "-c", "echo once")
+        one.order(attempt)
+        one.run("true", uid="next")
+        assert said(attempt) == ["stdout F once"]
+
+
+def test_a_container_gets_the_signals_defaults_and_no_open_files(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        script = "grep -E '^Sig(Ign|Blk)' /proc/self/status; ls /proc/self/fd | wc -l"
+        attempt, _ = one.run("sh", "-c", script)
+        quiet = "0" * 16
+        assert said(attempt) == [
+            f"stdout F SigBlk:\t{quiet}",
+            f"stdout F SigIgn:\t{quiet}",
+            "stdout F 4",
+        ], "three streams, and the folder ls reads"
+
+
+def test_containers_outlive_the_nursery_and_its_agent(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        attempt = one.prepare("sh", "-c", "until test -e now; do sleep 0.01; done; echo still here; exit 6")
+        one.order(attempt)
+        one.heard(talk.Started)
+        os.kill(one.process.pid, signal.SIGKILL)
+    (tmp_path / "u" / "root" / "now").touch()
+    ending = None
+    while ending is None:
+        ending = orders.read(attempt.exit, orders.Exit)
+        time.sleep(0.01)
+    assert ending.exit_code == 6
+    assert said(attempt) == ["stdout F still here"]
+
+
+def test_the_next_nursery_waits_for_the_one_before_and_not_for_its_shims(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        attempt = one.prepare("sleep", "1000")
+        one.order(attempt)
+        one.heard(talk.Started)
+    with nursery(tmp_path) as other:
+        assert other.run("true", uid="next")[1].exit_code == 0
+    state = orders.read(attempt.state, State)
+    assert state is not None
+    assert linux.birth(state.pid) == state.pid_birth
+    os.kill(state.pid, signal.SIGKILL)
+    while not attempt.exit.exists():
+        time.sleep(0.01)
+
+
+def test_everything_a_container_started_ends_with_it(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        escape = "setsid sh -c 'setsid sleep 1000 & echo $!; exec sleep 1000' & until test -s pid; do sleep 0.01; done"
+        attempt, _ = one.run("sh", "-c", f"({escape}) & sleep 0.3; exit 0", uid="a")
+        for line in said(attempt):
+            assert linux.birth(int(line.split()[-1])) is None
+
+
+def test_the_main_process_dies_with_its_shim(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        attempt = one.prepare("sleep", "1000")
+        one.order(attempt)
+        one.heard(talk.Started)
+        state = orders.read(attempt.state, State)
+        assert state is not None
+        os.kill(state.shim, signal.SIGKILL)
+        while linux.birth(state.pid) is not None:
+            time.sleep(0.01)
+        assert not attempt.exit.exists()
+
+
+def test_what_is_to_be_done_afterwards_is_done(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        one.run("false", afterwards=("touch", str(tmp_path / "cleared")))
+        assert (tmp_path / "cleared").exists()
+
+
+def test_a_shim_is_small(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    with nursery(tmp_path) as one:
+        attempt = one.prepare("sleep", "1000")
+        one.order(attempt)
+        one.heard(talk.Started)
+        state = orders.read(attempt.state, State)
+        assert state is not None
+        rollup = Path(f"/proc/{state.shim}/smaps_rollup").read_text().splitlines()
+        private = sum(int(line.split()[1]) for line in rollup if line.startswith("Private_"))
+        os.kill(state.pid, signal.SIGKILL)
+        one.heard(talk.Ended)
+        record_property("measured", f"private memory of a shim: {private} KiB")
+        assert private < 4096
+
+
+def test_it_is_written_who_was_killed_for_memory(tmp_path: Path) -> None:
+    """Both generations of control groups tell it; here one that is a folder of files."""
+    for name, file in (("v1", "memory.oom_control"), ("v2", "memory.events")):
+        group = tmp_path / name
+        group.mkdir()
+        (group / "cgroup.procs").touch()
+        (group / file).write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
+        with nursery(tmp_path) as one:
+            _, ending = one.run("sh", "-c", "kill -KILL $$", uid=name, cgroups=(str(group),))
+            assert ending.oom_killed
+            _, other = one.run("true", uid=f"{name}-well", cgroups=(str(group),))
+            assert not other.oom_killed

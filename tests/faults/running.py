@@ -1,0 +1,231 @@
+"""Real servers and clusters in temporary folders: started, looked at, killed; ended and removed whatever happens."""
+
+import contextlib
+import datetime
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.faults.wires import asked
+from understudy.client import Config
+from understudy.embedded.clusters.access import grant
+from understudy.embedded.clusters.parts import package_root, part_command
+from understudy.embedded.clusters.processes import PARTS, SERVER, SUPERVISOR, Holder, holder
+from understudy.embedded.folders import ClusterFolder, ClusterSettings
+
+PATIENCE = 30.0  # seconds for anything that ought to happen, on a machine that is busy with other things
+LOOK = 0.01  # seconds between two looks at something that nobody announces
+# Below those that the kernel gives out by itself: nobody takes such a port while its server is dead.
+_PORTS = range(20_000, 32_000)
+_SURPRISES = ("Traceback (most recent call last)", "CRITICAL", "never retrieved", "was never awaited", " ERROR ")
+
+
+class ServerProcess:
+    """The API server of a cluster without nodes, controllers and agent. Its port stays the same through restarts."""
+
+    def __init__(self, folder: ClusterFolder) -> None:
+        self.folder = folder
+        self.config = Config.from_kubeconfig(folder.kubeconfig)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        return (self.folder.path / "server.log").read_text(errors="replace")
+
+    def start(self) -> None:
+        with (self.folder.path / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                part_command(SERVER, self.folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=package_root()
+            )
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def end(self) -> int:
+        """In good order; its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return self._process.wait(PATIENCE)
+
+    def is_alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def wait_until_ready(self) -> None:
+        await_true(self._is_ready, lambda: f"the server does not answer: {self.log[-2000:]}")
+
+    def resident_bytes(self) -> int:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise ProcessLookupError(self.pid)
+
+    def check_health(self) -> None:
+        """It lives, answers, and nothing has taken it by surprise."""
+        assert self.is_alive(), f"the server ended: {self.log[-2000:]}"
+        assert asked(self.config, "GET", "/readyz").body == b"ok"
+        check_log(self.log)
+
+    def _is_ready(self) -> bool:
+        assert self.is_alive(), f"the server ended: {self.log[-2000:]}"
+        with contextlib.suppress(OSError):
+            return asked(self.config, "GET", "/readyz").status == 200
+        return False
+
+
+def check_log(log: str) -> None:
+    for word in _SURPRISES:
+        assert word not in log, (
+            f"{word.strip()} in the log of the server: {log[max(0, log.index(word) - 300) :][:6000]}"
+        )
+
+
+def await_true(condition: Callable[[], bool], complaint: Callable[[], str]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, complaint()
+        time.sleep(LOOK)
+
+
+@contextlib.contextmanager
+def running_server() -> Iterator[ServerProcess]:
+    with temporary_folder() as place, server_in(place) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def server_in(place: Path) -> Iterator[ServerProcess]:
+    server = ServerProcess(prepared_folder(place))
+    try:
+        server.start()
+        server.wait_until_ready()
+        yield server
+    finally:
+        server.kill()
+
+
+def prepared_folder(place: Path) -> ClusterFolder:
+    """What `understudy up` leaves in the folder of a cluster before it starts the parts."""
+    folder = ClusterFolder(place)
+    settings = ClusterSettings(
+        name="faults",
+        address="127.0.0.1",
+        port=free_port(),
+        runtime="process",
+        pod_network="127.99.0.0/16",
+        nodes=(),
+    )
+    folder.settings.write_bytes(msgspec.json.encode(settings))
+    grant(folder, settings, datetime.datetime.now(datetime.UTC))
+    return folder
+
+
+def free_port() -> int:
+    for port in random.sample(_PORTS, 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("no port is free")
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    place = Path(tempfile.mkdtemp(prefix="understudy-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
+
+
+class ClusterProcesses:
+    """A whole cluster, in a home of its own."""
+
+    def __init__(self, home: Path, name: str) -> None:
+        self.home = home
+        self.folder = ClusterFolder(home / "clusters" / name)
+
+    def understudy(self, *arguments: str) -> str:
+        """What the command printed."""
+        command = [sys.executable, "-m", "understudy", *arguments]
+        environment = {**os.environ, "UNDERSTUDY_HOME": str(self.home)}
+        done = subprocess.run(
+            command, env=environment, cwd=package_root(), capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, f"understudy {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def part(self, name: str) -> Holder | None:
+        return holder(self.folder.processes / name)
+
+    def kill(self, parts: Sequence[str]) -> dict[str, Holder]:
+        """All at once; who they were."""
+        found = {part: self.wait_for_part(part) for part in parts}
+        for each in found.values():
+            os.kill(each.pid, signal.SIGKILL)
+        return found
+
+    def wait_for_part(self, name: str, other_than: Holder | None = None) -> Holder:
+        await_true(
+            lambda: self.part(name) not in (None, other_than), lambda: f"{name} does not come back: {self.logs()}"
+        )
+        found = self.part(name)
+        return found if found is not None else self.wait_for_part(name, other_than)
+
+    def logs(self) -> str:
+        return "\n".join(f"{path.name}: {path.read_text()[-3000:]}" for path in self.folder.logs.glob("*.log"))
+
+
+@contextlib.contextmanager
+def running_cluster(description: str) -> Iterator[ClusterProcesses]:
+    """Of the nodes that the text, a cluster file, describes."""
+    with temporary_folder() as home:
+        (home / "cluster.yaml").write_text(description)
+        cluster = ClusterProcesses(home, "default")
+        try:
+            cluster.understudy("up", "--detach", "--port", str(free_port()), "-f", str(home / "cluster.yaml"))
+            yield cluster
+        finally:
+            _end(cluster)
+
+
+def _end(cluster: ClusterProcesses) -> None:
+    """Even where the command itself is what does not work."""
+    try:
+        cluster.understudy("down", "--now")
+    finally:
+        for part in (SUPERVISOR, *PARTS):
+            if (found := cluster.part(part)) is not None:
+                os.kill(found.pid, signal.SIGKILL)
+        for pid in processes_of(cluster.home):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        await_true(lambda: not processes_of(cluster.home), lambda: f"left over: {processes_of(cluster.home)}")
+
+
+def processes_of(place: Path) -> dict[int, str]:
+    """All processes that were started with this folder in mind, or work in it, by what they run."""
+    mark = str(place).encode()
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                command = (entry / "cmdline").read_bytes()
+                told = (command, (entry / "environ").read_bytes(), os.fsencode(os.readlink(entry / "cwd")))
+                if any(mark in one for one in told):
+                    found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace").strip()
+    return found
