@@ -9,10 +9,10 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo check fix bench clean
+.PHONY: help setup test test-clients fuzz demo check fix bench bench-decide bench-embedded clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with the `understudy` command and the tools; quick when nothing changed
 
@@ -31,7 +31,13 @@ $(STAMP): pyproject.toml
 test: setup ## Run the whole test suite; ARGS='-k swap' narrows it
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
-demo: setup ## Watch a hot swap, planned step by step
+test-clients: setup ## Let kubectl and five client libraries loose on a cluster; installs each in its own environment
+	$(BIN)/python -m pytest tests/clients $(ARGS)
+
+fuzz: setup ## Send the API server two minutes of requests nobody sane would send
+	UNDERSTUDY_FUZZ_EXAMPLES=20000 $(BIN)/python -m pytest tests/fuzz $(ARGS)
+
+demo: setup ## Watch a hot swap on an embedded cluster, with real processes
 	$(BIN)/understudy demo $(ARGS)
 
 check: setup ## Everything a machine can say about the code: lint, layout, types, layers
@@ -44,9 +50,14 @@ fix: setup ## Let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## Time the planner beside the peers' published figures; ARGS=--quick for small sizes
+bench: bench-decide bench-embedded ## Time the planner and the embedded cluster; ARGS=--quick for small sizes
+
+bench-decide: setup ## Time the planner beside the peers' published figures
 	$(BIN)/python -m bench.decide $(ARGS)
 
+bench-embedded: setup ## Time the embedded cluster, beside a kube-apiserver where KUBEBUILDER_ASSETS has one
+	$(BIN)/python -m bench.embedded $(ARGS)
+
 clean: ## Remove everything the other targets made
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-clients build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

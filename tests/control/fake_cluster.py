@@ -189,7 +189,7 @@ class FakeCluster:
         for pod, seating in zip(pods, seatings, strict=True):
             pod["spec"]["nodeName"] = seating.node
             condition = {"type": "PodScheduled", "status": "True"}
-            _merge(pod, {"status": {"conditions": [condition], "nominatedNodeName": None}}, by_type=True)
+            _merge(pod, {"status": {"conditions": [condition]}}, by_type=True)
             self.change(pod)
 
     async def _write(self, what: str) -> None:

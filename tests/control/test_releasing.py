@@ -104,6 +104,7 @@ def test_while_its_victim_leaves_the_preemptor_has_its_seat_held_where_kubectl_s
         await world.settle()
         assert world.seats() == {"hero-worker-0": "a"}
         assert "holds" not in notes(world, PYTORCH_JOBS, "hero")
+        assert "nominatedNodeName" not in world.pod("hero-worker-0")["status"]
 
     live(story)
 
@@ -318,6 +319,24 @@ def test_pods_that_were_leaving_when_their_node_was_lost_are_let_go() -> None:
         lose(world, "a")
         await world.settle()
         assert [p["metadata"]["name"] for p in world.cluster.all(PODS)] == ["hero-worker-0"]
+
+    live(story)
+
+
+def test_a_bare_pod_is_not_moved_off_a_node_that_still_works() -> None:
+    async def story(world: Living) -> None:
+        bare = {**pod("bare"), "spec": {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "low"}}
+        await with_victim(world, bare)
+        world.cluster.put(node("b", allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
+        leaving = world.cluster.find(NODES, "a")
+        leaving["metadata"]["annotations"] = {f"{PREFIX}drain-deadline": "2026-01-01T01:00:00Z"}
+        world.cluster.change(leaving)
+        await world.settle()
+        assert world.seats() == {"bare": "a"}
+        world.pod("bare")["metadata"]["annotations"] = {ON_PREEMPTION: "requeue"}
+        world.cluster.change(world.pod("bare"))
+        await world.settle()
+        assert world.seats() == {"bare": "b"}
 
     live(story)
 

@@ -8,6 +8,7 @@ from tests.control.living import Living, live
 from tests.objects.documents import Document, job, lease, metadata, node, owner, pod, pod_spec, priority_class
 from understudy.control.scheduling import LoopSettings
 from understudy.kinds.annotations import PREFIX, written_time
+from understudy.model.nodes import Verdict
 from understudy.objects.resources import EVENTS, JOBS, PODS
 from understudy.ports import Refused, Unreachable
 
@@ -279,6 +280,29 @@ def test_a_node_that_cannot_be_read_gets_nothing_and_loses_nothing() -> None:
         world.cluster.put(pod("x"))
         await world.settle()
         assert world.seats() == {"j-x": "a", "x": "b"}
+        assert [reason for reason, _ in world.events("a")] == ["InvalidObject"]
+        world.cluster.take_away(spoilt)
+        await world.settle()
+        assert "a" not in [seat for name, seat in world.seats().items() if name != "j-x"]
+        assert world.loop.view.snapshot(world.clock.now()).rooms["a"].node.health.verdict is Verdict.LOST
+
+    live(story)
+
+
+def test_a_pod_that_can_no_longer_be_read_keeps_its_seat_until_it_is_gone() -> None:
+    async def story(world: Living) -> None:
+        world.cluster.put(gpu_node("a"))
+        first = world.cluster.put(gpu_pod("first"))
+        await world.settle()
+        first["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "one"
+        world.cluster.change(first)
+        world.cluster.put(gpu_pod("second"))
+        await world.clock.let_pass(5.0)
+        assert "nodeName" not in world.pod("second")["spec"]
+        assert "InvalidObject" in [reason for reason, _ in world.events("first")]
+        world.cluster.take_away(first)
+        await world.settle()
+        assert world.seats() == {"second": "a"}
 
     live(story)
 

@@ -24,6 +24,7 @@ from tests.objects.documents import (
     template,
     training_job,
 )
+from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.kinds.jobset import EXCLUSIVE
 from understudy.model.gangs import Gang, Mode, Topology
@@ -387,3 +388,93 @@ def test_the_order_of_the_objects_does_not_matter(documents: list[Document], cha
     shuffled = list(ordered)
     chance.shuffle(shuffled)
     assert from_scratch(ordered, MADE_AT) == from_scratch(shuffled, MADE_AT)
+
+
+# What makes no sense, and what is passed over
+
+
+def test_with_troubles_a_bad_gang_is_set_aside_and_its_seats_count() -> None:
+    troubles = Troubles()
+    spoilt = {"annotations": {"understudy.dev/min-members": "some"}}
+    view = viewed(node("n"), job("bad", spoilt), troubles=troubles)
+    for name, seat in (("bad-x", "n"), ("bad-y", "")):
+        view.put(decode(pod(name, seat, {"labels": {"job-name": "bad"}})))
+    view.put(decode(pod("good")))
+    snapshot = view.snapshot(NOW)
+    assert [member.name for member in snapshot.gangs["Job/default/bad"].members()] == ["bad-x"]
+    assert not snapshot.gangs["Job/default/bad"].managed
+    assert set(snapshot.open) == {"Pod/default/good"}
+    ((about, words),) = troubles.news()
+    assert about == "Job/default/bad"
+    assert "'some' is not a number of members" in words
+    assert list(troubles.news()) == []
+
+    view.put(decode(job("bad")))
+    assert view.snapshot(NOW).gangs["Job/default/bad"].managed
+    assert troubles.known == {}
+
+
+def test_a_bad_gang_without_seats_is_not_there() -> None:
+    view = viewed(pod("x", "", {"annotations": {"understudy.dev/on-preemption": "?"}}), troubles=Troubles())
+    assert not len(view.snapshot(NOW).gangs)
+
+
+def test_pods_of_a_bad_gang_that_are_leaving_are_counted_as_leaving() -> None:
+    going = {"labels": {"job-name": "bad"}, "deletionTimestamp": "2026-01-01T01:00:00Z"}
+    spoilt = {"annotations": {"understudy.dev/min-members": "some"}}
+    view = viewed(node("n"), job("bad", spoilt), pod("bad-x", "n", going), troubles=Troubles())
+    assert [m.name for m in view.snapshot(NOW).gangs["Job/default/bad"].leaving] == ["bad-x"]
+
+
+def test_a_gang_that_is_passed_over_is_planned_for_again_when_a_pod_of_it_comes() -> None:
+    view = viewed(node("n"), job("j", parallelism=2, completions=2))
+    assert set(view.snapshot(NOW).open) == {"Job/default/j"}
+    view.pass_over("Job/default/j")
+    assert set(view.snapshot(NOW).open) == set()
+    view.put(decode(job("j", {"labels": {"new": "label"}}, parallelism=2, completions=2)))
+    assert set(view.snapshot(NOW).open) == set()
+    view.put(decode(pod("j-x", "", {"labels": {"job-name": "j"}})))
+    assert set(view.snapshot(NOW).open) == {"Job/default/j"}
+
+
+@pytest.mark.parametrize("change", ["spec", "a pod is gone"])
+def test_a_gang_that_is_passed_over_is_planned_for_again_when_it_changes(change: str) -> None:
+    first = pod("j-x", "", {"labels": {"job-name": "j"}})
+    view = viewed(node("n"), job("j", parallelism=2, completions=2), first)
+    view.snapshot(NOW)
+    view.pass_over("Job/default/j")
+    assert set(view.snapshot(NOW).open) == set()
+    if change == "spec":
+        view.put(decode(job("j", parallelism=3, completions=3)))
+    else:
+        view.remove(decode(first))
+    assert set(view.snapshot(NOW).open) == {"Job/default/j"}
+
+
+def test_only_what_may_change_the_snapshot_stirs_the_view() -> None:
+    view = viewed(node("n"), lease("n", "2026-01-01T00:59:58Z"), priority_class("high", 1))
+    view.snapshot(NOW)
+    assert not view.stirred
+    view.put(decode(lease("n", "2026-01-01T00:59:59Z")))
+    view.put(decode(priority_class("high", 1) | {"metadata": {"name": "high", "resourceVersion": "9"}}))
+    assert not view.stirred
+    assert view.next_look() == NOW - 2 + 15
+    view.put(decode(priority_class("high", 2)))
+    assert view.stirred
+
+
+def test_what_is_known_of_a_gang_can_be_asked_for() -> None:
+    train = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": metadata("t"),
+        "spec": {"runtimeRef": {"name": "torch"}},
+    }
+    view = viewed(RUNTIME, train, jobset_pod("t", "node", 0, 0), pod("x"))
+    speaker = view.job_of("TrainJob/default/t")
+    assert speaker is not None
+    assert speaker.kind == "TrainJob"
+    assert [each.metadata.name for each in view.pods_of("TrainJob/default/t")] == ["t-node-0-0-x7k2p"]
+    assert view.job_of("Pod/default/x") is None
+    assert view.pod("default", "x") is not None
+    assert view.pod("default", "y") is None

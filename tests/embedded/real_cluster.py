@@ -10,7 +10,7 @@ import copy
 import os
 import re
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,18 @@ import msgspec
 
 from tests.embedded.witness import Witness
 from understudy.client import KubeClient, connect
+from understudy.decide.policy import Policy
 from understudy.embedded.clusters import pods
 from understudy.embedded.clusters.access import grant
 from understudy.embedded.clusters.files import write_private
 from understudy.embedded.clusters.parts import Command, Site, part_command
-from understudy.embedded.clusters.processes import PARTS, Holder, holder
+from understudy.embedded.clusters.processes import CONTROL, PARTS, holder
 from understudy.embedded.clusters.readiness import until_ready
 from understudy.embedded.clusters.supervisor import Stop, supervise
 from understudy.embedded.doorway import FailNode, RecoverNode, ask
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
 from understudy.objects import resources
-from understudy.objects.resources import NODES, PRIORITY_CLASSES, Resource
+from understudy.objects.resources import DEFINITIONS, NODES, PRIORITY_CLASSES, Resource
 from understudy.ports import PatchForm, Ref
 
 Document = dict[str, Any]
@@ -41,6 +42,16 @@ KINDS = {
     if isinstance(resource, Resource)
 }
 _COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")
+
+
+class Setup(msgspec.Struct, frozen=True):
+    command: Command = part_command
+    kinds: tuple[Resource, ...] = ()  # kinds of other people, defined before anybody looks for them
+    policy: Policy = Policy()  # which `command` gives to the control part
+    expected: tuple[str, ...] = ()  # complaints that may be in the logs, as patterns
+
+
+PLAIN = Setup()
 
 
 class RealCluster:
@@ -77,6 +88,11 @@ class RealCluster:
     async def recover(self, node: str) -> None:
         await ask(self.folder.agent_socket, RecoverNode(node))
 
+    def process(self, part: str) -> int:
+        found = holder(self.folder.processes / part)
+        assert found is not None, f"{part} does not run"
+        return found.pid
+
     def log_of(self, part: str) -> list[str]:
         return (self.folder.logs / f"{part}.log").read_text().splitlines()
 
@@ -95,32 +111,83 @@ def node(name: str, *, labels: Mapping[str, str] | None = None, **offers: str) -
 
 
 @contextlib.asynccontextmanager
-async def running(
-    path: Path,
-    nodes: Sequence[Document],
-    *,
-    command: Command = part_command,
-    definitions: Iterable[Document] = (),
-    expected: Iterable[str] = (),
-) -> AsyncIterator[RealCluster]:
-    """`definitions` are kinds that are there before anybody looks; `expected` are complaints that may be in the logs."""
-    folder, told = _prepared(path, nodes), list[str]()
+async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
+    folder, trouble = _prepared(path, nodes), Trouble()
     stop = Stop()
-    parts = asyncio.create_task(supervise(Site(folder, told.append, command), stop))
+    site = Site(folder, trouble.tell, _patient(setup.command) if setup.kinds else setup.command)
+    parts = asyncio.create_task(supervise(site, stop))
     try:
-        await until_ready(folder, START)
         async with connect(folder.kubeconfig) as client:
-            for definition in definitions:
-                await client.create(Ref(resources.DEFINITIONS), definition)
-            async with Witness.of(client, definitions) as witness:
+            await trouble.unless(until_ready(folder, START))
+            for kind in setup.kinds:
+                await client.create(Ref(DEFINITIONS), definition(kind))
+            _gate(folder).touch()
+            witness = Witness(client, setup.kinds, setup.policy)
+            async with witness.watching():
                 yield RealCluster(folder, client, witness)
     finally:
         stop.ask()
         await parts
-    assert not told, f"parts did not live through it: {told}"
+    assert not trouble.told, f"parts did not live through it: {trouble.told}"
     assert not witness.wrong, f"rules were broken on the way: {witness.wrong}"
     assert not (left := list(_left_behind(folder))), f"processes were left behind: {left}"
-    assert not (words := list(_complaints(folder, expected))), "\n".join(words)
+    assert not (words := list(_complaints(folder, setup.expected))), "\n".join(words)
+
+
+class Trouble:
+    """What the supervisor has to tell before the cluster is asked to stop: parts that ended."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self._news = asyncio.Event()
+
+    def tell(self, words: str) -> None:
+        if not words.startswith("stopping "):
+            self.told.append(words)
+            self._news.set()
+
+    async def unless(self, work: Coroutine[Any, Any, None]) -> None:
+        tasks = [asyncio.create_task(work), asyncio.create_task(self._news.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert not self.told, f"parts do not run: {self.told}"
+        await tasks[0]
+
+
+def definition(resource: Resource) -> Document:
+    """A kind whose objects may hold anything."""
+    anything = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": resource.version, "served": True, "storage": True, "schema": anything}
+    return {
+        "apiVersion": DEFINITIONS.api_version,
+        "kind": DEFINITIONS.kind,
+        "metadata": {"name": resource.key},
+        "spec": {
+            "group": resource.group,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "names": {"plural": resource.plural, "kind": resource.kind},
+            "versions": [{**version, "subresources": {"status": {}}}],
+        },
+    }
+
+
+def _patient(command: Command) -> Command:
+    """Control starts when the kinds are defined: one that it did not find it only looks for again after a while."""
+
+    def waiting(part: str, folder: ClusterFolder) -> Sequence[str]:
+        given = command(part, folder)
+        if part != CONTROL:
+            return given
+        script = 'until [ -e "$0" ]; do sleep 0.02; done; exec "$@"'
+        return ["sh", "-c", script, str(_gate(folder)), *given]
+
+    return waiting
+
+
+def _gate(folder: ClusterFolder) -> Path:
+    return folder.path / "kinds-are-defined"
 
 
 def _prepared(path: Path, nodes: Sequence[Document]) -> ClusterFolder:
@@ -137,12 +204,6 @@ def _prepared(path: Path, nodes: Sequence[Document]) -> ClusterFolder:
     write_private(folder.settings, msgspec.json.encode(settings))
     grant(folder, settings, datetime.now(UTC))
     return folder
-
-
-def part(folder: ClusterFolder, name: str) -> Holder:
-    found = holder(folder.processes / name)
-    assert found is not None, f"{name} does not run"
-    return found
 
 
 def _free_port() -> int:

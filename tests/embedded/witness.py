@@ -6,7 +6,7 @@ Tests wait for what they expect to see; nobody sleeps and hopes.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,20 +14,25 @@ import msgspec
 from tests.decide import rules
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.decide.policy import Policy
 from understudy.embedded.control_role import EMBEDDED
+from understudy.kinds.ownership import owner_of
 from understudy.model.snapshot import Snapshot
 from understudy.objects import resources
 from understudy.objects.decoding import decode_json
 from understudy.objects.errors import BadObject
+from understudy.objects.pods import Pod
 from understudy.objects.resources import EVENTS, LEASES, PODS, Resource
-from understudy.ports import Change, ChangeType, Cluster
+from understudy.ports import Change, ChangeType, Cluster, Refused
 
 Document = dict[str, Any]
 Found = TypeVar("Found")
 
 PATIENCE = 30.0  # seconds; what is waited for takes a fraction of one on a machine that has nothing else to do
+_LOOK = 0.02
 
 _SEEN_ONLY = (EVENTS, resources.SERVICES, resources.CONFIG_MAPS)  # the view has no use for these
+_UNREMARKABLE = (LEASES, EVENTS)  # they come while nothing happens
 _FOLLOWED = (
     resources.PRIORITY_CLASSES,
     resources.NAMESPACES,
@@ -39,30 +44,33 @@ _FOLLOWED = (
     resources.JOB_SETS,
     *_SEEN_ONLY,
 )
+_JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name")
 
 
 class Witness:
-    def __init__(self, cluster: Cluster, followed: Iterable[Resource]) -> None:
+    def __init__(self, cluster: Cluster, more: Iterable[Resource], policy: Policy) -> None:
+        """Looks at `more` than what every cluster has."""
         self._cluster = cluster
-        self._documents: dict[Resource, dict[tuple[str, str], Document]] = {one: {} for one in followed}
+        self._documents: dict[Resource, dict[tuple[str, str], Document]] = {r: {} for r in (*_FOLLOWED, *more)}
         self._unsynced = set(self._documents)
         self._changed = asyncio.Event()
-        self.view = View(limits=EMBEDDED.limits, troubles=Troubles())
+        self._tasks: list[asyncio.Task[None]] = []
+        index = {policy.pool_label, *(rule.topology for rule in policy.spares)} - {""}
+        self.view = View(sorted(index), limits=EMBEDDED.limits, troubles=Troubles())
         self.wrong: list[str] = []
-        self.stirred_at = time.monotonic()  # when something happened last, but for leases and what people are told
+        self.stirred_at = time.monotonic()  # when something happened last
+        self.places: dict[str, str] = {}  # of every pod that was ever seen, its place in its gang
 
-    @staticmethod
     @contextlib.asynccontextmanager
-    async def of(cluster: Cluster, definitions: Iterable[Document] = ()) -> AsyncIterator["Witness"]:
-        witness = Witness(cluster, (*_FOLLOWED, *_defined(definitions)))
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(witness._follow(resource)) for resource in witness._documents]
-            await witness.until("everything has been seen once", lambda: not witness._unsynced)
-            try:
-                yield witness
-            finally:
-                for task in tasks:
-                    task.cancel()
+    async def watching(self) -> AsyncIterator[None]:
+        self._tasks = [asyncio.create_task(self._follow(resource)) for resource in self._documents]
+        try:
+            await self.until("everything there is", lambda: not self._unsynced)
+            yield
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # What is to be seen
 
@@ -73,29 +81,27 @@ class Witness:
         return self._documents[resource].get((namespace if resource.namespaced else "", name))
 
     def pods_of(self, job: str) -> list[Document]:
-        """The pods of a Job or JobSet that are there, or the pod of that name."""
-        labels = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
+        """The pods of a Job or JobSet, or the pod of that name; without those on their way out."""
         return [
             pod
             for pod in self.all(PODS)
-            if pod["metadata"]["name"] == job
-            or any(pod["metadata"].get("labels", {}).get(label) == job for label in labels)
+            if "deletionTimestamp" not in pod["metadata"]
+            and (pod["metadata"]["name"] == job or job in map(pod["metadata"].get("labels", {}).get, _JOB_LABELS))
         ]
 
-    def told(self, kind: str, name: str, reason: str) -> list[str]:
-        """The messages of events with this reason, about an object, or about any whose name begins so."""
-        return [
-            event["message"]
-            for event in self.all(EVENTS)
-            if event["involvedObject"]["kind"] == kind
-            and event["involvedObject"]["name"].startswith(name)
-            and event["reason"] == reason
-        ]
+    def told(self, reason: str, kind: str, name: str) -> list[str]:
+        """The messages of events about objects whose names begin so."""
+        abouts = [(event["involvedObject"], event) for event in self.all(EVENTS) if event["reason"] == reason]
+        return [e["message"] for about, e in abouts if about["kind"] == kind and about["name"].startswith(name)]
+
+    def snapshot(self) -> Snapshot:
+        return self.view.snapshot(time.time())
 
     async def until(self, what: str, seen: Callable[[], Found]) -> Found:
         """Returns what is seen as soon as it is something."""
         deadline = time.monotonic() + PATIENCE
         while True:
+            self._raise_what_went_wrong()
             self._changed.clear()
             if found := seen():
                 return found
@@ -103,34 +109,36 @@ class Witness:
                 async with asyncio.timeout(deadline - time.monotonic()):
                     await self._changed.wait()
             except TimeoutError:
-                raise AssertionError(f"never seen: {what}\n" + "\n".join(self._picture())) from None
+                raise AssertionError(f"never seen: {what}\n{self.picture()}") from None
 
-    def _picture(self) -> Iterator[str]:
-        for pod in self.all(PODS):
-            meta, status = pod["metadata"], pod.get("status", {})
-            leaving = " leaving" if "deletionTimestamp" in meta else ""
-            conditions = [c.get("message") for c in status.get("conditions", ()) if c.get("message")]
-            yield f"pod {meta['name']} on {pod['spec'].get('nodeName')} {status.get('phase')}{leaving} {conditions}"
-        for event in self.all(EVENTS)[-20:]:
-            yield f"{event['involvedObject']['name']} {event['reason']}: {event['message']}"
-
-    def snapshot(self) -> Snapshot:
-        return self.view.snapshot(time.time())
+    def picture(self) -> str:
+        """For whoever has to find out why a test failed."""
+        return "\n".join((*map(_pod_in_words, self.all(PODS)), *map(_event_in_words, self.all(EVENTS))))
 
     # As it comes
 
     async def _follow(self, resource: Resource) -> None:
-        async for change in self._cluster.follow(resource):
-            if change.type is ChangeType.SYNCED:
-                self._unsynced.discard(resource)
-            else:
-                self._take(resource, change)
-            self._changed.set()
+        while True:
+            try:
+                async for change in self._cluster.follow(resource):
+                    self._hear(resource, change)
+            except Refused as error:
+                if error.code != 404 or resource not in self._unsynced:  # kinds are defined while the cluster starts
+                    raise
+            await asyncio.sleep(_LOOK)
+
+    def _hear(self, resource: Resource, change: Change) -> None:
+        if change.type is ChangeType.SYNCED:
+            self._unsynced.discard(resource)
+        else:
+            self._take(resource, change)
+        if resource not in _UNREMARKABLE:
+            self.stirred_at = time.monotonic()
+        self._changed.set()
 
     def _take(self, resource: Resource, change: Change) -> None:
         document = msgspec.json.decode(change.raw)
-        meta = document["metadata"]
-        key = (meta.get("namespace", ""), meta["name"])
+        key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
         gone = change.type is ChangeType.DELETED
         if gone:
             self._documents[resource].pop(key, None)
@@ -138,26 +146,33 @@ class Witness:
             self._documents[resource][key] = document
         if resource not in _SEEN_ONLY:
             self._show(change.raw, gone)
-        if resource is PODS:
+        if resource is PODS and not self._unsynced:
             self._check()
-        if resource not in (LEASES, EVENTS):
-            self.stirred_at = time.monotonic()
 
     def _show(self, raw: bytes, gone: bool) -> None:
         with contextlib.suppress(BadObject):  # whoever decides passes over it as well
-            (self.view.remove if gone else self.view.put)(decode_json(raw))
+            obj = decode_json(raw)
+            (self.view.remove if gone else self.view.put)(obj)
+            if isinstance(obj, Pod):
+                self.places[obj.metadata.name] = owner_of(obj).slot or obj.metadata.name
 
     def _check(self) -> None:
-        if self._unsynced:
-            return
         board = rules.board_of(self.snapshot())
-        for words in rules.overfull(board) + rules.quarrels(board):
-            if words not in self.wrong:
-                self.wrong.append(words)
+        self.wrong += [words for words in rules.overfull(board) + rules.quarrels(board) if words not in self.wrong]
+
+    def _raise_what_went_wrong(self) -> None:
+        for task in self._tasks:
+            if task.done():
+                task.result()
 
 
-def _defined(definitions: Iterable[Document]) -> Iterator[Resource]:
-    for definition in definitions:
-        spec = definition["spec"]
-        version = spec["versions"][0]["name"]
-        yield Resource(spec["group"], version, spec["names"]["plural"], spec["names"]["kind"])
+def _pod_in_words(pod: Document) -> str:
+    meta, status = pod["metadata"], pod.get("status", {})
+    leaving = " leaving" if "deletionTimestamp" in meta else ""
+    words = [condition["message"] for condition in status.get("conditions", ()) if condition.get("message")]
+    return f"pod {meta['name']} on {pod['spec'].get('nodeName')} {status.get('phase')}{leaving} {words}"
+
+
+def _event_in_words(event: Document) -> str:
+    about = event["involvedObject"]
+    return f"{event.get('lastTimestamp')} {about['kind']} {about['name']} {event['reason']}: {event['message']}"

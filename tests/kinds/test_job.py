@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.kinds.gangs import gang, layout, made, names
-from tests.objects.documents import MADE_AT, Document, job, owner, pod, template
-from understudy.model.gangs import Gang, Suspension
+from tests.objects.documents import MADE, MADE_AT, Document, job, owner, pod, template
+from understudy.model.gangs import Gang, Mode, Suspension, Topology
 
 
 def job_pod(suffix: str, node: str = "", index: int | None = None, **fields: Any) -> Document:
@@ -168,3 +168,36 @@ def test_gates_of_the_template_count_while_it_is_used() -> None:
     gated = template(schedulingGates=[{"name": "quota"}])
     assert gang(job("train", template=gated)).gates == ("quota",)
     assert gang(job("train", template=gated), [job_pod("a", "n")]).gates == ()
+
+
+@pytest.mark.parametrize("annotations", [{}, {"understudy.dev/requeued-at": MADE}])
+def test_pods_of_a_suspended_job_are_on_their_way_out(annotations: Document) -> None:
+    pods = [job_pod("x", "n0", 0), job_pod("x", "", 1)]
+    counts: Document = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
+    found = gang(job("train", {"annotations": annotations}, suspend=True, **counts), pods)
+    assert [(m.name, m.node, m.exists) for m in found.members()] == [("train-0", "", False), ("train-1", "", False)]
+    assert [(m.name, m.node) for m in found.leaving] == [("train-0-x", "n0")]
+    assert [m.last_node for m in found.members()] == ["n0", ""]
+
+
+@pytest.mark.parametrize("condition", ["FailureTarget", "SuccessCriteriaMet"])
+def test_a_job_that_is_about_to_end_wants_no_more_pods(condition: str) -> None:
+    ending = {"conditions": [{"type": condition, "status": "True"}]}
+    assert made(job("train", {}, ending)) is None
+
+
+def test_seats_written_down_for_pods_without_a_number_are_shared_out_among_them() -> None:
+    notes = {"understudy.dev/holds": "train-gone=n1,train-x=n2", "understudy.dev/last-seats": "train-gone=n3"}
+    pods = [pod(f"train-{end}", "", {"labels": {"job-name": "train"}}) for end in ("x", "y")]
+    found = gang(job("train", {"annotations": notes}, parallelism=2, completions=2), pods)
+    assert found.holds == (("train-x", "n2"), ("train-y", "n1"))
+    assert [m.last_node for m in found.members()] == ["n3", ""]
+
+
+def test_the_island_of_pods_on_their_way_out_is_known_when_the_job_has_ended() -> None:
+    notes = {"understudy.dev/exclusive-topology": "rack"}
+    leaving = pod("train-x", "n", {"labels": {"job-name": "train"}, "deletionTimestamp": MADE})
+    failed = {"conditions": [{"type": "Failed", "status": "True"}]}
+    found = gang(job("train", {"annotations": notes}, failed), [leaving])
+    (island,) = found.islands
+    assert (island.members, island.topology) == ((), Topology("rack", Mode.EXCLUSIVE))

@@ -60,7 +60,7 @@ def bring_up(wanted: Wanted, options: argparse.Namespace) -> int:
         return _already_up(folder, wanted)
     try:
         with holding(lock):
-            bringing = Bringing(folder, _prepare(folder, wanted), options.wait, began)
+            bringing = Bringing(folder, prepare(folder, wanted), options.wait, began)
             if not options.detach:
                 return asyncio.run(_in_this_process(bringing))
     except Taken:
@@ -89,7 +89,7 @@ def _already_up(folder: ClusterFolder, wanted: Wanted) -> int:
     return 0
 
 
-def _prepare(folder: ClusterFolder, wanted: Wanted) -> ClusterSettings:
+def prepare(folder: ClusterFolder, wanted: Wanted) -> ClusterSettings:
     """Everything the parts find in the folder when they start. The caller holds the supervisor's lock."""
     if any(holder(folder.processes / part) for part in PARTS):  # left alone by their supervisor, and on its port
         asyncio.run(end_parts(folder))
@@ -133,21 +133,26 @@ async def _in_this_process(bringing: Bringing) -> int:
     return code
 
 
-def _in_background(bringing: Bringing) -> int:
-    log = open_log(bringing.folder, SUPERVISOR)
+def start_supervisor(folder: ClusterFolder) -> "subprocess.Popen[bytes]":
+    """In the background, for a cluster that is prepared. It outlives this process unless it is stopped."""
+    log = open_log(folder, SUPERVISOR)
     try:
-        _left_running.append(
-            subprocess.Popen(
-                part_command(SUPERVISOR, bringing.folder),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                cwd=package_root(),
-            )
+        supervisor = subprocess.Popen(
+            part_command(SUPERVISOR, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=package_root(),
         )
     finally:
         os.close(log)
+    _left_running.append(supervisor)
+    return supervisor
+
+
+def _in_background(bringing: Bringing) -> int:
+    start_supervisor(bringing.folder)
     try:
         asyncio.run(until_ready(bringing.folder, bringing.wait))
     except NotReady as error:

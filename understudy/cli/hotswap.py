@@ -1,15 +1,15 @@
-"""The hot-swap story in five steps: each changes a snapshot, asks the planner, and shows the cluster that follows."""
+"""The hot-swap story as the planner tells it: each step changes a snapshot, asks for a plan, and shows what follows."""
 
 import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import msgspec
 
-from understudy.cli import documents
-from understudy.cli.complaint import BadInput
+from understudy.cli import clusterfile, documents
+from understudy.cli.documents import Document
 from understudy.cli.inputs import decoded, snapshot
 from understudy.cli.paint import Painter
 from understudy.cli.picture import drawn
@@ -18,11 +18,13 @@ from understudy.decide.cycle import plan
 from understudy.decide.explain import describe
 from understudy.decide.outcome import after, settled
 from understudy.decide.policy import Policy
+from understudy.embedded.clusters.machine import this_machine
+from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.model.nodes import Health, Verdict
 from understudy.model.plans import Wait
 from understudy.model.snapshot import Snapshot
 
-FOLDER = Path(__file__).parents[2] / "examples" / "hot-swap"
+FOLDER = Path(__file__).parent / "story"  # part of the package; `examples` shows the same files
 TOPOLOGY = "cloud.google.com/gke-nodepool"
 HERO, MODEST = "JobSet/default/high-priority", "JobSet/default/low-priority"
 BEGIN = 1_767_225_600.0  # the story begins at the turn of the year 2026, whenever it is told
@@ -35,12 +37,9 @@ class Step(msgspec.Struct, frozen=True):
     change: Callable[[Snapshot, float], Snapshot]
 
 
-def tell_hot_swap(folder: str | None, out: TextIO) -> None:
-    place = folder or str(FOLDER)
-    if not Path(place).is_dir():
-        raise BadInput(f"{place}: the story's objects are not here; name their folder: `understudy demo --from DIR`")
+def tell_hot_swap(out: TextIO) -> None:
     paint = Painter.on(out)
-    empty, full = _cluster(place)
+    empty, full = _cluster()
     print(DRY_RUN, file=out)
     state = empty
     print(f"\n{paint('A cluster of slices, and nobody on it', 'bold')}", file=out)
@@ -55,14 +54,20 @@ def tell_hot_swap(folder: str | None, out: TextIO) -> None:
     print(f"\n{DRY_RUN}", file=out)
 
 
-def _cluster(place: str) -> tuple[Snapshot, Snapshot]:
+def story_objects(*names: str) -> list[Document]:
+    """The Kubernetes objects in these files of the story."""
+    return documents.read([str(FOLDER / f"{name}.yaml") for name in names])
+
+
+def story_nodes() -> list[dict[str, Any]]:
+    return pool_nodes(clusterfile.read(str(FOLDER / "cluster.yaml")).pools, this_machine())
+
+
+def _cluster() -> tuple[Snapshot, Snapshot]:
     """The cluster before and after the jobs are submitted."""
-    found = documents.read([place])
-    bare = [document for document in found if document.value.get("kind") != "JobSet"]
-    empty, full = (snapshot(decoded(some), Settings(), "", BEGIN) for some in (bare, found))
-    missing = [key for key in (HERO, MODEST) if key not in full.gangs]
-    if missing:
-        raise BadInput(f"{place}: {missing[0]}: not in the folder; the story is about it")
+    bare = [Document("the cluster", number, 1, node) for number, node in enumerate(story_nodes(), start=1)]
+    jobs = story_objects("priorities", "high-priority", "low-priority")
+    empty, full = (snapshot(decoded(some), Settings(), "", BEGIN) for some in (bare, [*bare, *jobs]))
     return empty, full
 
 

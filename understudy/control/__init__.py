@@ -1,1 +1,1 @@
-"""The loops that are the same in every world; first of them the view, which turns objects into snapshots."""
+"""The loops that are the same in every world: `scheduling` follows a cluster and carries plans out through ports."""

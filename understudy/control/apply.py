@@ -14,7 +14,7 @@ from understudy.control.deeds import Deed, deeds_of
 from understudy.control.desk import Desk
 from understudy.control.holding import hold, nominate, seats_note
 from understudy.control.patience import Patience
-from understudy.control.releasing import PREEMPTED, Release, fence
+from understudy.control.releasing import PREEMPTED, Release, fence, would_be_gone_for_good
 from understudy.control.remaking import Remaker
 from understudy.control.seating import Seats, is_staged, resume, seats_to_take, sorted_out
 from understudy.control.telling import About, Happening
@@ -65,7 +65,7 @@ class Applier:
         """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
         deeds = deeds_of(plan, snapshot)
         self._patience.begin(snapshot.gangs)
-        tasks = {task.deed.key: task for task in self._prepared(deeds)}
+        tasks = {task.deed.key: task for task in self._prepared(deeds, snapshot)}
         await self._fence(snapshot)
         await self._each((t for t in tasks.values() if t.promised is not None), self._promise)
         leaving = (t for t in tasks.values() if t.deed.leaves or t.deed.gives_up)
@@ -78,11 +78,12 @@ class Applier:
 
     # What can be done now
 
-    def _prepared(self, deeds: dict[str, Deed]) -> list[Task]:
+    def _prepared(self, deeds: dict[str, Deed], snapshot: Snapshot) -> list[Task]:
         tasks = [self._task(deed) for deed in deeds.values()]
         waiting = [task.gang for task in tasks if self._lacks_pods(task.deed)]
         self._patience.waits_for_pods(waiting)
         blocked = {gang.key for gang in waiting} | {key for key in deeds if self._patience.is_backing_off(key)}
+        blocked |= {key for key, deed in deeds.items() if would_be_gone_for_good(self._desk, deed, snapshot)}
         blocked = _with_dependents(deeds, blocked)
         return [task for task in tasks if task.deed.key not in blocked]
 
@@ -183,7 +184,7 @@ class Applier:
             self._desk.teller.event(About.of(pod), Happening("Scheduled", message))
 
     async def _keep_books(self, task: Task) -> None:
-        """Where its pods sit now, for the day they have to come back; and no promise that was kept."""
+        """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""
         job = self._desk.view.job_of(task.deed.key)
         if job is not None and task.binds:
             notes = self._notes_on_seats(task, job)
@@ -191,6 +192,9 @@ class Applier:
                 await self._desk.note(job, notes)
         if job is not None and task.promised is not None:
             await nominate(self._desk, task.gang, task.promised)
+        if task.binds:
+            kept = [pod for pod, _ in task.seats.there if pod.status.nominated_node_name]
+            await together(partial(self._desk.nominate, pod, "") for pod in kept)
 
     def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations

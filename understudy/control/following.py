@@ -11,7 +11,7 @@ import msgspec
 from understudy.objects import resources
 from understudy.objects.decoding import decode_json
 from understudy.objects.errors import BadObject
-from understudy.objects.meta import KubeObject
+from understudy.objects.meta import KubeObject, ObjectMeta, title
 from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, Refused, Unreachable
@@ -21,6 +21,21 @@ TRY_AGAIN = 1.0
 NOT_FOUND = 404
 
 _log = logging.getLogger(__name__)
+
+
+Name = tuple[str, str]  # (namespace, name)
+
+
+class Bare(msgspec.Struct, frozen=True, rename="camel"):
+    """As much of an object as it takes to speak of it."""
+
+    kind: str
+    api_version: str
+    metadata: ObjectMeta
+
+    @property
+    def title(self) -> str:
+        return title(self.kind, self.metadata.namespace, self.metadata.name)
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -69,7 +84,7 @@ class Reader(Protocol):
 
     def remove(self, obj: KubeObject) -> None: ...
 
-    def cannot_read(self, raw: bytes, error: BadObject) -> None: ...
+    def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None: ...
 
 
 class Following:
@@ -89,7 +104,7 @@ class Following:
                 group.create_task(self._follow(source))
 
     async def _follow(self, source: Source) -> None:
-        known: dict[tuple[str, str], KubeObject] = {}
+        known: dict[Name, KubeObject] = {}
         while True:
             absent = 0
             for resource in source.versions:
@@ -108,7 +123,7 @@ class Following:
             else:
                 await self._clock.sleep(TRY_AGAIN)
 
-    async def _one(self, source: Source, resource: Resource, known: dict[tuple[str, str], KubeObject]) -> None:
+    async def _one(self, source: Source, resource: Resource, known: dict[Name, KubeObject]) -> None:
         """As long as it goes well, which is for ever. What is known from an earlier time and not told again is gone."""
         left = set(known)
         changes = self._cluster.follow(resource, namespace=source.namespace)
@@ -121,14 +136,14 @@ class Following:
                 else:
                     left.discard(self._take(change, known))
 
-    def _take(self, change: Change, known: dict[tuple[str, str], KubeObject]) -> tuple[str, str]:
+    def _take(self, change: Change, known: dict[Name, KubeObject]) -> Name:
+        gone = change.type is ChangeType.DELETED
         try:
             obj = decode_json(change.raw)
         except BadObject as error:
-            self._reader.cannot_read(change.raw, error)
-            return ("", "")
+            return self._set_aside(change.raw, error, gone, known)
         name = (obj.metadata.namespace, obj.metadata.name)
-        if change.type is ChangeType.DELETED:
+        if gone:
             known.pop(name, None)
             self._reader.remove(obj)
         else:
@@ -136,7 +151,21 @@ class Following:
             self._reader.put(obj)
         return name
 
-    def _forget(self, known: dict[tuple[str, str], KubeObject], gone: Iterable[tuple[str, str]]) -> None:
+    def _set_aside(self, raw: bytes, error: BadObject, gone: bool, known: dict[Name, KubeObject]) -> Name:
+        """What was known of an object before it could not be read any more still counts, until it is gone."""
+        try:
+            bare = msgspec.json.decode(raw, type=Bare)
+        except msgspec.DecodeError:
+            _log.warning("something cannot be read: %s", error)
+            return ("", "")
+        name = (bare.metadata.namespace or "default", bare.metadata.name)
+        before = known.pop(name, None) if gone else None
+        if before is not None:
+            self._reader.remove(before)
+        self._reader.cannot_read(bare, error, gone)
+        return name
+
+    def _forget(self, known: dict[Name, KubeObject], gone: Iterable[Name]) -> None:
         for name in list(gone):
             self._reader.remove(known.pop(name))
 

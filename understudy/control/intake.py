@@ -5,25 +5,14 @@ import asyncio
 import msgspec
 
 from understudy.control.desk import Desk
+from understudy.control.following import Bare
 from understudy.control.telling import About, Happening
 from understudy.control.troubles import Troubles
 from understudy.objects.errors import BadObject
-from understudy.objects.meta import CLUSTER_SCOPED, KubeObject, ObjectMeta, title
+from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
 from understudy.objects.nodes import Node, NodeSpec
 
 INVALID = "InvalidObject"
-
-
-class _Bare(msgspec.Struct, rename="camel"):
-    """As much of an object as it takes to speak of it."""
-
-    kind: str
-    api_version: str
-    metadata: ObjectMeta
-
-    @property
-    def title(self) -> str:
-        return title(self.kind, self.metadata.namespace, self.metadata.name)
 
 
 class Intake:
@@ -57,24 +46,31 @@ class Intake:
         if self._desk.view.stirred:
             self.changed.set()
 
-    def cannot_read(self, raw: bytes, error: BadObject) -> None:
-        """What was known of it before, if anything, still counts. A node that was not known is there, but not used."""
-        try:
-            bare = msgspec.json.decode(raw, type=_Bare)
-        except msgspec.DecodeError:
-            return  # nobody could even be told
-        namespace = "" if bare.kind in CLUSTER_SCOPED else bare.metadata.namespace
-        self._unread[bare.title] = About(bare.api_version, bare.kind, namespace, bare.metadata.name, bare.metadata.uid)
-        self._troubles.found(bare.title, error)
-        if bare.kind == "Node" and bare.metadata.name not in self._nodes:
-            metadata = msgspec.structs.replace(bare.metadata, annotations={})
-            spec = NodeSpec(unschedulable=True)
-            self._desk.view.put(Node(kind="Node", api_version="v1", metadata=metadata, spec=spec))
+    def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None:
+        """A node that was not known before is there, but gets nothing: what sits on it is not lost."""
+        meta = bare.metadata
+        stand_in = Node(
+            kind=bare.kind,
+            api_version=bare.api_version,
+            metadata=msgspec.structs.replace(meta, annotations={}),
+            spec=NodeSpec(unschedulable=True),
+        )
+        if gone:
+            self._can_be_read(bare.title)
+            if bare.kind == "Node":
+                self._desk.view.remove(stand_in)
+        else:
+            namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
+            about = About(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
+            self._unread[_unread(bare.title)] = about
+            self._troubles.found(_unread(bare.title), error)
+            if bare.kind == "Node" and meta.name not in self._nodes:
+                self._desk.view.put(stand_in)
         self.changed.set()
 
-    def _can_be_read(self, name: str) -> None:
-        if self._unread.pop(name, None) is not None:
-            self._troubles.over(name)
+    def _can_be_read(self, title: str) -> None:
+        if self._unread.pop(_unread(title), None) is not None:
+            self._troubles.over(_unread(title))
 
     def tell_troubles(self) -> None:
         """Each once, on the object that makes no sense; the pods of a job that makes none say why they wait."""
@@ -92,3 +88,8 @@ class Intake:
                 for pod in pods:
                     if not pod.spec.node_name:
                         teller.waits(About.of(pod), words)
+
+
+def _unread(title: str) -> str:
+    """The name of the trouble, which is another one than that of an object that can be read and makes no sense."""
+    return f"{title}, unread"

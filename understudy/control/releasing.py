@@ -43,6 +43,7 @@ class Release(msgspec.Struct, frozen=True):
         pods = self._pods()
         await together(partial(self._tell, pod) for pod in pods)
         if not self.deed.gives_up:
+            await self._keep(pods)
             await self._remove(pods)
         elif self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL:
             await self._end(pods)
@@ -85,9 +86,12 @@ class Release(msgspec.Struct, frozen=True):
         if job is not None:
             await self.desk.note(job, self._notes(pods, bool(pause)), pause)
         else:
-            await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
+            await self._keep(pods)
         lost = [pod for pod in pods if self._is_lost(pod)]
         await self._remove(lost if pause else pods)
+
+    async def _keep(self, pods: Iterable[Pod]) -> None:
+        await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
 
     def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
         gang = self.deed.gang
@@ -130,12 +134,19 @@ async def fence(desk: Desk, snapshot: Snapshot, fenced: set[str]) -> None:
     """
     stuck = []
     for name in snapshot.sick:
-        if not is_lost(snapshot, name):
-            continue
-        for seat in snapshot.rooms[name].seats:
+        for seat in snapshot.rooms[name].seats if is_lost(snapshot, name) else ():
             gang = snapshot.gangs[seat.gang]
             pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
             if pod is not None and pod.spec.node_name == name and pod.metadata.uid not in fenced:
                 stuck.append(pod)
-                fenced.add(pod.metadata.uid)
     await together(partial(desk.remove, pod, at_once=True) for pod in stuck)
+    fenced.update(pod.metadata.uid for pod in stuck)
+
+
+def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:
+    """Whether it is a pod that nobody would make again, on a node that still works: it is not moved but stays there."""
+    if deed.gang.kind != "Pod" or not deed.replaces or not deed.leaves:
+        return False
+    pods = desk.view.pods_of(deed.key)
+    bare = any(not pod.metadata.owner_references and not asks_to_come_back(pod) for pod in pods)
+    return bare and not any(is_lost(snapshot, pod.spec.node_name) for pod in pods)

@@ -153,6 +153,26 @@ def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, mo
     registering(tmp_path, scene, *(f"n{number}" for number in range(9)))
 
 
+def test_nothing_is_heard_of_a_node_that_fails_before_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "renewal", lambda _: 0.05)
+    first, second = (LEASES.path(nodes.LEASE_NAMESPACE, name) for name in ("a", "b"))
+
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        cluster.writes.clear()
+        renewing = asyncio.create_task(kept.renew_forever())
+        await cluster.until(lambda: ("patch", first) in cluster.writes)
+        kept.fail("b")
+        await cluster.until(lambda: cluster.writes.count(("patch", first)) == 3)
+        assert ("patch", second) not in cluster.writes
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+
+    registering(tmp_path, scene, "a", "b")
+
+
 def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) -> None:
     async def scene(cluster: FakeCluster, kept: Registry) -> None:
         kept.fail("a")

@@ -1,4 +1,4 @@
-"""A cluster is ready when its API answers and all its nodes are; nodes of an earlier file are taken away."""
+"""A cluster is ready when its API answers, with all its nodes and kinds; nodes of an earlier file are taken away."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,11 @@ from tests.client.scripted import Reply, Request, Server, encoded, serving, writ
 from tests.embedded.clusters.settings import node, settings
 from understudy.embedded.clusters.processes import SUPERVISOR
 from understudy.embedded.clusters.readiness import NotReady, until_ready
+from understudy.embedded.definitions import shipped
 from understudy.embedded.folders import ClusterFolder
+from understudy.objects.resources import DEFINITIONS
+
+KIND = DEFINITIONS.kind
 
 
 def node_object(name: str, ready: str = "True", pool: str = "p", revision: str = "1") -> dict[str, Any]:
@@ -23,9 +27,16 @@ def node_object(name: str, ready: str = "True", pool: str = "p", revision: str =
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
 
 
+def definition(name: str, established: str = "True", revision: str = "1") -> dict[str, Any]:
+    metadata = {"name": name, "resourceVersion": revision}
+    status = {"conditions": [{"type": "Established", "status": established}]}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": KIND, "metadata": metadata, "status": status}
+
+
 class Api:
     def __init__(self, nodes: list[dict[str, Any]], *news: dict[str, Any]) -> None:
         self.nodes, self.news = nodes, news
+        self.definitions = [definition(name) for name in shipped()]
         self.deleted: list[str] = []
 
     async def __call__(self, request: Request, reply: Reply) -> None:
@@ -37,8 +48,11 @@ class Api:
         elif "watch" in request.query:
             await reply.begin_chunks()
             for document in self.news:
-                await reply.line("MODIFIED", document)
+                if (document["kind"] == KIND) == (request.path == DEFINITIONS.path()):
+                    await reply.line("MODIFIED", document)
             await asyncio.Event().wait()
+        elif request.path == DEFINITIONS.path():
+            await reply.json({"metadata": {"resourceVersion": "5"}, "items": self.definitions})
         else:
             await reply.json({"metadata": {"resourceVersion": "5"}, "items": self.nodes})
 
@@ -89,6 +103,24 @@ def test_what_lacks_is_said_when_time_is_up(tmp_path: Path) -> None:
             with pytest.raises(NotReady, match=r"after 0.05 s the API does not answer"):
                 await until_ready(folder, 0.05)
             await server.start()
+
+    asyncio.run(run())
+
+
+def test_kinds_that_the_cluster_brings_along_are_waited_for(tmp_path: Path) -> None:
+    """Else the first `kubectl apply` of one could be told that there is no such kind."""
+
+    async def run() -> None:
+        nodes = [node_object("a"), node_object("b")]
+        late, *others = shipped()
+        api = Api(nodes, definition(late, revision="6"))
+        api.definitions = [definition(late, "False"), *map(definition, others)]
+        async with cluster(tmp_path, api) as (folder, _):
+            await until_ready(folder, 10.0)
+        api.news = ()
+        async with cluster(tmp_path, api) as (folder, _):
+            with pytest.raises(NotReady, match=rf"after 0.2 s not served: {late}"):
+                await until_ready(folder, 0.2)
 
     asyncio.run(run())
 

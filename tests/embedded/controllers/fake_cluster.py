@@ -42,12 +42,17 @@ async def quiet(turns: int = 60) -> None:
 
 
 class _Follower:
-    def __init__(self) -> None:
+    def __init__(self, label: str = "") -> None:
+        self.label = label  # `name=value`: only objects that have it are told of
         self.changes: deque[Change] = deque()
         self.news = asyncio.Event()
         self.broken = False
 
     def tell(self, change: Change) -> None:
+        if self.label and change.raw:
+            labels = msgspec.json.decode(change.raw)["metadata"].get("labels", {})
+            if self.label not in (f"{name}={value}" for name, value in labels.items()):
+                return
         self.changes.append(change)
         self.news.set()
 
@@ -134,10 +139,10 @@ class FakeCluster:
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:
-        assert labels + fields == "", "selectors are not served here"
+        assert not fields, "field selectors are not served here"
         if resource.key in self.unserved:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
-        follower = _Follower()
+        follower = _Follower(labels)
         for (key, where, _), document in self.objects.items():
             if key == resource.key and namespace in ("", where):
                 follower.tell(Change(ChangeType.ADDED, msgspec.json.encode(document)))

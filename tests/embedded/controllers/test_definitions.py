@@ -7,7 +7,8 @@ import yaml
 
 from tests.embedded.controllers.fake_cluster import FakeCluster
 from tests.embedded.controllers.running import story
-from understudy.embedded.controllers.definitions import DIGEST, define_kinds, shipped
+from understudy.embedded.controllers.definitions import DIGEST, define_kinds
+from understudy.embedded.definitions import shipped
 from understudy.objects.resources import DEFINITIONS, JOB_SETS
 
 

@@ -41,6 +41,7 @@ def test_an_object_of_another_kind_or_version_is_refused() -> None:
     said = refusal("Pod", {"apiVersion": "v2", **pod()})
     expected = "the API version in the data (v2) does not match the expected API version (v1)"
     assert (said.code, said.message) == (400, expected)
+    assert refusal("Pod", {**pod(), "apiVersion": ["v1"], "kind": {}}).code == 400
 
 
 def test_priority_classes_are_taken_under_their_old_version_too() -> None:

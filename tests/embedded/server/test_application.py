@@ -58,7 +58,6 @@ def test_other_schemes_than_bearer_are_no_token(tmp_path: Path) -> None:
         "/api/v1/namespaces/default/pods/../../../../etc/passwd",
         "/api/v1/namespaces/default/nodes/x",
         "/api/v1/pods/one",
-        "/api/v1/namespaces/default/pods/one/attach",
         "/api/v1/namespaces/default/pods/one/none",
         "/openapi/v3/none",
         "/openapi/v3/../../secret",
@@ -107,6 +106,18 @@ def test_methods_that_are_not_meant(tmp_path: Path, method: str, path: str) -> N
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("sub", ["attach", "portforward", "ephemeralcontainers"])
+def test_what_is_left_out_is_said_with_a_way_around(tmp_path: Path, sub: str) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            status = await ask.refused(405, "MethodNotAllowed", "POST", f"{PODS}/one/{sub}")
+            assert "not offered by an embedded cluster; use" in status["message"].replace(
+                "pods run on this machine: ", ""
+            )
+
+    asyncio.run(scenario())
+
+
 def test_a_trailing_slash_makes_no_difference(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
@@ -119,8 +130,8 @@ def test_a_trailing_slash_makes_no_difference(tmp_path: Path) -> None:
 def test_a_body_that_says_it_is_too_large_is_not_read(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
-            reply = await ask("POST", PODS, b"{}", headers={"content-length": str(10 * 1024 * 1024)})
-            assert (reply.code, reply.json["reason"]) == (413, "RequestEntityTooLarge")
+            for length in (str(10 * 1024 * 1024), "9" * 5000):
+                await ask.refused(413, "RequestEntityTooLarge", "POST", PODS, b"{}", headers={"content-length": length})
 
     asyncio.run(scenario())
 
@@ -188,7 +199,9 @@ def test_a_label_bomb_is_refused(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("query", ["limit=%ff%fe", "a=1&" * 1001])
+@pytest.mark.parametrize(
+    "query", ["limit=%ff%fe", "a=1&" * 1001, "limit=-1", "limit=--1", "limit=1.5", "timeoutSeconds=x&watch=1"]
+)
 def test_queries_that_cannot_be_read(tmp_path: Path, query: str) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

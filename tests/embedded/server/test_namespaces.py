@@ -51,6 +51,15 @@ def test_a_finalized_namespace_that_nobody_deletes_stays(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
+def test_some_namespaces_are_there_for_good(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            for name in ("default", "kube-system", "kube-public"):
+                await ask.refused(403, "Forbidden", "DELETE", f"{NAMESPACES}/{name}")
+
+    asyncio.run(scenario())
+
+
 def test_finalizing_needs_the_right_namespace(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

@@ -47,7 +47,7 @@ class Agent:
         nursery = Nursery(self._folder.path / "nursery")
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(nursery.close)
-            machine = machine_for(self._folder, settings, await nursery.start(), self._server)
+            machine = await machine_for(self._folder, settings, await nursery.start(), self._server)
             stack.callback(machine.directory.close)
             house = household(self._folder, settings, self._cluster, nursery, machine)
             house.token = self._token

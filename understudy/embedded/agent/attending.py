@@ -58,7 +58,7 @@ async def _output(pipe: IO[bytes]) -> str:
 class Listener(Protocol):
     """Who wants to know what probes find. `kind` is Startup, Liveness or Readiness."""
 
-    def found(self, kind: str, finding: Finding, message: str) -> None: ...
+    def found(self, kind: str, finding: Finding) -> None: ...
 
     def failed(self, kind: str, message: str) -> None:
         """One check, whatever the thresholds say."""
@@ -113,7 +113,7 @@ class Attendant:
             found = finding(probe, tally)
             if found not in (Finding.OPEN, before):
                 before = found
-                self._listener.found(kind, found, result.message)
+                self._listener.found(kind, found)
                 if kind == "Startup":
                     if found is Finding.PASSED:
                         self._watch_on()

@@ -300,10 +300,12 @@ class Inside(msgspec.Struct, frozen=True):
 
 
 class Ear(msgspec.Struct, frozen=True):
+    """Hears what the probes of a container find."""
+
     crew: Crew
     container: Container
 
-    def found(self, kind: str, finding: Finding, message: str) -> None:  # noqa: ARG002
+    def found(self, kind: str, finding: Finding) -> None:
         self.crew.probe_found(self.container, kind, finding)
 
     def failed(self, kind: str, message: str) -> None:

@@ -87,7 +87,7 @@ class Door:
                 case RecoverNode(node):
                     await self._inmates.recover_node(node)
                     await _say(writer, Accepted())
-        except (LookupError, NotRunning, msgspec.DecodeError) as problem:
+        except (LookupError, NotRunning, OSError, msgspec.DecodeError) as problem:
             with contextlib.suppress(DoorClosed):
                 await _say(writer, Denied(str(problem)))
         except DoorClosed:

@@ -18,6 +18,7 @@ from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.runtimes import Tool, Wanted, remove_line, run_line
 from understudy.embedded.agent.sources import Holdings
 from understudy.embedded.agent.volumes import Place, subfolder
+from understudy.embedded.shim import interposer
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Launch, Mount
 
@@ -39,6 +40,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     directory: Directory
     groups: ControlGroups | None = None
     tool: Tool | None = None  # docker or podman, where asked for
+    interposer: str = ""  # a library that gives pods ports of their own
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -118,6 +120,7 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
             "HOSTNAME": pod.hostname,
             **filled.values,
             **devices.variables(outfit.shares.get(name, {})),
+            **_own_ports(machine, outfit, filled.values),
             MARK: mark(uid, name, attempt.number),
         },
         cwd=attempt.container.working_dir or str(outfit.folder.root),
@@ -129,6 +132,13 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
         delay=attempt.delay,
     )
     return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
+
+
+def _own_ports(machine: Machine, outfit: Outfit, values: Mapping[str, str]) -> dict[str, str]:
+    """Not for pods that want the network of this machine as it is."""
+    if not machine.interposer or outfit.facts.pod.spec.host_network:
+        return {}
+    return interposer.variables(machine.interposer, outfit.facts.address, values.get(interposer.PRELOAD, ""))
 
 
 def _by_tool(tool: Tool, machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:

@@ -148,6 +148,8 @@ class Registry:
             await asyncio.gather(*(self._renew(name) for name in batch), return_exceptions=True)
 
     async def _renew(self, name: str) -> None:
+        if name in self.failed:  # since its turn was planned
+            return
         count, now = len(self._documents), self._now()
         spec = nodes.lease(name, count, now)["spec"]
         try:

@@ -1,5 +1,6 @@
 """Turns a cluster's folder and settings into the household its pods share on this machine."""
 
+import asyncio
 import logging
 import os
 import shutil
@@ -18,7 +19,7 @@ from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
-from understudy.embedded.shim import talk
+from understudy.embedded.shim import interposer, talk
 from understudy.ports import Cluster
 
 _MACHINE_HOSTS = Path("/etc/hosts")
@@ -41,7 +42,7 @@ def tool_for(runtime: str) -> Tool | None:
     return Tool(path, runtime)
 
 
-def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: talk.Hello, server: str) -> Machine:
+async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: talk.Hello, server: str) -> Machine:
     """`server` is where the API is."""
     tool = tool_for(settings.runtime)
     if not hello.mounts and tool is None:
@@ -53,7 +54,16 @@ def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: talk.He
         directory=Directory(folder.path / "hosts", _machine_hosts()),
         groups=control_groups(settings.name) if tool is None else None,
         tool=tool,
+        interposer=await _interposer(folder) if tool is None else "",
     )
+
+
+async def _interposer(folder: ClusterFolder) -> str:
+    try:
+        return str(await asyncio.to_thread(interposer.build, folder.path))
+    except interposer.CannotBuild as problem:
+        log.warning("pods share the ports of this machine: %s", problem)
+        return ""
 
 
 def _machine_hosts() -> str:

@@ -1,4 +1,4 @@
-"""Waits until a cluster answers and all of its nodes are ready; takes nodes away that it no longer has."""
+"""Waits until a cluster answers, its nodes are ready and its kinds served; takes nodes away that it no longer has."""
 
 import asyncio
 import contextlib
@@ -9,9 +9,11 @@ import msgspec
 from understudy.client import KubeClient, connect
 from understudy.embedded.clusters.nodes import POOL
 from understudy.embedded.clusters.processes import SUPERVISOR
+from understudy.embedded.definitions import shipped
 from understudy.embedded.folders import ClusterFolder
+from understudy.objects.meta import Condition, ObjectMeta, Part, holds
 from understudy.objects.nodes import Node
-from understudy.objects.resources import NODES
+from understudy.objects.resources import DEFINITIONS, NODES
 from understudy.ports import ChangeType, Ref, Refused, Unreachable
 
 _LOOK = 0.02
@@ -21,18 +23,30 @@ class NotReady(Exception):
     """What the cluster still lacks."""
 
 
+class _DefinitionStatus(Part, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class _Definition(Part, frozen=True):
+    metadata: ObjectMeta
+    status: _DefinitionStatus = _DefinitionStatus()
+
+
 async def until_ready(folder: ClusterFolder, seconds: float) -> None:
     """Raises NotReady after so many seconds."""
     wanted = {node["metadata"]["name"] for node in folder.read_settings().nodes}
-    waiting = set(wanted)
+    waiting, kinds = set(wanted), set(shipped())
     answered = False
     try:
         async with asyncio.timeout(seconds), connect(folder.access(SUPERVISOR)) as client:
             await _until_it_answers(client)
             answered = True
             await _until_nodes_are_ready(client, wanted, waiting)
+            await _until_kinds_are_served(client, kinds)
     except TimeoutError:
-        lacks = f"these nodes are not ready: {_some(waiting)}" if answered else "the API does not answer"
+        lacks = "the API does not answer"
+        if answered:
+            lacks = f"these nodes are not ready: {_some(waiting)}" if waiting else f"not served: {_some(kinds)}"
         raise NotReady(f"after {seconds:g} s {lacks}") from None
 
 
@@ -59,6 +73,17 @@ async def _until_nodes_are_ready(client: KubeClient, wanted: set[str], waiting: 
                 elif POOL in node.metadata.labels:
                     await _retire(client, node)
         if synced and not waiting:
+            return
+
+
+async def _until_kinds_are_served(client: KubeClient, waiting: set[str]) -> None:
+    """Empties `waiting`: the definitions that the cluster brings along by itself."""
+    async for change in client.follow(DEFINITIONS):
+        if change.raw:
+            definition = msgspec.json.decode(change.raw, type=_Definition)
+            if holds(definition.status.conditions, "Established"):
+                waiting.discard(definition.metadata.name)
+        if not waiting:
             return
 
 

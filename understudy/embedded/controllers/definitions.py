@@ -2,26 +2,19 @@
 
 import hashlib
 import logging
-from importlib import resources
 from typing import Any
 
 import msgspec
 import yaml
 
+from understudy.embedded.definitions import shipped
 from understudy.objects.resources import DEFINITIONS
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
 
 log = logging.getLogger(__name__)
 
-FOLDER = "understudy.embedded.definitions"
 DIGEST = "understudy.dev/definition"  # which edition of ours it is; a definition without it is somebody else's
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-
-
-def shipped() -> dict[str, str]:
-    """Texts by the names of the definitions, which their files have too."""
-    files = (file for file in resources.files(FOLDER).iterdir() if file.name.endswith(".yaml"))
-    return {file.name.removesuffix(".yaml"): file.read_text() for file in sorted(files, key=lambda each: each.name)}
 
 
 async def define_kinds(cluster: Cluster, clock: Clock) -> None:

@@ -131,7 +131,7 @@ class TypedForm(Generic[T]):
 
     def _check_kind(self, kind: Any, api_version: Any) -> None:
         """Not said at all is fine: the path says it."""
-        if (kind and kind != self.resource.kind) or (api_version and api_version not in self._versions):
+        if (kind and kind != self.resource.kind) or (api_version and str(api_version) not in self._versions):
             raise wrong_kind(str(kind or self.resource.kind), str(api_version or ""), self.resource)
 
     def _convert_anyhow(self, document: Mapping[str, Any], strictness: Strictness) -> Reading:

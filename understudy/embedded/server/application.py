@@ -67,6 +67,8 @@ class Application:
             if (target.served.resource.key, target.sub) != ("pods", "exec"):
                 raise ApiError(400, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket")
             await execute(self.state, call, target, socket)
+        except OSError:
+            return  # the peer went while it was spoken to
         except Exception as problem:
             answer = refusal(_told(problem, scope))
             await (socket.close(1011) if socket.accepted else socket.refuse(answer))
@@ -97,10 +99,10 @@ def _told(problem: Exception, scope: Scope) -> ApiError:
         case ApiError():
             return problem
         case WriteFailed() | StoreClosed():
-            log.error("%s %s: %s", scope.get("method"), scope["path"], problem)
+            log.error("%s %r: %s", scope.get("method"), scope["path"], problem)
             return ApiError(503, "ServiceUnavailable", "the write could not be stored", Details(retry_after_seconds=1))
         case RecursionError():
             return ApiError(400, "BadRequest", "the body is nested too deeply")
         case _:
-            log.error("%s %s", scope.get("method"), scope["path"], exc_info=problem)
+            log.error("%s %r", scope.get("method"), scope["path"], exc_info=problem)
             return ApiError(500, "InternalError", "Internal error occurred: see the log of the server")

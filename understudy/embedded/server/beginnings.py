@@ -7,7 +7,7 @@ from understudy.embedded.api.served import Strictness
 from understudy.embedded.server import namespaces
 from understudy.embedded.server.stamping import stamp
 from understudy.embedded.server.state import State
-from understudy.embedded.server.writing import commit, put
+from understudy.embedded.server.writing import put
 from understudy.embedded.store.records import Key, Write
 from understudy.objects.resources import NAMESPACES, PRIORITY_CLASSES, SERVICES, Resource
 
@@ -22,7 +22,7 @@ async def begin(state: State, port: int) -> None:
     """Only what is missing is made: a restart finds all of it there."""
     writes = [write for resource, document in _documents(port) for write in _created(state, resource, document)]
     if writes:
-        await commit(state, writes)
+        await state.store.submit(writes)
 
 
 def _documents(port: int) -> Iterable[tuple[Resource, dict[str, Any]]]:

@@ -13,7 +13,7 @@ from understudy.embedded.server.answers import Answer, success
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.state import State
-from understudy.embedded.server.writing import commit, put
+from understudy.embedded.server.writing import put
 from understudy.embedded.store.records import Key, Put
 from understudy.objects.resources import PODS
 from understudy.ports import Seating
@@ -69,7 +69,7 @@ async def seat(state: State, namespace: str, seatings: Sequence[Seating], *, dry
     """All in one write. Whoever sits where it should already stays there."""
     writes = [write for seating in seatings for write in _seated(state, namespace, seating)]
     if writes and not dry_run:
-        await commit(state, writes)
+        await state.store.submit(writes)
 
 
 def _seated(state: State, namespace: str, seating: Seating) -> Sequence[Put]:

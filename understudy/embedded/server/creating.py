@@ -16,7 +16,7 @@ from understudy.embedded.server.presenting import present
 from understudy.embedded.server.routes import not_allowed
 from understudy.embedded.server.stamping import stamp
 from understudy.embedded.server.state import State
-from understudy.embedded.server.writing import commit, put
+from understudy.embedded.server.writing import put
 from understudy.embedded.store.records import Key
 from understudy.objects.resources import NAMESPACES
 
@@ -50,7 +50,7 @@ async def store_new(state: State, call: Call, target: Target, reading: Reading) 
         body = draft.encode()
     else:
         writes = [put(key, draft), *namespaces.entailed(state, key)]
-        body = (await commit(state, writes))[0].body
+        body = (await state.store.submit(writes))[0].body
     return with_warnings(present(call, target, body, 201), reading.warnings)
 
 

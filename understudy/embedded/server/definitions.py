@@ -3,6 +3,7 @@ when it is deleted."""
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Sequence
 
 from msgspec import UNSET
@@ -17,11 +18,14 @@ from understudy.embedded.server.deletion import DeleteOptions
 from understudy.embedded.server.glances import glance
 from understudy.embedded.server.state import State
 from understudy.embedded.server.updating import settle, write_of
-from understudy.embedded.server.writing import commit, remove
-from understudy.embedded.store.records import EventType, Key, Record, Write
+from understudy.embedded.server.writing import remove
+from understudy.embedded.store.records import Compacted, Event, EventType, Key, Record, Write, WriteFailed
+from understudy.embedded.store.watching import Subscription
 from understudy.objects.resources import DEFINITIONS
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+_RETRY_SECONDS = 1.0
+log = logging.getLogger(__name__)
 
 
 def prepare(state: State, draft: Draft) -> None:
@@ -58,9 +62,8 @@ class Definitions:
     @contextlib.asynccontextmanager
     async def kept(cls, state: State) -> AsyncIterator[None]:
         definitions = cls(state)
-        for record in state.store.list(DEFINITIONS.key):
-            definitions._put(record)
-        following = asyncio.create_task(definitions._follow())
+        subscription = definitions._load()
+        following = asyncio.create_task(definitions._follow(subscription))
         try:
             yield
         finally:
@@ -69,13 +72,31 @@ class Definitions:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _follow(self) -> None:
-        async for events in self._state.store.watch(DEFINITIONS.key):
-            for event in events:
-                if event.type is EventType.DELETED:
-                    self._state.registry.remove(event.record.key.name)
-                else:
-                    self._put(event.record)
+    def _load(self) -> Subscription:
+        """Everything there is and nothing else, and a subscription to what comes after it."""
+        records = self._state.store.list(DEFINITIONS.key)
+        self._state.registry.keep_only({record.key.name for record in records})
+        for record in records:
+            self._see(Event(EventType.ADDED, record, None))
+        return self._state.store.watch(DEFINITIONS.key)
+
+    async def _follow(self, subscription: Subscription) -> None:
+        while not subscription.ended:
+            try:
+                for event in await subscription.take():
+                    self._see(event)
+            except Compacted:
+                subscription = self._load()
+
+    def _see(self, event: Event) -> None:
+        name = event.record.key.name
+        try:
+            if event.type is EventType.DELETED:
+                self._state.registry.remove(name)
+            else:
+                self._put(event.record)
+        except Exception:
+            log.exception("the definition %s cannot be served", name)
 
     def _put(self, record: Record) -> None:
         name = record.key.name
@@ -91,16 +112,21 @@ class Definitions:
             self._cleaning[name].add_done_callback(lambda _: self._cleaning.pop(name))
 
     async def _clean(self, key: Key, served: Sequence[Served]) -> None:
-        """Until the last object is gone, some of them may be held by finalizers of their own."""
-        store = self._state.store
-        subscription = store.watch(key.name)
-        while records := self._state.newest_of(key.name, ""):
+        """Until the last object is gone; some may be held by finalizers of their own."""
+        while True:
+            news = self._state.store.watch(key.name)
+            records = self._state.newest_of(key.name, "")
             writes = [write for record in records for write in self._removal(record, served)]
-            if writes:
-                await commit(self._state, writes)
-            else:
-                await subscription.take()
-        await self._release(key)
+            try:
+                if not records:
+                    await self._release(key)
+                    return
+                await (self._state.store.submit(writes) if writes else news.take())
+            except Compacted:
+                continue
+            except WriteFailed as failed:
+                log.error("objects of %s cannot be deleted: %s", key.name, failed)
+                await asyncio.sleep(_RETRY_SECONDS)
 
     def _removal(self, record: Record, served: Sequence[Served]) -> Sequence[Write]:
         if not served:  # in no version any more, so nobody could take a finalizer away

@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Details, bad_request
+from understudy.embedded.api.errors import Details, bad_request, forbidden
 from understudy.embedded.api.served import Draft, Served
 from understudy.embedded.schema.namespaces import Namespace
 from understudy.embedded.schema.pods import Pod
@@ -18,7 +18,6 @@ from understudy.embedded.server.reading import selected
 from understudy.embedded.server.routes import not_allowed
 from understudy.embedded.server.state import State
 from understudy.embedded.server.updating import find, is_finished, settle, write_of
-from understudy.embedded.server.writing import commit
 from understudy.embedded.store.records import Record
 from understudy.objects.resources import CLAIMS, JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES, VOLUMES
 
@@ -26,6 +25,7 @@ from understudy.objects.resources import CLAIMS, JOBS, NAMESPACES, PODS, SERVICE
 _SHOWN = {one.key for one in (PODS, SERVICES, SERVICE_ACCOUNTS, CLAIMS, VOLUMES)}
 # What becomes of dependents where the request says nothing: they go too, but for this kind they stay.
 _ORPHANING = {JOBS.key}
+_IMMORTAL = ("default", "kube-system", "kube-public")
 _LONE_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -57,7 +57,7 @@ async def delete_collection(state: State, call: Call, target: Target) -> Answer:
     if options.dry_run or not drafts:
         bodies = [draft.encode() for _, draft in drafts]
     else:
-        bodies = [record.body for record in await commit(state, [write_of(*one) for one in drafts])]
+        bodies = [record.body for record in await state.store.submit([write_of(*one) for one in drafts])]
     return present_all(call, target, bodies, state.store.revision)
 
 
@@ -71,6 +71,8 @@ def marked(served: Served, record: Record, options: DeleteOptions, now: float) -
     hold(meta, options.policy)
     mark(meta, grace_of(draft, options), now)
     if isinstance(draft, Namespace):
+        if record.key.name in _IMMORTAL:
+            raise forbidden(NAMESPACES.plural, "", record.key.name, "this namespace may not be deleted")
         draft.status.phase = "Terminating"
     return draft
 

@@ -89,11 +89,11 @@ class Lines:
         self._include = include_of(call)
         self._now = now
         self._headed = False
-        self._plain = self._view is View.OBJECT
-        self._head = _head(target)
+        self.plain = self._view is View.OBJECT
+        self.head = _head(target)
 
     def event(self, kind: str, body: bytes) -> bytes:
-        shown = in_version(self._head, body) if self._plain else self._shown(body)
+        shown = in_version(self.head, body) if self.plain else self._shown(body)
         return b"".join((_OPENINGS[kind], shown, b"}\n"))
 
     def bookmark(self, revision: str, *, initial_end: bool = False) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from understudy.embedded.api.errors import not_found
+from understudy.embedded.api.errors import bad_request, not_found
 from understudy.embedded.api.selectors import Selection, selection
 from understudy.embedded.server import pages
 from understudy.embedded.server.answers import Answer, Stream
@@ -38,6 +38,8 @@ def page_of(state: State, call: Call, target: Target) -> pages.Page:
             call.query.get("resourceVersion", ""), call.query.get("resourceVersionMatch", ""), revision
         )
     limit = call.number("limit") or 0
+    if limit < 0:
+        raise bad_request(f"limit: Invalid value: {limit}: must be greater than or equal to 0")
     return pages.cut(records, revision, limit, count=selection_of(call, target).everything)
 
 

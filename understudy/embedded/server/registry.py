@@ -1,6 +1,6 @@
 """Which resources are served now: the built-in ones and those that CustomResourceDefinitions brought."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from understudy.embedded.api.served import Served
@@ -41,11 +41,14 @@ class Registry:
         self._custom[served.resource.key] = served
         self._index()
 
-    def remove(self, key: str) -> Served | None:
-        removed = self._custom.pop(key, None)
-        if removed is not None:
+    def remove(self, key: str) -> None:
+        if self._custom.pop(key, None) is not None:
             self._index()
-        return removed
+
+    def keep_only(self, keys: Collection[str]) -> None:
+        """Of the custom resources."""
+        self._custom = {key: served for key, served in self._custom.items() if key in keys}
+        self._index()
 
     def _index(self) -> None:
         found: dict[tuple[str, str], dict[str, Served]] = {}

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import logging
 import signal
@@ -30,6 +31,7 @@ SHUTDOWN_SECONDS = 2
 KEEP_ALIVE_SECONDS = 120
 LARGEST_MESSAGE = 4 * 1024 * 1024
 _BACKLOG = 1024
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of mallopt
 log = logging.getLogger(__name__)
 
 
@@ -44,6 +46,7 @@ def run(folder: ClusterFolder) -> None:
     """Until SIGTERM or SIGINT."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    _keep_memory()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve_until_told(folder))
@@ -66,6 +69,15 @@ async def _serve_until_told(folder: ClusterFolder) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await serve(folder, stop, _on_ready)
+
+
+def _keep_memory() -> None:
+    """Lists are built in buffers of megabytes. glibc would take each from the kernel, page by page, and give it back:
+    most of the time such a list takes. Other C libraries have their own ways."""
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
+        library.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
 
 
 def _on_ready(settings: Settings) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from understudy.embedded.api.served import Draft, Served
 from understudy.embedded.folders import ClusterFolder
 from understudy.embedded.server.authentication import Tokens
+from understudy.embedded.server.fanout import Fanout
 from understudy.embedded.server.registry import Registry
 from understudy.embedded.store.records import Key, Record
 from understudy.embedded.store.store import Store
@@ -28,6 +29,7 @@ class State:
         self.folder = folder
         self.now = now
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.fanout = Fanout()
         self._second = 0
         self._stamp = ""
 

@@ -16,7 +16,7 @@ from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.deletion import is_over, mismatch
 from understudy.embedded.server.presenting import present
 from understudy.embedded.server.state import State
-from understudy.embedded.server.writing import commit, put, remove
+from understudy.embedded.server.writing import put, remove
 from understudy.embedded.store.records import Record, Write
 from understudy.objects.resources import BUDGETS, DEFINITIONS, LEASES
 
@@ -108,7 +108,7 @@ async def settle(state: State, record: Record, draft: Draft, *, dry_run: bool = 
     unchanged = body == record.body and state.store.get(record.key) is record and not is_finished(draft)
     if dry_run or unchanged:
         return body
-    return (await commit(state, [write_of(record, draft)]))[0].body
+    return (await state.store.submit([write_of(record, draft)]))[0].body
 
 
 def write_of(record: Record, draft: Draft) -> Write:

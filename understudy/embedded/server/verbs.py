@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from understudy.embedded.api.errors import ApiError
 from understudy.embedded.server import (
     binding,
     creating,
@@ -46,6 +47,14 @@ SUBRESOURCES: Mapping[tuple[str, str], Verbs] = {
     ("namespaces", "finalize"): {"PUT": namespaces.finalize},
 }
 
+# Parts of a pod that Kubernetes has and this server does not, with a way around.
+LEFT_OUT: Mapping[str, str] = {
+    "attach": "use kubectl logs -f, or kubectl exec",
+    "portforward": "pods run on this machine: use their ports as they are",
+    "proxy": "pods run on this machine: use their ports as they are",
+    "ephemeralcontainers": "use kubectl exec",
+}
+
 
 def verb_for(method: str, target: Target) -> Verb:
     verbs = _verbs(target)
@@ -61,7 +70,14 @@ def _verbs(target: Target) -> Verbs:
     if not target.sub:
         return OBJECT
     if target.sub not in target.served.subresources:
-        raise no_such_path()
+        raise _left_out(target)
     if target.sub == "status":
         return STATUS
     return SUBRESOURCES.get((target.served.resource.key, target.sub), {})
+
+
+def _left_out(target: Target) -> ApiError:
+    if target.served.resource.key == "pods" and target.sub in LEFT_OUT:
+        message = f"pods/{target.sub} is not offered by an embedded cluster; {LEFT_OUT[target.sub]}"
+        return ApiError(405, "MethodNotAllowed", message)
+    return no_such_path()

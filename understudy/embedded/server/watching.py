@@ -13,55 +13,16 @@ from understudy.embedded.api.errors import ApiError, Cause, gone, invalid
 from understudy.embedded.api.selectors import Selection
 from understudy.embedded.server.answers import Stream, status_document
 from understudy.embedded.server.calls import Call, Target
+from understudy.embedded.server.fanout import Fanout, Question
 from understudy.embedded.server.pages import too_new, whole_number
 from understudy.embedded.server.presenting import Lines, failure_line
 from understudy.embedded.server.state import State
-from understudy.embedded.server.writing import at_revision
-from understudy.embedded.store.records import Compacted, Event, EventType, Record
+from understudy.embedded.store.records import Compacted, Record
 from understudy.embedded.store.watching import Subscription
 
 BOOKMARK_SECONDS = 30.0
 _AT_ONCE = 500  # lines that go out in one piece
 _SHORTEST, _LONGEST = 1800, 3600  # how long a watch lasts that says nothing about it, as in Kubernetes
-
-Told = tuple[str, bytes]  # the type of an event, and the object
-
-
-class Question(msgspec.Struct, frozen=True):
-    """What a watch is about."""
-
-    namespace: str
-    selection: Selection
-
-    def see(self, event: Event) -> Told | None:
-        key = event.record.key
-        if self.namespace and key.namespace != self.namespace:
-            return None
-        if self.selection.everything:
-            return event.type.value, event.record.body
-        if self.selection.name is not None and key.name != self.selection.name:
-            return None
-        was = event.before is not None and self.selection.matches(event.before.body)
-        now = event.type is not EventType.DELETED and self.selection.matches(event.record.body)
-        match was, now:
-            case False, True:
-                return "ADDED", event.record.body
-            case True, True:
-                return "MODIFIED", event.record.body
-            case True, False:
-                return "DELETED", _left(event)
-            case _:
-                return None
-
-    def holds(self, record: Record) -> bool:
-        return self.selection.everything or self.selection.matches(record.body)
-
-
-def _left(event: Event) -> bytes:
-    """An object that no longer matches is told as it last did, at the revision of the change that took it away."""
-    if event.type is EventType.DELETED or event.before is None:
-        return event.record.body
-    return at_revision(event.before.body, event.record.revision)
 
 
 def watch(state: State, call: Call, target: Target, selection: Selection) -> Stream:
@@ -72,7 +33,7 @@ def watch(state: State, call: Call, target: Target, selection: Selection) -> Str
     except Compacted as compacted:
         return Stream(_failed(compacted))
     seconds = call.number("timeoutSeconds") or random.uniform(_SHORTEST, _LONGEST)
-    return Stream(_lines(plan, question, Lines(call, target, state.now)), seconds=seconds)
+    return Stream(_lines(plan, question, Lines(call, target, state.now), state.fanout), seconds=seconds)
 
 
 class _Plan(msgspec.Struct, frozen=True):
@@ -113,7 +74,7 @@ def _forbidden(why: str) -> ApiError:
     return invalid("ListOptions", "meta.k8s.io", "", [cause])
 
 
-async def _lines(plan: _Plan, question: Question, lines: Lines) -> AsyncIterator[bytes]:
+async def _lines(plan: _Plan, question: Question, lines: Lines, fanout: Fanout) -> AsyncIterator[bytes]:
     subscription = plan.subscription
     clock = asyncio.get_running_loop().time
     try:
@@ -124,9 +85,9 @@ async def _lines(plan: _Plan, question: Question, lines: Lines) -> AsyncIterator
         due = clock() + BOOKMARK_SECONDS
         while not subscription.ended:
             within = max(0.0, due - clock()) if plan.bookmarks else None
-            told = [seen for event in await subscription.take(within) if (seen := question.see(event)) is not None]
-            if told:
-                yield b"".join([lines.event(*one) for one in told])
+            events = await subscription.take(within)
+            if events and (piece := fanout.piece(events, question, lines)):
+                yield piece
             if plan.bookmarks and clock() >= due and not subscription.ended:
                 yield lines.bookmark(str(subscription.revision))
                 due = clock() + BOOKMARK_SECONDS

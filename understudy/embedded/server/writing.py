@@ -1,12 +1,11 @@
-"""Drafts into writes of the store, which say their own revision; done when they are durable."""
+"""Drafts into writes of the store, which say their own revision."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
 from understudy.embedded.api.served import Draft
-from understudy.embedded.server.state import State
-from understudy.embedded.store.records import Key, Put, Record, Remove, Write
+from understudy.embedded.store.records import Key, Put, Record, Remove
 
 
 def put(key: Key, draft: Draft) -> Put:
@@ -30,7 +29,3 @@ def at_revision(body: bytes, revision: int) -> bytes:
     document = msgspec.json.decode(body)
     document["metadata"]["resourceVersion"] = str(revision)
     return msgspec.json.encode(document)
-
-
-async def commit(state: State, writes: Sequence[Write]) -> tuple[Record, ...]:
-    return await state.store.submit(writes)

@@ -1,0 +1,96 @@
+"""How each kind is paused, let go on, and made to fail."""
+
+import pytest
+
+from tests.objects.documents import Document, job, jobset, pod_spec, replicated_job, training_job
+from understudy.kinds import KINDS, LEVERS, lever_of
+from understudy.kinds.jobset import EXCLUSIVE
+from understudy.kinds.levers import Ending, Lever, ended, paused
+from understudy.objects import decode
+from understudy.objects.jobs import Workload
+from understudy.objects.meta import Condition
+from understudy.objects.resources import JOB_KINDS, MPI_JOBS_V1, job_resource
+
+ENDING = Ending("Preempted", "for somebody else", "2026-01-01T00:00:00Z")
+
+
+def lever(document: Document) -> Lever:
+    found = decode(document)
+    assert isinstance(found, Workload)
+    return lever_of(found)
+
+
+def mpijob(version: str, **spec: object) -> Document:
+    return {"apiVersion": f"kubeflow.org/{version}", "kind": "MPIJob", "metadata": {"name": "m"}, "spec": spec}
+
+
+MPI_REPLICAS = {"Worker": {"replicas": 1, "template": {"spec": pod_spec()}}}
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        pytest.param(job("j"), ["spec", "suspend"], id="Job"),
+        pytest.param(jobset("js", replicated_job("w", 1, 1)), ["spec", "suspend"], id="JobSet"),
+        pytest.param(
+            training_job("PyTorchJob", "pytorchReplicaSpecs", {"Worker": 1}),
+            ["spec", "runPolicy", "suspend"],
+            id="PyTorchJob",
+        ),
+        pytest.param(mpijob("v2beta1", mpiReplicaSpecs=MPI_REPLICAS), ["spec", "runPolicy", "suspend"], id="MPIJob"),
+    ],
+)
+def test_a_job_is_paused_and_let_go_on_by_its_own_switch(document: Document, field: list[str]) -> None:
+    for wanted in (True, False):
+        patch: object = paused(lever(document), wanted)
+        for step in field:
+            assert isinstance(patch, dict)
+            assert list(patch) == [step]
+            patch = patch[step]
+        assert patch is wanted
+
+
+def test_the_first_mpijob_cannot_be_paused() -> None:
+    first = lever(mpijob("v1alpha1", replicas=1, template={"spec": pod_spec()}))
+    assert paused(first, True) == {}
+    assert ended(first, (), ENDING) == {"status": {"launcherStatus": "Failed"}}
+
+
+def test_a_job_fails_by_the_condition_its_controller_acts_on() -> None:
+    patch = ended(lever(job("j")), (), ENDING)
+    assert isinstance(patch, dict)
+    (condition,) = patch["status"]["conditions"]
+    assert (condition["type"], condition["reason"], condition["message"]) == (
+        "FailureTarget",
+        "Preempted",
+        "for somebody else",
+    )
+
+
+def test_conditions_that_are_there_are_left_as_they_are() -> None:
+    patch = ended(lever(jobset("js", replicated_job("w", 1, 1))), (Condition("Suspended", "False"),), ENDING)
+    assert isinstance(patch, list)
+    (operation,) = patch
+    assert (operation["op"], operation["path"]) == ("add", "/status/conditions/-")
+    assert operation["value"]["type"] == "Failed"
+
+
+@pytest.mark.parametrize(
+    ("document", "staged"),
+    [
+        (jobset("js", replicated_job("w", 1, 1)), False),
+        (jobset("js", replicated_job("w", 1, 1), meta={"annotations": {EXCLUSIVE: "rack"}}), True),
+        (jobset("js", replicated_job("w", 1, 1, {"annotations": {EXCLUSIVE: "rack"}})), True),
+        (jobset("js", {**replicated_job("w", 1, 1), "dependsOn": [{"name": "first", "status": "Ready"}]}), True),
+        (mpijob("v1alpha1", replicas=1, template={"spec": pod_spec()}), True),
+        (mpijob("v2beta1", mpiReplicaSpecs=MPI_REPLICAS), False),
+        (mpijob("v2beta1", mpiReplicaSpecs=MPI_REPLICAS, launcherCreationPolicy="WaitForWorkersReady"), True),
+    ],
+)
+def test_kinds_whose_pods_are_made_in_stages(document: Document, staged: bool) -> None:
+    assert lever(document).staged is staged
+
+
+def test_every_kind_has_a_lever_and_a_resource() -> None:
+    assert set(LEVERS) == set(KINDS) == {resource.kind for resource in JOB_KINDS}
+    assert job_resource("kubeflow.org/v1", "MPIJob") == MPI_JOBS_V1

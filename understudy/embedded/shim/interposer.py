@@ -1,0 +1,43 @@
+"""Builds the library that gives pods ports of their own (interposer.c), where this machine has a C compiler."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+ADDRESS = "UNDERSTUDY_ADDRESS"
+PRELOAD = "LD_PRELOAD"
+_SOURCE = Path(__file__).with_suffix(".c")
+_COMPILERS = ("cc", "gcc", "clang")
+_SECONDS = 60
+
+
+class CannotBuild(Exception):
+    """Why pods have to share the machine's ports, in words."""
+
+
+def build(folder: Path) -> Path:
+    """The library, compiled now or before."""
+    version = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
+    library = folder / f"interposer-{version}.so"
+    if library.exists():
+        return library
+    compiler = next((path for name in _COMPILERS if (path := shutil.which(name))), None)
+    if compiler is None:
+        raise CannotBuild("there is no C compiler")
+    aside = folder / f".interposer-{os.getpid()}.so"
+    line = [compiler, "-O2", "-shared", "-fPIC", "-o", str(aside), str(_SOURCE), "-ldl"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise CannotBuild(str(problem)) from problem
+    if done.returncode != 0:
+        raise CannotBuild(f"{compiler} says: {done.stderr.strip()[:500]}")
+    os.replace(aside, library)
+    return library
+
+
+def variables(library: str, address: str, preloaded: str) -> dict[str, str]:
+    """For a pod with this address; `preloaded` is what it wants loaded itself."""
+    return {ADDRESS: address, PRELOAD: f"{library}:{preloaded}" if preloaded else library}
