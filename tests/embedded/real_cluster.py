@@ -31,11 +31,12 @@ from understudy.embedded.doorway import FailNode, RecoverNode, ask
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
 from understudy.objects import resources
 from understudy.objects.resources import DEFINITIONS, NODES, PRIORITY_CLASSES, Resource
-from understudy.ports import PatchForm, Ref
+from understudy.ports import PatchForm, Ref, Unreachable
 
 Document = dict[str, Any]
 
 START = 30.0  # seconds; on a machine that has nothing else to do it takes one
+LOOK = 0.02
 KINDS = {
     (resource.api_version, resource.kind): resource
     for resource in vars(resources).values()
@@ -118,10 +119,9 @@ async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -
     parts = asyncio.create_task(supervise(site, stop))
     try:
         async with connect(folder.kubeconfig) as client:
-            await trouble.unless(until_ready(folder, START))
-            for kind in setup.kinds:
-                await client.create(Ref(DEFINITIONS), definition(kind))
+            await trouble.unless(_define(client, setup.kinds))
             _gate(folder).touch()
+            await trouble.unless(until_ready(folder, START))
             witness = Witness(client, setup.kinds, setup.policy)
             async with witness.watching():
                 yield RealCluster(folder, client, witness)
@@ -156,7 +156,18 @@ class Trouble:
         await tasks[0]
 
 
-def definition(resource: Resource) -> Document:
+async def _define(client: KubeClient, kinds: Iterable[Resource]) -> None:
+    """As soon as the server is there."""
+    for kind in kinds:
+        while True:
+            try:
+                await client.create(Ref(DEFINITIONS), _definition(kind))
+                break
+            except Unreachable:
+                await asyncio.sleep(LOOK)
+
+
+def _definition(resource: Resource) -> Document:
     """A kind whose objects may hold anything."""
     anything = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": resource.version, "served": True, "storage": True, "schema": anything}

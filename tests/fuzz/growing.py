@@ -20,13 +20,16 @@ TEXTS = (
     "1", "0", "-1", "500m", "1Gi", "1e3", "1e999", "1e-999", "9" * 40, "0.0000000001", "1.5Gi", "50%", "101%", "-1%",
     "NaN", "Infinity", "0x10", "2026-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0000-00-00T00:00:00Z",
     "2026-01-01T00:00:00.123456Z", "127.0.0.1", "::1", "999.1.1.1", "../..", "/", "/a/../b", "YQ==", "not base64!",
-    "example.com/a", "A_B", "UPPER", "x" * 64, "x" * 300, "x" * 5000, "\u00e9", "\u0000", "\ud7ff", "\U0001f600", "$(A)", "$patch",
-    "{", ".spec.size", "{.spec[*]}", "{.a[?(@.b==1)]}", "^(a+)+$", "[", "(?=a)", "a{1000}{1000}", "foregroundDeletion", "orphan",
+    "example.com/a", "A_B", "UPPER", "x" * 64, "x" * 300, "x" * 5000, "\u00e9", "\u0000", "\ud7ff", "\U0001f600",
+    "$(A)", "$patch",
+    "{", ".spec.size", "{.spec[*]}", "{.a[?(@.b==1)]}", "^(a+)+$", "[", "(?=a)", "a{1000}{1000}",
+    "foregroundDeletion", "orphan",
 )  # fmt: skip
 NUMBERS = (0, 1, -1, 2, 80, 255, 65_535, 65_536, 2**31 - 1, 2**31, -(2**31) - 1, 2**53, 2**63 - 1, 2**63, 2**64, 10**30)
 FRACTIONS = (0.0, -0.0, 0.5, 1.0, 1e-9, 1e18, 1e30, 1e308, -1e308, 5e-324)
 KEYS = (
-    "", "a", "name", "spec", "metadata", "status", "kind", "labels", "$patch", "$retainKeys", "$setElementOrder/containers",
+    "", "a", "name", "spec", "metadata", "status", "kind", "labels", "$patch", "$retainKeys",
+    "$setElementOrder/containers",
     "$deleteFromPrimitiveList/finalizers", "example.com/a", "x" * 300, "\u0000", "f:a", "k:{}", "__proto__", "..",
 )  # fmt: skip
 DEEPEST = 4
@@ -92,15 +95,13 @@ def grown(draw: st.DrawFn, schema: Schema, depth: int = DEEPEST) -> Any:
     if depth <= 0 or not schema or draw(st.integers(0, 9)) == 0:
         return draw(anything())
     match schema:
-        case {"enum": list(values)}:
+        case {"enum": [_, *_] as values}:
             return draw(st.sampled_from(values))
-        case {"oneOf": list(ways)}:
+        case {"oneOf": [_, *_] as ways} if "type" not in schema:
             return draw(grown(draw(st.sampled_from(ways)), depth))
-        case {"properties": dict(properties)}:
-            chosen = set(draw(st.lists(st.sampled_from(sorted(properties)), max_size=4))) | set(
-                schema.get("required", ())
-            )
-            return {name: draw(grown(properties[name], depth - 1)) for name in sorted(chosen)}
+        case {"properties": dict(properties)} if properties:
+            chosen = {*draw(st.lists(st.sampled_from(sorted(properties)), max_size=4)), *schema.get("required", ())}
+            return {name: draw(grown(properties[name], depth - 1)) for name in sorted(chosen & {*properties})}
         case {"additionalProperties": dict(below)}:
             names = draw(st.lists(st.sampled_from(KEYS) | texts(), max_size=3, unique=True))
             return {name: draw(grown(below, depth - 1)) for name in names}

@@ -16,12 +16,14 @@ from understudy.ports import PatchForm
 NAMES = ("one", "two", "three")
 NAMESPACES = ("default", "default", "default", "kube-system", "other")
 HOSTILE_NAMES = (
-    "..", ".", "../../etc/passwd", "%2e%2e%2f", "a" * 300, "UPPER", "a_b", "\u00e9", "x\x00y", "-", "", "a%", "%zz", "*",
+    "..", ".", "../../etc/passwd", "%2e%2e%2f", "a" * 300, "UPPER", "a_b", "\u00e9", "x\x00y", "-", "", "a%", "%zz",
+    "*",
     "gadgets.fuzz.example.com", "canary?x", "#", ";", "one/", " ", "\\", "%00", "%ff", "{}", "status",
 )  # fmt: skip
 SUBRESOURCES = ("status", "binding", "eviction", "log", "exec", "scale", "finalize", "proxy", "attach", "token")
 PLACES = (
-    "/", "/api", "/apis", "/version", "/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1", "/healthz", "/livez/ping", "/metrics",
+    "/", "/api", "/apis", "/version", "/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1", "/healthz", "/livez/ping",
+    "/metrics",
     "/apis/batch", "/apis/batch/v1", "/api/v1", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
     "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
     "/apis/authentication.k8s.io/v1/tokenreviews", "/apis/understudy.dev/v1/namespaces/default/seatings",
@@ -36,7 +38,8 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 ACCEPTED = (
     "application/json", "*/*", TABLE, "application/vnd.kubernetes.protobuf",
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
-    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json", "text/html", ";;;q=,", "a" * 3000,
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json", "text/html", ";;;q=,",
+    "a" * 3000,
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", "application/yaml", "application/cbor",
 )  # fmt: skip
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
@@ -93,10 +96,14 @@ OPERATIONS = (
     {"op": "replace", "path": "", "value": {"metadata": {"name": "one"}}},
 )
 NONSENSE = (
-    b"", b" ", b"null", b"[]", b"{}", b'""', b"1", b"[" * 100_000, b'{"a":' * 50_000, b"k8s\x00", b"k8s\x00\x0a\xff", b"\xff\xfe",
-    b'{"metadata":{"name":"\\ud800"}}', b'{"metadata":{"name":"\xff"}}', b'{"kind":"Pod","kind":"Node"}', b"\xef\xbb\xbf{}",
-    b'{"spec":NaN}', b'{"value":1e999}', b'{"value":' + b"9" * 5_000 + b"}", b"{}{}", b"a: &a [*a]", b"a: &a b\nc: *a", b"!!python/none",
-    b"? [a]\n: b", b"{[a]: b}", b"1: 2", b"a: 2026-01-01", b"a: .inf", b"a: .nan", b"a: !!binary YQ==", b"a: !!set {b}", b"- " * 5_000,
+    b"", b" ", b"null", b"[]", b"{}", b'""', b"1", b"[" * 100_000, b'{"a":' * 50_000, b"k8s\x00", b"k8s\x00\x0a\xff",
+    b"\xff\xfe",
+    b'{"metadata":{"name":"\\ud800"}}', b'{"metadata":{"name":"\xff"}}', b'{"kind":"Pod","kind":"Node"}',
+    b"\xef\xbb\xbf{}",
+    b'{"spec":NaN}', b'{"value":1e999}', b'{"value":' + b"9" * 5_000 + b"}", b"{}{}", b"a: &a [*a]",
+    b"a: &a b\nc: *a", b"!!python/none",
+    b"? [a]\n: b", b"{[a]: b}", b"1: 2", b"a: 2026-01-01", b"a: .inf", b"a: .nan", b"a: !!binary YQ==",
+    b"a: !!set {b}", b"- " * 5_000,
     b'{"metadata":{"annotations":{"a":"' + b"x" * 300_000 + b'"}}}',
 )  # fmt: skip
 

@@ -331,15 +331,13 @@ def _resource(document: Document) -> Resource:
 
 
 def _with_containers(value: Any, program: Document) -> Any:
-    """The same with this program in every container of every pod template."""
+    """The same with this program, which needs no files, in every container of every pod template."""
     match value:
+        case {"containers": list(containers)}:
+            plain = [{**{k: v for k, v in one.items() if k != "volumeMounts"}, **program} for one in containers]
+            return {**{k: v for k, v in value.items() if k != "volumes"}, "containers": plain}
         case dict():
-            return {
-                key: [{"image": "any", **one, **program} for one in inner]
-                if key == "containers"
-                else _with_containers(inner, program)
-                for key, inner in value.items()
-            }
+            return {key: _with_containers(inner, program) for key, inner in value.items()}
         case list():
             return [_with_containers(inner, program) for inner in value]
         case _:

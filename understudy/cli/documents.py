@@ -144,7 +144,7 @@ def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _yaml_values(text: Text) -> list[Loaded]:
     import yaml  # costs a fifth of the start-up, and JSON does without
 
-    from understudy.cli.yamls import DuplicateKey, load_all, too_deep
+    from understudy.objects.yamls import DuplicateKey, load_all, too_deep
 
     if too_deep(text.text):
         raise BadInput(f"{text.source}: {TOO_DEEP}")

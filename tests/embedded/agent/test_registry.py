@@ -153,9 +153,7 @@ def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, mo
     registering(tmp_path, scene, *(f"n{number}" for number in range(9)))
 
 
-def test_nothing_is_heard_of_a_node_that_fails_before_its_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_heard_of_a_node_that_fails_before_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "renewal", lambda _: 0.05)
     first, second = (LEASES.path(nodes.LEASE_NAMESPACE, name) for name in ("a", "b"))
 

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from tests.embedded.controllers.fake_cluster import BEGIN, FakeClock
+from tests.embedded.controllers.fake_cluster import BEGIN, FakeClock, quiet
 from understudy.embedded.controllers.supervising import supervised
 
 
@@ -43,5 +43,22 @@ def test_one_that_has_worked_for_a_while_begins_anew_at_once() -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert [round(later - earlier, 1) for earlier, later in itertools.pairwise(begun)] == [100.1] * 3
+
+    asyncio.run(tell())
+
+
+def test_one_that_fails_while_it_is_cancelled_ends() -> None:
+    async def tell() -> None:
+        async def fails_on_the_way_out() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise ValueError("broken")
+
+        task = asyncio.create_task(supervised("the loop", fails_on_the_way_out, FakeClock()))
+        await quiet()
+        task.cancel()
+        await quiet()
+        assert task.cancelled()
 
     asyncio.run(tell())

@@ -244,9 +244,13 @@ def test_in_order_a_group_waits_for_the_one_before_it() -> None:
     order = {"startupPolicyOrder": "InOrder"}
     world = world_of(replicated_job("leader", 1, 1), replicated_job("worker", 1, 2), startupPolicy=order)
     assert list(world.jobs) == ["train-leader-0"]
+    assert list(world.conditions()) == ["StartupPolicyInProgress"]
     run(world)
     world.look()
     assert list(world.jobs) == ["train-leader-0", "train-worker-0"]
+    run(world)
+    world.look()
+    assert list(world.conditions()) == ["StartupPolicyCompleted"]
 
 
 def test_a_group_waits_for_what_it_depends_on() -> None:

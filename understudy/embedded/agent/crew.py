@@ -1,6 +1,7 @@
 """The containers of one pod: starts them, watches their shims, signals them, and knows how each of them is."""
 
 import asyncio
+import logging
 import signal
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,8 +26,12 @@ from understudy.embedded.shim import orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
 
+_LATER = 1.0
 _SOON = 0.05  # seconds after which a shim that was about to say something is looked at again
 _POST_START_SECONDS = 120.0
+
+
+log = logging.getLogger(__name__)
 
 
 class NotRunning(Exception):
@@ -100,6 +105,14 @@ class Crew:
         sight, container = self.sights.get(name, UNSEEN), self.pod.container(name)
         if container is None or sight.attempt < 0 or sight.end is not None:
             return
+        try:
+            self._look(container, sight)
+        except OSError as problem:  # too many open files, perhaps, or a full disk
+            log.error("container %s of pod %s: %s", name, self.pod.title, problem)
+            asyncio.get_running_loop().call_later(_LATER, self.examine, name)
+
+    def _look(self, container: Container, sight: Sight) -> None:
+        name = container.name
         folder = self._folder.attempt(name, sight.attempt)
         alive = attempts.shim_is_alive(folder)  # asked first: a shim writes everything before it lets go of its folder
         state, how = attempts.state_of(folder), attempts.exit_of(folder)

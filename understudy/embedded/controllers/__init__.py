@@ -1,1 +1,1 @@
-"""Controllers: each follows some objects and keeps what depends on them as it should be, through the API alone."""
+"""What a cluster does by itself: makes the pods of jobs, clears away what nobody owns, keeps records true."""

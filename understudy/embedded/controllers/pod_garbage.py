@@ -19,7 +19,7 @@ _FINISHED = "finished pods"  # the key for all of them; no pod has such a name
 
 
 class PodGarbage:
-    """Works by `namespace/name` of a pod. `_strays` are bound to nodes that do not exist, since when."""
+    """Works by `namespace/name` of a pod, and by one key for all finished pods together."""
 
     name = "pod garbage"
 

@@ -1,5 +1,6 @@
 """Keeps a loop going: one that fails is logged and begun anew, later and later, and the others do not notice."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -20,8 +21,15 @@ async def supervised(name: str, run: Callable[[], Awaitable[None]], clock: Clock
             await run()
             log.error("%s ended; it begins anew in %.1f s", name, pause)
         except Exception:
+            if _is_cancelled():  # a group of tasks of which one fails meanwhile tells only of that
+                raise asyncio.CancelledError from None
             log.exception("%s failed; it begins anew in %.1f s", name, pause)
         if clock.now() - began >= STEADY:
             pause = FIRST_PAUSE
         await clock.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

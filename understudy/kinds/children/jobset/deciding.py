@@ -8,8 +8,10 @@ from understudy.kinds.children.jobset.policies import Completed, Failed, Restart
 from understudy.kinds.children.jobset.standing import Standing, figures, finished, ready, standing_of, succeeded
 from understudy.kinds.children.seen import SeenJob, condition_of, with_condition, written
 from understudy.kinds.children.wanted import NOTHING, Create, Delete, Document, Note, Observed, Patch, Wanted
-from understudy.objects.meta import seconds
+from understudy.objects.meta import holds, seconds
 from understudy.objects.resources import JOBS
+
+IN_PROGRESS, COMPLETED = "StartupPolicyInProgress", "StartupPolicyCompleted"
 
 
 def children(document: Document, observed: Observed, now: float) -> Wanted:
@@ -26,6 +28,7 @@ def children(document: Document, observed: Observed, now: float) -> Wanted:
         return _ended(standing, status, verdict, now)
     if isinstance(verdict, Restart):
         return _restarted(jobset, status, verdict)
+    status = _with_startup(jobset, standing, status, now)
     return _going_on(jobset, document, observed, standing, _with_suspension(jobset, status, now))
 
 
@@ -82,6 +85,23 @@ def _with_suspension(jobset: JobSetObject, status: Document, now: float) -> _Sus
         note, value = Note("ResumeJobs", "jobset is resumed"), "False"
     conditions = with_condition(status.get("conditions") or [], _condition("Suspended", note, now, value))
     return _Suspension({**status, "conditions": conditions}, (note,))
+
+
+def _with_startup(jobset: JobSetObject, standing: Standing, status: Document, now: float) -> Document:
+    """Where groups start in order, how far that has come. Once it is completed it stays so."""
+    if jobset.spec.startup_policy.startup_policy_order != "InOrder" or jobset.spec.suspend:
+        return status
+    if holds(jobset.status.conditions, COMPLETED):
+        return status
+    conditions = status.get("conditions") or []
+    if not all(_has_come(jobset, standing, group, completely=False) for group in jobset.spec.replicated_jobs):
+        if not holds(jobset.status.conditions, IN_PROGRESS):
+            note = Note(IN_PROGRESS, "startup policy is in progress")
+            conditions = with_condition(conditions, _condition(IN_PROGRESS, note, now))
+        return {**status, "conditions": conditions}
+    note = Note(COMPLETED, "all replicated jobs have started")
+    conditions = with_condition(conditions, _condition(IN_PROGRESS, note, now, "False"))
+    return {**status, "conditions": with_condition(conditions, _condition(COMPLETED, note, now))}
 
 
 def _going_on(

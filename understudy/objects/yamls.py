@@ -20,8 +20,8 @@ class DuplicateKey(Exception):
         self.line = line
 
 
-class _KubernetesLoader(_Loader):  # type: ignore[misc]
-    pass
+class KubernetesLoader(_Loader):  # type: ignore[misc]
+    """A safe loader for text from anywhere."""
 
 
 def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
@@ -44,20 +44,24 @@ def _mapping(loader: Any, node: Any) -> Iterator[dict[object, object]]:
     made.update(loader.construct_mapping(node))
 
 
-_KubernetesLoader.yaml_implicit_resolvers = _resolvers()
-_KubernetesLoader.add_constructor(_MAP, _mapping)
+KubernetesLoader.yaml_implicit_resolvers = _resolvers()
+KubernetesLoader.add_constructor(_MAP, _mapping)
 
 
 def too_deep(text: str) -> bool:
-    """Whether brackets nest so deeply that the parser, which is C and recursive, would run out of stack."""
-    if text.count("[") + text.count("{") <= DEEPEST:
-        return False
-    depth = 0
+    """Whether it nests so deeply, by brackets or indentation, that the parser, which is C and recursive, would run out
+    of stack."""
+    if text.count("[") + text.count("{") > DEEPEST and _deepest_bracket(text) > DEEPEST:
+        return True
+    return any(len(line) - len(line.lstrip(" -?")) > 2 * DEEPEST for line in text.splitlines())
+
+
+def _deepest_bracket(text: str) -> int:
+    depth = deepest = 0
     for bracket in re.finditer(r"[\[\]{}]", text):
         depth += 1 if bracket[0] in "[{" else -1
-        if depth > DEEPEST:
-            return True
-    return False
+        deepest = max(deepest, depth)
+    return deepest
 
 
 class Loaded(NamedTuple):
@@ -68,7 +72,7 @@ class Loaded(NamedTuple):
 
 def load_all(text: str) -> Iterator[Loaded]:
     """Every document of the text."""
-    loader = _KubernetesLoader(text)
+    loader = KubernetesLoader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
