@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.control.living import Living, live
 from tests.objects.documents import Document, job, node, owner, pod, pod_spec, priority_class
 from tests.scenarios.test_walks import jobset, torch
@@ -323,20 +325,19 @@ def test_pods_that_were_leaving_when_their_node_was_lost_are_let_go() -> None:
     live(story)
 
 
-def test_a_bare_pod_is_not_moved_off_a_node_that_still_works() -> None:
+@pytest.mark.parametrize(("annotations", "seat"), [({}, "a"), ({ON_PREEMPTION: "requeue"}, "b")])
+def test_a_bare_pod_is_moved_off_a_node_that_still_works_only_if_it_comes_back(
+    annotations: Document, seat: str
+) -> None:
     async def story(world: Living) -> None:
-        bare = {**pod("bare"), "spec": {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "low"}}
-        await with_victim(world, bare)
+        spec = {**pod_spec({"nvidia.com/gpu": "8"}), "priorityClassName": "low"}
+        await with_victim(world, {**pod("bare", "", {"annotations": annotations}), "spec": spec})
         world.cluster.put(node("b", allocatable=gpus(8), conditions=[{"type": "Ready", "status": "True"}]))
         leaving = world.cluster.find(NODES, "a")
         leaving["metadata"]["annotations"] = {f"{PREFIX}drain-deadline": "2026-01-01T01:00:00Z"}
         world.cluster.change(leaving)
         await world.settle()
-        assert world.seats() == {"bare": "a"}
-        world.pod("bare")["metadata"]["annotations"] = {ON_PREEMPTION: "requeue"}
-        world.cluster.change(world.pod("bare"))
-        await world.settle()
-        assert world.seats() == {"bare": "b"}
+        assert world.seats() == {"bare": seat}
 
     live(story)
 

@@ -24,6 +24,14 @@ LIMITS = {
     ),
     "boolean": ("nullable", "default"),
 }
+SAMPLES: dict[str, tuple[Any, ...]] = {
+    "string": ("", "a"),
+    "integer": (0, 1),
+    "number": (0, 0.5),
+    "array": ([], [{}]),
+    "object": ({}, {"a": {}}),
+    "boolean": (True,),
+}
 PATTERNS = (
     "^[a-z]+$",
     "(a|b)*c",
@@ -119,6 +127,10 @@ def _limit(word: str, kind: str) -> st.SearchStrategy[Any]:
         ):
             return st.booleans()
         case "default":
-            return anything()
+            return st.sampled_from(SAMPLES[kind]) | anything()
+        case "description":
+            return texts()
+        case str() if word.startswith(("min", "max")) and word not in ("minimum", "maximum"):
+            return st.sampled_from([0, 1, 2, 3, 3, 5, 100, -1, 2**31, 2**70])
         case _:
             return st.sampled_from(NUMBERS) | st.sampled_from(FRACTIONS)

@@ -51,7 +51,8 @@ def test_no_definition_of_a_kind_is_too_odd(fuzzed: Fuzzed, given_one: Definitio
         fuzzed.check(_asked("POST", things, document))
     for form, patch in itertools.product((PatchForm.MERGE, PatchForm.APPLY), (given_one.patch, given_one.objects[0])):
         fuzzed.check(_asked("PATCH", f"{first}?fieldManager=me", patch, form))
-    fuzzed.check(_asked("PUT", f"{first}/status", given_one.objects[0]))
+    fuzzed.check(_asked("PATCH", f"{first}/status", {"status": given_one.patch}, PatchForm.MERGE))
+    fuzzed.check(_asked("PATCH", first, [{"op": "copy", "from": "/spec", "path": "/spec/a"}], PatchForm.JSON))
     for path in (things, "/openapi/v3/apis/things.example.com/v1", "/apis/things.example.com/v1", "/apis"):
         fuzzed.check(_asked("GET", path))
     everything(fuzzed.server)

@@ -195,9 +195,19 @@ class EmbeddedWorld:
 
     def _recover(self, name: str) -> None:
         self.lost.discard(name)
-        self._do(self.cluster.recover(name))
         self._set_condition(name, "False")
         self._annotate(NODES, name, "drain-deadline", None)
+        self._do(self._heal(name))
+
+    async def _heal(self, name: str) -> None:
+        """Whoever marked the node as unreachable is held still, and could unmark it only when the step is over."""
+        witness = self.cluster.witness
+        await self.cluster.recover(name)
+        await self.cluster.patch(NODES, name, {"spec": {"taints": self._own_taints(name)}})
+        await witness.until(f"{name} is well", lambda: name not in witness.snapshot().sick)
+
+    def _own_taints(self, name: str) -> list[Document]:
+        return next(node["spec"]["taints"] for node in self.scenario.nodes() if node["metadata"]["name"] == name)
 
     def _suspect(self, name: str) -> None:
         self._set_condition(name, "True")

@@ -1,14 +1,15 @@
 """What the API shows of a pod."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.embedded.agent.test_lifecycle import NOW, ended, pod, running
+from tests.embedded.agent.test_lifecycle import GOING, NOW, ended, pod, running
 from understudy.embedded.agent.lifecycle import Case, decide
-from understudy.embedded.agent.pods import Pod, decode_pod
+from understudy.embedded.agent.pods import Condition, Pod, Status, decode_pod
 from understudy.embedded.agent.sights import End, Refusal, Sight
 from understudy.embedded.agent.statuses import Known, Surroundings, known_conditions, status
 
@@ -58,6 +59,21 @@ def test_a_failed_init_container_fails_the_pod() -> None:
     document = told(pod(init=("setup",), restartPolicy="Never"), setup=ended(1))
     assert document["phase"] == "Failed"
     assert condition(document, "Initialized") == ("False", "ContainersNotInitialized")
+
+
+@pytest.mark.parametrize(
+    ("meta", "ago", "phase"),
+    [
+        pytest.param(GOING, 0.0, "Failed", id="it saved its work and left when it was told to"),
+        pytest.param(GOING, 5.0, "Succeeded", id="it was done before it was told to go"),
+        pytest.param({}, 0.0, "Succeeded", id="it was told, and stayed until it was done"),
+    ],
+)
+def test_a_pod_that_made_room_has_not_done_its_work(meta: dict[str, Any], ago: float, phase: str) -> None:
+    told_to_go = Condition("DisruptionTarget", "True", last_transition_time=datetime.fromtimestamp(NOW, UTC))
+    alone = pod(meta=meta, restartPolicy="Never")
+    victim = msgspec.structs.replace(alone, status=Status(phase="Running", conditions=(told_to_go,)))
+    assert told(victim, main=ended(ago=ago))["phase"] == phase
 
 
 def test_a_phase_that_others_wrote_stays() -> None:

@@ -10,6 +10,7 @@ from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.embedded.controllers.running import at_work, story
 from tests.objects.documents import node, pod
 from understudy.embedded.controllers.operating import Hearing, operate
+from understudy.embedded.controllers.pod_garbage import PodGarbage
 from understudy.embedded.controllers.watching import SharedCluster
 from understudy.embedded.controllers.worklist import Worklist
 from understudy.objects.resources import NODES, PODS, Resource
@@ -68,6 +69,18 @@ def test_what_fails_is_tried_again_and_holds_up_nobody(error: Exception) -> None
             api.put(PODS, pod("second"))
             await api.clock.advance(10)
             assert sorted(key for key, _ in controller.settled) == ["first", "second"]
+
+    story(tell)
+
+
+def test_an_object_that_cannot_be_read_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    async def tell(api: FakeCluster) -> None:
+        api.put(PODS, pod("odd", meta={"labels": "not a mapping"}))
+        api.put(PODS, pod("even", node="nowhere"))
+        async with at_work(api, lambda desk: PodGarbage(desk.cluster, desk.clock)):
+            await api.clock.advance(10)
+            assert api.names(PODS) == ["odd"]
+            assert "passed over" in caplog.text
 
     story(tell)
 

@@ -10,6 +10,8 @@ from understudy.embedded.agent.lifecycle import Case, Decision, next_delay, rest
 from understudy.embedded.agent.pods import Container, Pod, is_sidecar
 from understudy.embedded.agent.sights import End, Sight
 
+DISRUPTED = "DisruptionTarget"  # the condition by which a pod is told that it has to make room
+
 Document = dict[str, Any]
 Known = Mapping[str, tuple[str, str]]  # condition types, with the status each had and since when
 
@@ -55,9 +57,17 @@ def phase_of(case: Case, decision: Decision) -> str:
         return case.pod.status.phase
     if decision.over:
         succeeded = all(case.sight(container).has_succeeded for container in containers)
-        return "Succeeded" if succeeded and decision.failure is None else "Failed"
+        return "Succeeded" if succeeded and decision.failure is None and not _cut_short(case) else "Failed"
     begun = all(_has_begun(case.sight(container)) for container in containers)
     return "Running" if begun else "Pending"
+
+
+def _cut_short(case: Case) -> bool:
+    """It had to make room. A program that saves its work and ends well when it is told to go has not done that work."""
+    pod = case.pod
+    told = [one.last_transition_time for one in pod.status.conditions if one.type == DISRUPTED and one.status == "True"]
+    ends = [end.finished_at for container in pod.spec.containers if (end := case.sight(container).end)]
+    return pod.is_going and any(at is not None and at.timestamp() <= max(ends, default=0.0) for at in told)
 
 
 def _has_begun(sight: Sight) -> bool:

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+import msgspec
+
 from understudy.embedded.controllers.watching import SharedCluster
 from understudy.embedded.controllers.worklist import Worklist
 from understudy.objects.resources import Resource
@@ -41,7 +43,8 @@ class Controller(Protocol):
 async def operate(controller: Controller, cluster: SharedCluster) -> None:
     """For ever, or until one of its watches fails."""
     subscriptions = [
-        cluster.subscribe(resource, _without_marks(hear)) for resource, hear in controller.hearings().items()
+        cluster.subscribe(resource, _listening(controller.name, hear))
+        for resource, hear in controller.hearings().items()
     ]
     tasks: list[asyncio.Future[None]] = [subscription.ended for subscription in subscriptions]
 
@@ -63,10 +66,14 @@ async def operate(controller: Controller, cluster: SharedCluster) -> None:
         await controller.worklist.close()
 
 
-def _without_marks(hear: Hearing) -> Hearing:
+def _listening(name: str, hear: Hearing) -> Hearing:
     def listen(change: Change) -> None:
-        if change.type is not ChangeType.SYNCED:
+        if change.type is ChangeType.SYNCED:
+            return
+        try:
             hear(change)
+        except msgspec.ValidationError as error:  # one object that nobody can read is no reason to neglect the others
+            log.error("%s: an object is passed over: %s: %.200r", name, error, change.raw)
 
     return listen
 
