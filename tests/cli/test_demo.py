@@ -1,31 +1,34 @@
-"""The hot-swap story goes as it should, and says that it is only told."""
+"""The hot-swap story goes as it should, with real processes and as a dry run; and nothing of it is left behind."""
 
+import contextlib
 import io
+import os
 import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from understudy.cli.hotswap import DRY_RUN, tell_hot_swap
-from understudy.main import main
+from tests.cli.shell import Shell
+from understudy.cli import showing, stage
+from understudy.cli.chapters import Chapter
+from understudy.cli.clusters import chosen
+from understudy.cli.hotswap import DRY_RUN, FOLDER, tell_hot_swap
+from understudy.cli.stopping import stop
+from understudy.embedded.folders import ClusterFolder
 
+ROOT = Path(__file__).resolve().parents[2]
 SLICES = 5
+PATIENCE = 240.0  # seconds; the story takes about 15 where nothing else runs
 
 
-def told() -> list[str]:
-    out = io.StringIO()
-    tell_hot_swap(None, out)
-    return out.getvalue().splitlines()
-
-
-def chapters(lines: list[str]) -> list[str]:
-    """The text of each numbered step."""
-    return re.split(r"^\d\. ", "\n".join(lines), flags=re.MULTILINE)[1:]
-
-
-def test_it_says_first_and_last_that_it_is_a_dry_run() -> None:
-    lines = told()
-    assert (lines[0], lines[-1]) == (DRY_RUN, DRY_RUN)
+def chapters(text: str) -> list[str]:
+    """The text of each numbered step; the last one goes on to the end."""
+    return re.split(r"^\d\. ", text, flags=re.MULTILINE)[1:]
 
 
 def slices(chapter: str) -> list[dict[str, list[str]]]:
@@ -42,7 +45,189 @@ def owned(picture: dict[str, list[str]], gang: str) -> list[str]:
     return [name for name, cells in picture.items() if cells == [gang, gang]]
 
 
-def test_the_story() -> None:
+# With real processes
+
+
+class Played(msgspec.Struct, frozen=True):
+    code: int
+    out: str
+    err: str
+    folder: Path  # where it was to make its temporary files
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(folder), "UNDERSTUDY_HOME": str(folder / "home")}
+
+
+def command(folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "understudy", "demo"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(folder),
+        cwd=ROOT,
+        text=True,
+    )
+
+
+def traces(folder: Path) -> list[str]:
+    """Processes that have anything to do with the folder, except this one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
+            place = os.readlink(process / "cwd").encode()
+            if int(process.name) != os.getpid() and any(str(folder).encode() in text for text in (*words, place)):
+                found.append(words[0].replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    folder = tmp_path_factory.mktemp("demo")
+    process = command(folder)
+    out, err = process.communicate(timeout=PATIENCE)
+    return Played(process.returncode, out, err, folder)
+
+
+def table(out: str) -> dict[str, list[float]]:
+    """The figures of the summary, by the number of the step."""
+    rows = re.findall(r"^(\d)\. .*?((?: +\d+(?:\.\d+ s)?)+)$", out, re.MULTILINE)
+    return {number: [float(figure) for figure in re.findall(r"\d+(?:\.\d+)?", figures)] for number, figures in rows}
+
+
+def test_the_story_comes_about(played: Played) -> None:
+    assert (played.code, played.err) == (0, "")
+    modest, hero, swapped, taken, back, *_ = chapters(played.out)
+    assert modest.startswith("low-priority wants a slice\n")
+
+    first = slices(hero)[-1]
+    assert len(owned(first, "high-priority")) == 3
+    (lent,) = owned(first, "low-priority")
+    (idle,) = [name for name, cells in first.items() if cells == ["", ""]]
+
+    (victim,) = re.findall(r"^(\S+) dies under high-priority; (?:\S+) is idle", swapped)
+    repaired = slices(swapped)[-1]
+    assert f"{victim} is lost: its lease has run out" in swapped
+    assert repaired[victim.rpartition("-")[0]].count("DEAD") == 1
+    assert idle in owned(repaired, "high-priority")
+    assert owned(repaired, "low-priority") == [lent]
+
+    last = slices(taken)[-1]
+    assert "Preempted, preempt JobSet/default/low-priority (2 pods) for" in taken
+    assert len(owned(last, "high-priority")) == 3
+    assert lent in owned(last, "high-priority")
+    assert owned(last, "low-priority") == []
+
+    final = slices(back)[-1]
+    assert back.startswith(f"{victim} comes back")
+    assert owned(final, "low-priority") == [victim.rpartition("-")[0]]
+    assert owned(final, "high-priority") == owned(last, "high-priority")
+
+
+def test_a_job_that_makes_room_saves_and_goes_on_from_there(played: Played) -> None:
+    _, _, _, taken, back, *_ = chapters(played.out)
+    saved = re.findall(r"(low-priority-job-0-\d) says: told to stop: saved at step (\d+)", taken)
+    resumed = re.findall(r"(low-priority-job-0-\d) says: goes on from step (\d+)", back)
+    assert sorted(resumed) == sorted(saved)
+    assert [name for name, _ in sorted(saved)] == ["low-priority-job-0-0", "low-priority-job-0-1"]
+    assert all(int(step) > 0 for _, step in saved)
+
+
+def test_the_summary_has_the_figures_of_every_step(played: Played) -> None:
+    figures = table(played.out)
+    assert figures.keys() == {"1", "2", "3", "4", "5"}
+    assert [figures[number][-1] for number in ("1", "2", "5")] == [2, 6, 2]  # processes started
+    for number, processes in (("3", [2, 4]), ("4", [2, 4, 2])):
+        noticed, running, *counted = figures[number]
+        assert 0 < noticed <= running < PATIENCE
+        assert counted == processes
+
+
+def test_nothing_is_left_behind(played: Played) -> None:
+    assert traces(played.folder) == []
+    assert list(played.folder.iterdir()) == []
+
+
+def test_an_interrupted_story_is_put_away_as_well(tmp_path: Path) -> None:
+    process = command(tmp_path)
+    assert process.stdout is not None
+    with process:
+        for line in process.stdout:
+            if "runs on" in line:  # a pod's process is there
+                break
+        process.send_signal(signal.SIGTERM)
+        rest = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Traceback" not in "".join(rest)
+    assert traces(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the temporary files of this process go, for one test."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield folder
+    assert traces(folder) == []
+
+
+def test_a_story_that_does_not_come_about_says_so_and_keeps_the_logs(
+    shell: Shell, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage, "LIMIT", 0.0)
+    code, _, err = shell.run("demo")
+    assert code == 1
+    why, where = err.splitlines()
+    assert why.startswith(
+        "understudy: the story did not come about: all of JobSet/default/low-priority runs: not within"
+    )
+    (home,) = temporary.iterdir()
+    logs = home / "clusters" / "demo" / "logs"
+    assert where == f"The logs of the cluster's parts are in {logs}"
+    assert {"server.log", "control.log", "agent.log"} <= {file.name for file in logs.iterdir()}
+    assert list(logs.parent.iterdir()) == [logs]
+
+
+def test_a_cluster_that_is_to_be_kept_goes_on(shell: Shell, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def perform(_folder: ClusterFolder, _out: io.TextIOBase) -> list[Chapter]:
+        return []
+
+    monkeypatch.setattr(showing, "perform", perform)
+    code, out, err = shell.run("demo", "--keep")
+    (home,) = temporary.iterdir()
+    try:
+        assert (code, err) == (0, "")
+        assert f"export UNDERSTUDY_HOME={home}" in out
+        assert f"export KUBECONFIG={home}/clusters/demo/kubeconfig" in out
+        assert "There is no cluster" in shell.run("status")[1]  # among the user's own
+        monkeypatch.setenv("UNDERSTUDY_HOME", str(home))
+        assert "demo: up\n" in shell.run("status")[1]
+    finally:
+        monkeypatch.setenv("UNDERSTUDY_HOME", str(home))
+        assert stop(chosen("demo"), at_once=True)
+
+
+# As a dry run
+
+
+def told() -> str:
+    out = io.StringIO()
+    tell_hot_swap(out)
+    return out.getvalue()
+
+
+def test_a_dry_run_says_first_and_last_that_it_is_one(shell: Shell) -> None:
+    code, out, err = shell.run("demo", "--dry-run")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert (lines[0], lines[-1]) == (DRY_RUN, DRY_RUN)
+
+
+def test_the_story_as_it_is_planned() -> None:
     submitted, swapped, taken, back = chapters(told())
 
     first = slices(submitted)[-1]
@@ -67,13 +252,15 @@ def test_the_story() -> None:
     assert len(owned(final, "low-priority")) == 1
 
 
-def test_every_plan_is_timed() -> None:
-    assert len([line for line in told() if re.search(r"planned in \d+\.\d\d ms:", line)]) == 5
+def test_every_plan_of_a_dry_run_is_timed() -> None:
+    assert len(re.findall(r"planned in \d+\.\d\d ms:$", told(), re.MULTILINE)) == 5
 
 
-def test_without_its_objects_it_says_where_to_find_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["demo", "--from", str(tmp_path / "none")]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert "the story's objects are not here" in printed.err
+# What it is made of
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in FOLDER.iterdir()))
+def test_the_examples_are_what_the_story_is_made_of(file: str) -> None:
+    """The package brings the files along, so that the story can be told without a clone."""
+    example = ROOT / "examples" / ("clusters/slices.yaml" if file == "cluster.yaml" else f"hot-swap/{file}")
+    assert example.read_text() == (FOLDER / file).read_text()

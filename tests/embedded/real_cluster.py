@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 import copy
 import os
+import random
 import re
-import socket
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,18 @@ from typing import Any
 import msgspec
 
 from tests.embedded.witness import Witness
+from understudy.cli import clusterfile
 from understudy.client import KubeClient, connect
 from understudy.decide.policy import Policy
 from understudy.embedded.clusters import pods
 from understudy.embedded.clusters.access import grant
 from understudy.embedded.clusters.files import write_private
+from understudy.embedded.clusters.machine import this_machine
+from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.embedded.clusters.parts import Command, Site, part_command
 from understudy.embedded.clusters.processes import CONTROL, PARTS, holder
 from understudy.embedded.clusters.readiness import until_ready
+from understudy.embedded.clusters.settling import is_free
 from understudy.embedded.clusters.supervisor import Stop, supervise
 from understudy.embedded.doorway import FailNode, RecoverNode, ask
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
@@ -109,6 +113,22 @@ def node(name: str, *, labels: Mapping[str, str] | None = None, **offers: str) -
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
         "status": {"capacity": amounts, "allocatable": amounts},
     }
+
+
+def example_nodes(name: str) -> list[Document]:
+    """Those of a file in examples/clusters."""
+    file = Path(__file__).parents[2] / "examples" / "clusters" / f"{name}.yaml"
+    return pool_nodes(clusterfile.read(str(file)).pools, this_machine())
+
+
+def play(
+    path: Path, nodes: Sequence[Document], scene: Callable[[RealCluster], Awaitable[None]], setup: Setup = PLAIN
+) -> None:
+    async def played() -> None:
+        async with running(path, nodes, setup) as cluster:
+            await scene(cluster)
+
+    asyncio.run(played())
 
 
 @contextlib.asynccontextmanager
@@ -218,8 +238,10 @@ def _prepared(path: Path, nodes: Sequence[Document]) -> ClusterFolder:
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+    """None of those that the kernel gives out by itself: nobody else takes it before the server does."""
+    while not is_free("127.0.0.1", port := random.randrange(20_000, 32_000)):
+        pass
+    return port
 
 
 def _place(document: Document) -> Ref:

@@ -58,6 +58,7 @@ class Witness:
         index = {policy.pool_label, *(rule.topology for rule in policy.spares)} - {""}
         self.view = View(sorted(index), limits=EMBEDDED.limits, troubles=Troubles())
         self.wrong: list[str] = []
+        self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last
         self.places: dict[str, str] = {}  # of every pod that was ever seen, its place in its gang
 
@@ -97,7 +98,7 @@ class Witness:
     def snapshot(self) -> Snapshot:
         return self.view.snapshot(time.time())
 
-    async def until(self, what: str, seen: Callable[[], Found]) -> Found:
+    async def until(self, what: str, seen: Callable[[], Found | None]) -> Found:
         """Returns what is seen as soon as it is something."""
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -158,7 +159,9 @@ class Witness:
 
     def _check(self) -> None:
         board = rules.board_of(self.snapshot())
-        self.wrong += [words for words in rules.overfull(board) + rules.quarrels(board) if words not in self.wrong]
+        found = rules.overfull(board) + rules.quarrels(board)
+        found += [words for rule in self.more_rules for words in rule()]
+        self.wrong += [words for words in found if words not in self.wrong]
 
     def _raise_what_went_wrong(self) -> None:
         for task in self._tasks:

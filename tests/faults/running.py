@@ -186,6 +186,9 @@ class ClusterProcesses:
         found = self.part(name)
         return found if found is not None else self.wait_for_part(name, other_than)
 
+    def wait_until_gone(self, name: str) -> None:
+        await_true(lambda: self.part(name) is None, lambda: f"{name} is still there")
+
     def logs(self) -> str:
         return "\n".join(f"{path.name}: {path.read_text()[-3000:]}" for path in self.folder.logs.glob("*.log"))
 

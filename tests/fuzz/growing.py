@@ -100,8 +100,9 @@ def grown(draw: st.DrawFn, schema: Schema, depth: int = DEEPEST) -> Any:
         case {"oneOf": [_, *_] as ways} if "type" not in schema:
             return draw(grown(draw(st.sampled_from(ways)), depth))
         case {"properties": dict(properties)} if properties:
-            chosen = {*draw(st.lists(st.sampled_from(sorted(properties)), max_size=4)), *schema.get("required", ())}
-            return {name: draw(grown(properties[name], depth - 1)) for name in sorted(chosen & {*properties})}
+            chosen = draw(st.lists(st.sampled_from(sorted(properties)), max_size=4))
+            required = [name for name in properties if name in schema.get("required", ())]
+            return {name: draw(grown(properties[name], depth - 1)) for name in sorted({*chosen, *required})}
         case {"additionalProperties": dict(below)}:
             names = draw(st.lists(st.sampled_from(KEYS) | texts(), max_size=3, unique=True))
             return {name: draw(grown(below, depth - 1)) for name in names}

@@ -68,6 +68,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
     before = {number: signal.signal(number, interrupt) for number in _ENDINGS}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off
     try:
         yield
     finally:

@@ -3,7 +3,7 @@
 from understudy.control.desk import Desk
 from understudy.control.holding import is_seatable
 from understudy.control.telling import About
-from understudy.decide.explain import summary
+from understudy.decide.explain import at_length
 from understudy.model.plans import Code, Plan, Reason, Wait
 from understudy.objects.pods import Pod
 
@@ -28,7 +28,7 @@ class Explainer:
         self._explained = explained
 
     def _tell(self, wait: Wait, pods: list[Pod]) -> None:
-        words, gated = summary(wait.reason), wait.reason.code is Code.GATED
+        words, gated = at_length(wait.reason), wait.reason.code is Code.GATED
         job = self._desk.view.job_of(wait.gang)
         abouts = [About.of(pod) for pod in pods] or ([About.of(job)] if job is not None else [])
         for about in abouts:

@@ -386,6 +386,14 @@ def summary(reason: Reason) -> str:
             )
 
 
+def at_length(reason: Reason) -> str:
+    """The same, and who has most of the seats and why he keeps them, where that is what it is about."""
+    if reason.code not in (Code.NO_ROOM, Code.BLOCKED_DOMAINS) or not reason.holders:
+        return summary(reason)
+    holder = reason.holders[0]
+    return f"{summary(reason)}; held by {holder.gang}, {holder.seats} seat{'s' * (holder.seats != 1)}: {holder.keeps}"
+
+
 def _nodes(names: Iterable[str]) -> str:
     counts = Counter(names)
     return ", ".join(name if count == 1 else f"{name} x{count}" for name, count in sorted(counts.items()))

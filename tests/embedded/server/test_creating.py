@@ -168,6 +168,39 @@ def test_unknown_fields_are_refused_warned_about_or_dropped(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
+def test_not_more_warnings_than_anybody_reads(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            reply = await ask("POST", PODS, pod("one", **{f"strange{n}": 1 for n in range(500)}))
+            assert (reply.code, len(reply.warnings)) == (201, 20)
+
+    asyncio.run(scenario())
+
+
+def test_an_object_larger_than_can_be_stored_is_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            body = config_map("huge")
+            body["metadata"]["labels"] = {f"label-{n}": "x" * 60 for n in range(30_000)}
+            status = await ask.refused(413, "RequestEntityTooLarge", "POST", CONFIG_MAPS, body)
+            assert "at most 1572864 can be stored" in status["message"]
+            await ask.refused(404, "NotFound", "GET", f"{CONFIG_MAPS}/huge")
+
+    asyncio.run(scenario())
+
+
+def test_a_long_text_in_yaml_keeps_nobody_waiting(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            text = "metadata: {name: long}\ndata:\n" + "".join(f"  key-{n}: value\n" for n in range(20_000))
+            long = asyncio.ensure_future(ask("POST", CONFIG_MAPS, text.encode(), content_type="application/yaml"))
+            await ask.post(CONFIG_MAPS, config_map("short"))
+            assert not long.done()
+            assert len((await long).json["data"]) == 20_000
+
+    asyncio.run(scenario())
+
+
 def test_bodies_may_be_yaml_or_say_nothing_about_their_type(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

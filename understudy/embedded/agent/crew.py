@@ -27,6 +27,7 @@ from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
 
 _LATER = 1.0
+_LATE = 10.0
 _SOON = 0.05  # seconds after which a shim that was about to say something is looked at again
 _POST_START_SECONDS = 120.0
 
@@ -204,6 +205,18 @@ class Crew:
             self.sights[order.container] = msgspec.structs.replace(before, refusal=refusal)
         elif self._folder.attempt(order.container, order.attempt).exit.exists():
             self.examine(order.container)
+        else:
+            asyncio.get_running_loop().call_later(_LATE, self._look_anyway, order.container)
+
+    def _look_anyway(self, name: str) -> None:
+        """Should the news of a start ever be lost, its files are not."""
+        sight = self.sights.get(name, UNSEEN)
+        if sight.asked:
+            folder = self._folder.attempt(name, sight.attempt)
+            if folder.state.exists() or folder.exit.exists():
+                self.examine(name)
+            else:
+                asyncio.get_running_loop().call_later(_LATE, self._look_anyway, name)
 
     def retry(self) -> None:
         """What was refused may be granted now."""

@@ -37,10 +37,12 @@ class _Status(msgspec.Struct, frozen=True, omit_defaults=True):
 
 _encode = msgspec.json.Encoder().encode
 _STATUS_HEAD = b'{"kind":"Status","apiVersion":"v1","metadata":{},'
+_MOST_LETTERS = 64 * 1024  # of a message: it may repeat what a stranger sent
+_MOST_WARNINGS = 20
 
 
 def status_document(error: ApiError) -> bytes:
-    status = _Status("Failure", error.message, error.reason, error.details, error.code)
+    status = _Status("Failure", error.message[:_MOST_LETTERS], error.reason, error.details, error.code)
     return _STATUS_HEAD + _encode(status)[1:]
 
 
@@ -68,7 +70,7 @@ def success(details: Details | None = None, code: int = 200) -> Answer:
 
 def with_warnings(answer: Answer, warnings: Sequence[str]) -> Answer:
     """As HTTP's Warning headers, which kubectl prints."""
-    said = tuple((b"warning", f'299 - "{_quotable(warning)}"'.encode()) for warning in warnings)
+    said = tuple((b"warning", f'299 - "{_quotable(warning)}"'.encode()) for warning in warnings[:_MOST_WARNINGS])
     return msgspec.structs.replace(answer, headers=answer.headers + said) if said else answer
 
 

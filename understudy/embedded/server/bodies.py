@@ -1,5 +1,7 @@
 """Request bodies into JSON bytes or plain documents: JSON as it is, YAML and protobuf where they are said to be."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -14,6 +16,9 @@ from understudy.embedded.server.protobuf.wire import Malformed
 YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
 PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "*/*", "text/json")
+# A megabyte of YAML takes seconds to read, so all but short ones are read beside the others' requests, one at a time.
+SHORT_YAML = 16 * 1024
+_yaml_reader = ThreadPoolExecutor(1, "yaml")
 
 
 def media_type(header: bytes) -> str:
@@ -29,7 +34,7 @@ async def read_json(call: Call, *, may_be_empty: bool = False) -> bytes:
     if kind in JSON_TYPES or not body:
         return body
     if kind in YAML_TYPES:
-        return msgspec.json.encode(from_yaml(body))
+        return msgspec.json.encode(await read_yaml(body))
     if kind == PROTOBUF_TYPE:
         return msgspec.json.encode(from_protobuf(body))
     raise unsupported("application/json", "application/yaml", PROTOBUF_TYPE)
@@ -57,7 +62,7 @@ def from_json(body: bytes) -> Any:
         raise bad_request(f"the body is not JSON: {_said(wrong)}") from None
 
 
-def from_yaml(body: bytes) -> Any:
+async def read_yaml(body: bytes) -> Any:
     """JSON first: it is YAML too, and many times faster to read."""
     try:
         return msgspec.json.decode(body)
@@ -65,6 +70,12 @@ def from_yaml(body: bytes) -> Any:
         raise bad_request("the body is nested too deeply") from None
     except msgspec.DecodeError:
         pass
+    if len(body) <= SHORT_YAML:
+        return from_yaml(body)
+    return await asyncio.get_running_loop().run_in_executor(_yaml_reader, from_yaml, body)
+
+
+def from_yaml(body: bytes) -> Any:
     try:
         return yamls.load(body.decode("utf-8"))
     except (ValueError, RecursionError) as wrong:

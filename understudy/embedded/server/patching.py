@@ -5,7 +5,7 @@ from typing import Any
 from understudy.embedded.api import patches
 from understudy.embedded.api.errors import bad_request
 from understudy.embedded.server.answers import Answer
-from understudy.embedded.server.bodies import as_object, from_json, from_yaml, media_type, unsupported
+from understudy.embedded.server.bodies import as_object, from_json, media_type, read_yaml, unsupported
 from understudy.embedded.server.calls import Call, Target, read_body
 from understudy.embedded.server.creating import store_new
 from understudy.embedded.server.state import State
@@ -17,7 +17,7 @@ async def patch(state: State, call: Call, target: Target) -> Answer:
     form = _form(state, call, target)
     body = await read_body(call)
     if form is PatchForm.APPLY:
-        return await _apply(state, call, target, as_object(from_yaml(body)))
+        return await _apply(state, call, target, as_object(await read_yaml(body)))
     given = from_json(body)
     record = find(state, target)
     old = target.served.form.load(record.body)

@@ -4,8 +4,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.served import Draft
 from understudy.embedded.store.records import Key, Put, Record, Remove
+
+
+MAX_OBJECT = 3 * 512 * 1024  # bytes: as much as the store of a real cluster takes
 
 
 def put(key: Key, draft: Draft) -> Put:
@@ -20,7 +24,11 @@ def remove(record: Record) -> Remove:
 def _stamping(draft: Draft) -> Callable[[int], bytes]:
     def body(revision: int) -> bytes:
         draft.metadata.resource_version = str(revision)
-        return draft.encode()
+        encoded = draft.encode()
+        if len(encoded) > MAX_OBJECT:
+            said = f"the object has {len(encoded)} bytes, at most {MAX_OBJECT} can be stored"
+            raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
+        return encoded
 
     return body
 

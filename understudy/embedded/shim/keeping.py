@@ -148,6 +148,6 @@ def _clean_up(launch: Launch) -> None:
 
 
 def tell(news: socket.socket, message: talk.News) -> None:
-    """Whoever listens learns it sooner; whoever does not finds it in the files."""
+    """Whoever listens learns it sooner; whoever has gone finds it in the files."""
     with contextlib.suppress(OSError):
-        news.send(talk.encode(message), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        news.send(talk.encode(message), socket.MSG_NOSIGNAL)

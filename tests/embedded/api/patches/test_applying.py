@@ -194,6 +194,14 @@ def test_several_conflicts() -> None:
     )
 
 
+def test_of_very_many_conflicts_the_first_hundred_are_told() -> None:
+    live = applied(None, "one", thing(**{f"field{n:03}": 1 for n in range(300)}))
+    refusal = conflict(live, "two", thing(**{f"field{n:03}": 2 for n in range(300)}))
+    assert refusal.message.startswith('Apply failed with 300 conflicts: conflicts with "one":\n- .spec.field000\n')
+    assert refusal.details is not None
+    assert len(refusal.details.causes) == refusal.message.count("- .spec") == 100
+
+
 def test_an_object_in_the_place_of_anothers_value_is_a_conflict() -> None:
     live = applied(None, "one", thing(inner={"x": 1}))
     assert conflict(live, "two", thing(inner="text")).message.endswith(".spec.inner.x")

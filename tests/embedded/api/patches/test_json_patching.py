@@ -179,3 +179,18 @@ def difference(old: Any, new: Any, path: str = "") -> list[dict[str, Any]]:
 @given(DOCUMENTS, DOCUMENTS)
 def test_applying_the_difference_gives_the_other_document(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert same(json_patch(old, [*difference(old, new), check("", new)]), new)
+
+
+def test_many_changes_to_the_front_of_a_long_list_are_refused() -> None:
+    document = {"list": ["x"] * 100_000}
+    for change in (add("/list/0", 1), remove("/list/0"), move("/list/0", "/list/90000")):
+        assert json_patch(document, [change] * 100)["list"]
+        with pytest.raises(ApiError) as refused:
+            json_patch(document, [change] * 9_000)
+        assert refused.value.code == 413
+
+
+def test_a_refusal_does_not_repeat_a_path_of_any_length() -> None:
+    with pytest.raises(ApiError) as refused:
+        json_patch({}, [add("/a" * 100_000, 1)])
+    assert len(refused.value.message) < 1_000

@@ -12,7 +12,9 @@ from understudy.embedded.api.patches.values import copied, refuse_depth, same
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED = 3 * 1024 * 1024  # bytes in all; a few copies of copies would fill any memory
+MAX_SHIFTED = 50_000_000  # places in lists, by what is put in or taken out before them
 
+_SHOWN = 200  # letters of a path
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _ROOT = (
     "document"  # the whole document is a field of something too, so that operations on it need no words of their own
@@ -43,7 +45,9 @@ def json_patch(document: dict[str, Any], operations: Any) -> dict[str, Any]:
         try:
             patching.carry_out(operation)
         except _Misfit as misfit:
-            said = f"JSON patch: operation {place} ({operation.op} {operation.path!r}) does not apply: {misfit}"
+            said = (
+                f"JSON patch: operation {place} ({operation.op} {operation.path[:_SHOWN]!r}) does not apply: {misfit}"
+            )
             raise ApiError(422, "Invalid", said) from None
     refuse_depth(patching.result)
     return patching.result
@@ -68,6 +72,7 @@ class _Patching:
     def __init__(self, document: dict[str, Any]) -> None:
         self._whole: dict[str, Any] = {_ROOT: document}
         self._copied = 0
+        self._shifted = 0
 
     @property
     def result(self) -> dict[str, Any]:
@@ -97,7 +102,9 @@ class _Patching:
             case dict() as parent:
                 parent[to[-1]] = value
             case parent:
-                parent.insert(len(parent) if to[-1] == "-" else _index(to[-1], len(parent) + 1), value)
+                place = len(parent) if to[-1] == "-" else _index(to[-1], len(parent) + 1)
+                self._shift(len(parent) - place)
+                parent.insert(place, value)
 
     def _remove(self, at: list[str]) -> Any:
         value = self._get(at)
@@ -105,8 +112,14 @@ class _Patching:
             case dict() as parent:
                 del parent[at[-1]]
             case parent:
+                self._shift(len(parent) - int(at[-1]))
                 del parent[int(at[-1])]
         return value
+
+    def _shift(self, places: int) -> None:
+        self._shifted += places
+        if self._shifted > MAX_SHIFTED:
+            raise ApiError(413, "RequestEntityTooLarge", "JSON patch: too much is put into long lists, or taken out")
 
     def _replace(self, at: list[str], value: Any) -> None:
         self._get(at)
@@ -166,7 +179,7 @@ def _tokens(pointer: str | UnsetType) -> list[str]:
 
 
 def _pointer(tokens: list[str]) -> str:
-    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens[1:])
+    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens[1:])[:_SHOWN]
 
 
 def _index(token: str, size: int) -> int:

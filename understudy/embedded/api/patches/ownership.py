@@ -13,6 +13,7 @@ APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATERS = 10  # beyond that the oldest are no longer told apart
 _ANCIENT = "ancient-changes"
 _MAX_MANAGER = 128  # characters
+_MOST_TOLD = 100
 
 
 class Writer(msgspec.Struct, frozen=True):
@@ -120,15 +121,16 @@ def _entry(owner: Owner) -> dict[str, Any]:
 
 
 def conflict_error(conflicts: Sequence[tuple[Owner, Path]]) -> ApiError:
-    """409, with a cause for every field that somebody else owns and that would change."""
-    causes = tuple(Cause("FieldManagerConflict", f"conflict with {owner}", shown(path)) for owner, path in conflicts)
+    """409, with a cause for every field, or the first hundred, that somebody else owns and that would change."""
+    told = conflicts[:_MOST_TOLD]
+    causes = tuple(Cause("FieldManagerConflict", f"conflict with {owner}", shown(path)) for owner, path in told)
     if len(conflicts) == 1:
         said = f"1 conflict: {causes[0].message}: {causes[0].field}"
     else:
         lines: list[str] = []
-        for owner in dict.fromkeys(owner for owner, _ in conflicts):
+        for owner in dict.fromkeys(owner for owner, _ in told):
             lines.append(f"conflicts with {owner}:")
-            lines += [f"- {shown(path)}" for other, path in conflicts if other is owner]
+            lines += [f"- {shown(path)}" for other, path in told if other is owner]
         said = f"{len(conflicts)} conflicts: " + "\n".join(lines)
     return ApiError(409, "Conflict", f"Apply failed with {said}", Details(causes=causes))
 

@@ -1,0 +1,73 @@
+"""Somebody who uses the server as one does, while others misuse it: every answer comes soon, and is right."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from tests.faults.running import ServerProcess
+from tests.faults.wires import Wire, tls_line
+from understudy.objects.resources import CONFIG_MAPS
+
+SOON = 2.0  # seconds, which is generous
+MOST_MEMORY = 600 << 20
+PAUSE = 0.02
+
+
+class Bystander(threading.Thread):
+    """Writes and reads an object of its own, again and again; remembers the longest wait and the first trouble."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        super().__init__(name="bystander", daemon=True)
+        self.longest = 0.0
+        self.rounds = 0
+        self.most_memory = 0
+        self.trouble: BaseException | None = None
+        self._server = server
+        self._enough = threading.Event()
+
+    def run(self) -> None:
+        try:
+            with contextlib.closing(tls_line(self._server.config)) as line:
+                wire = Wire(self._server.config, line)
+                while not self._enough.wait(PAUSE):
+                    self._round(wire)
+        except BaseException as trouble:
+            self.trouble = trouble
+
+    def stop(self) -> None:
+        """Once it has been served at least once."""
+        while self.is_alive() and not self.rounds:
+            time.sleep(PAUSE)
+        self._enough.set()
+        self.join()
+
+    def _round(self, wire: Wire) -> None:
+        name = f"ordinary-{id(self)}"
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": str(self.rounds)}}
+        method, path = ("PUT", CONFIG_MAPS.path("default", name)) if self.rounds else ("POST", CONFIG_MAPS.path("default"))
+        began = time.monotonic()
+        written = wire.ask(method, path, msgspec.json.encode(body))
+        read = wire.ask("GET", CONFIG_MAPS.path("default", name))
+        self.longest = max(self.longest, time.monotonic() - began)
+        assert (written.status, read.status, read.body) == (200 if self.rounds else 201, 200, written.body)
+        self.most_memory = max(self.most_memory, self._server.resident_bytes())
+        self.rounds += 1
+
+
+@contextlib.contextmanager
+def ordinary_life(server: ServerProcess) -> Iterator[Bystander]:
+    """What happens meanwhile must not be noticed."""
+    bystander = Bystander(server)
+    bystander.start()
+    try:
+        yield bystander
+    finally:
+        bystander.stop()
+    if bystander.trouble is not None:
+        raise bystander.trouble
+    assert bystander.longest < SOON, f"somebody waited {bystander.longest:.1f} s for two answers"
+    assert bystander.most_memory < MOST_MEMORY, f"the server has grown to {bystander.most_memory >> 20} MiB"
+    server.check_health()
