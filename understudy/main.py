@@ -25,7 +25,7 @@ examples:
   understudy plan -f cluster.yaml                               what would be done now, and why
   kubectl get nodes,pods,jobs,priorityclasses -A -o yaml | understudy plan -f -
   understudy plan -f cluster.yaml --what-if fail-node=node-7    what if this node died now?
-  understudy demo                                               the hot-swap story, as a dry run
+  understudy demo                                               see a hot swap happen, with real processes
 
 `understudy VERB --help` tells more about a verb."""
 

@@ -14,11 +14,12 @@ import msgspec
 import pytest
 
 from tests.cli.shell import Shell
-from understudy.cli import showing, stage
-from understudy.cli.chapters import Chapter
 from understudy.cli.clusters import chosen
-from understudy.cli.hotswap import DRY_RUN, FOLDER, tell_hot_swap
 from understudy.cli.stopping import stop
+from understudy.cli.story import showing, stage
+from understudy.cli.story.chapters import Chapter
+from understudy.cli.story.planned import DRY_RUN, tell_hot_swap
+from understudy.cli.story.script import FOLDER
 from understudy.embedded.folders import ClusterFolder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from tests.decide.builders import (
     slices,
     told,
 )
-from understudy.decide.explain import describe, needs, summary
+from understudy.decide.explain import at_length, describe, needs, summary
 from understudy.decide.policy import Policy
 from understudy.decide.story import Story, story
 from understudy.model.gangs import Gang, Mode, Topology
@@ -105,6 +105,12 @@ def test_a_reason_in_a_line(reason: Reason, line: str) -> None:
 
 
 # Reasons tell of the right places and people
+
+
+def test_whoever_waits_is_told_who_has_the_seats() -> None:
+    full = Reason(Code.NO_ROOM, "2 x 1 cpu", 2, 0, holders=(Holder("low", 5, 3, "so"), Holder("lower", 4, 1, "so too")))
+    assert at_length(full) == f"{summary(full)}; held by low, 3 seats: so"
+    assert at_length(Reason(Code.SUSPENDED, "")) == "it is suspended by its owner"
 
 
 def reason(*things: Node | Gang) -> Reason:

@@ -145,6 +145,7 @@ async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -
             witness = Witness(client, setup.kinds, setup.policy)
             async with witness.watching():
                 yield RealCluster(folder, client, witness)
+                await witness.until("gangs that sit whole or not at all", lambda: not list(_partly_seated(witness)))
     finally:
         stop.ask()
         await parts
@@ -253,14 +254,22 @@ def _in(resource: Resource, namespace: str) -> str:
     return namespace if resource.namespaced else ""
 
 
+def _partly_seated(witness: Witness) -> Iterator[str]:
+    """One that waits for seats that are held for it may be, when it has lost some."""
+    for gang in witness.snapshot().gangs.values():
+        if gang.seated() and len(gang.seated()) < gang.minimum and not gang.holds:
+            yield gang.title
+
+
 def _left_behind(folder: ClusterFolder) -> Iterator[str]:
-    """Containers, and whatever else has the folder of the cluster in its command line."""
+    """Containers, and whatever else has the folder of the cluster in its command line or its environment."""
     yield from (f"container {state.pid}" for state in pods.running(folder))
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if process.name != str(os.getpid()) and any(str(folder.path) in word for word in words):
-                yield f"{process.name}: {' '.join(words)}"
+            words = (process / "cmdline").read_bytes()
+            known = words + (process / "environ").read_bytes()
+            if process.name != str(os.getpid()) and os.fsencode(folder.path) in known:
+                yield f"{process.name}: {words.decode(errors='replace').replace(chr(0), ' ')}"
 
 
 def _complaints(folder: ClusterFolder, expected: Iterable[str]) -> Iterator[str]:

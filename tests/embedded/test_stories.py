@@ -355,3 +355,35 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(tmp
             assert heard == [f"heard hello from {name}-1\n", f"heard hello from {name}-0\n"]
 
     play(tmp_path, [node("one")], scene)
+
+
+# Nodes
+
+
+@pytest.mark.parametrize("how", ["its power is cut", "it is deleted"])
+def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path, how: str) -> None:
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.create(job("train", pods=3, gpus=8))
+        before = await witness.until("it runs", lambda: running(witness, "train", 3))
+        assert "spare" not in {one["spec"]["nodeName"] for one in before}
+        lost = before[1]
+        if how == "it is deleted":
+            await cluster.delete(NODES, lost["spec"]["nodeName"])
+        else:
+            await cluster.fail(lost["spec"]["nodeName"])
+
+        def whole_again() -> list[Document]:
+            pods = running(witness, "train", 3)
+            return pods if any(one["spec"]["nodeName"] == "spare" for one in pods) else []
+
+        after = await witness.until("it runs again", whole_again)
+        assert uids(before) - uids(after) == uids([lost])
+        [words] = witness.told("HotSwapped", "Job", "train")
+        assert f"{lost['spec']['nodeName']} -> spare (spare)" in words
+        status = (witness.find(JOBS, "train") or {})["status"]
+        assert status.get("failed", 0) == 0
+
+    spare = node("spare", gpu="8", labels={"understudy.dev/spare": "keep"})
+    expected = Setup(expected=("was deleted; it registers again",))
+    play(tmp_path, [*(node(name, gpu="8") for name in ("one", "two", "three")), spare], scene, expected)

@@ -159,6 +159,7 @@ class Witness:
 
     def _check(self) -> None:
         board = rules.board_of(self.snapshot())
+        board.nodes = {name: node for name, node in board.nodes.items() if self.find(resources.NODES, name)}
         found = rules.overfull(board) + rules.quarrels(board)
         found += [words for rule in self.more_rules for words in rule()]
         self.wrong += [words for words in found if words not in self.wrong]

@@ -48,9 +48,11 @@ class ServerProcess:
         return (self.folder.path / "server.log").read_text(errors="replace")
 
     def start(self) -> None:
+        """With as many open files as most systems allow to begin with."""
+        command = ["sh", "-c", 'ulimit -Sn 1024; exec "$@"', "sh", *part_command(SERVER, self.folder)]
         with (self.folder.path / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                part_command(SERVER, self.folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=package_root()
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=package_root()
             )
 
     def kill(self) -> None:
@@ -75,6 +77,11 @@ class ServerProcess:
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         raise ProcessLookupError(self.pid)
+
+    def worked_seconds(self) -> float:
+        """How long it has kept a processor busy so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def check_health(self) -> None:
         """It lives, answers, and nothing has taken it by surprise."""

@@ -2,11 +2,12 @@
 
 import contextlib
 import http.client
+import io
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,9 +34,33 @@ class Reply(msgspec.Struct, frozen=True):
         return self.status, document["reason"]
 
 
+class _Received(io.RawIOBase):
+    """What comes over a line."""
+
+    def __init__(self, line: ssl.SSLSocket) -> None:
+        self._line = line
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._line.recv_into(buffer)
+
+
+class _Stream(io.BufferedReader):
+    """Answers in a row: to be through with one does not close it."""
+
+    def makefile(self, _: str) -> "_Stream":
+        return self
+
+    def close(self) -> None:
+        pass
+
+
 class Wire:
     def __init__(self, config: Config, line: ssl.SSLSocket) -> None:
         self.line = line
+        self.stream = _Stream(_Received(line))
         self._authorization = f"Bearer {config.token}"
         self._host = urlsplit(config.server).netloc
 
@@ -56,15 +81,15 @@ class Wire:
         self.line.sendall(data)
 
     def reply(self, method: str = "GET") -> Reply:
-        with http.client.HTTPResponse(self.line, method=method) as response:
-            response.begin()
-            headers = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(response.status, headers, response.read())
+        response = http.client.HTTPResponse(cast(Any, self.stream), method=method)
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, headers, response.read())
 
     def is_closed(self) -> bool:
         """Waits until the server has hung up, or has said something more."""
         try:
-            return self.line.recv(1) == b""
+            return self.stream.read(1) == b""
         except (ConnectionError, ssl.SSLError):
             return True
 

@@ -5,11 +5,12 @@ time, since everything that is written down anywhere is made so much older inste
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -22,7 +23,7 @@ from tests.scenarios import ageing, policy_part
 from tests.scenarios.operators import Operators
 from tests.scenarios.script import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
-from tests.scenarios.worlds import Sight, Swapped, Waiting
+from tests.scenarios.worlds import History, Sight, Swapped, name_of, sight_of
 from understudy.decide.cycle import plan
 from understudy.decide.explain import describe
 from understudy.decide.policy import Policy
@@ -64,20 +65,15 @@ def _brings_pods_of_jobs(scenario: Scenario) -> bool:
     return any(kind == "Pod" and not key.startswith("Pod/") for key, kind in keys)
 
 
-def _brings_daemons(scenario: Scenario) -> bool:
-    return any(document["metadata"].get("ownerReferences") for document in scenario.manifests())
-
-
-OBSTACLES: dict[Callable[[Scenario], bool], str] = {
-    _crashes: "nobody writes down yet that a job failed by itself",
-    _brings_pods_of_jobs: "the pods of a job are made by its controller here, not given",
-    _brings_daemons: "a pod whose owner does not exist is garbage here",
-}
+OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
+    (_crashes, "nobody writes down yet that a job failed by itself"),
+    (_brings_pods_of_jobs, "the pods of a job are made by its controller here, not given"),
+)
 
 
 def why_not(scenario: Scenario) -> str:
     """Why a scenario cannot be played in this world; nothing, where it can."""
-    return "; ".join(words for is_in_the_way, words in OBSTACLES.items() if is_in_the_way(scenario))
+    return "; ".join(words for is_in_the_way, words in OBSTACLES if is_in_the_way(scenario))
 
 
 class EmbeddedWorld:
@@ -90,31 +86,26 @@ class EmbeddedWorld:
         self.manifests: dict[str, list[Document]] = {}
         for document in scenario.manifests():
             self.manifests.setdefault(key_of(document), []).append(self._runnable(document))
-        self.keys = {key.rpartition("/")[2]: key for key in self.manifests}
+        self.keys = {name_of(key): key for key in self.manifests}
         kinds = {document["kind"]: _resource(document) for document in scenario.manifests()}
         self.strange_kinds = tuple(kind for name, kind in kinds.items() if name not in (*OWN_KINDS, "Pod"))
         self.submitted: set[str] = set()
         self.clinging: set[str] = set()
         self.lost: set[str] = set()
-        self.victims: list[tuple[str, str]] = []
-        self.swaps: list[Swapped] = []
+        self.history = History()
         self.read = 0  # how many lines of the log were looked at
         self.made = Plan()  # what would be done now
         self.stopped = False
         self.runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
-        (self.path / "policy.json").write_bytes(msgspec.json.encode(self.policy))
-        command = policy_part.command if self.scenario.policy else part_command
-        setup = Setup(command, self.strange_kinds, self.policy)
-        self.context = running(self.path, list(map(_registered, self.scenario.nodes())), setup)
+        self.context = self._started()
         try:
             self.cluster: RealCluster = self._do(self.context.__aenter__())
         except BaseException:
             self.runner.close()
             raise
         self.operators = Operators(self.cluster, self.strange_kinds)
-        self._do(self.cluster.create(*self.scenario.priority_classes(), *self.scenario.budgets))
         return self
 
     def __exit__(
@@ -127,6 +118,15 @@ class EmbeddedWorld:
             self._do(self.context.__aexit__(kind, error, trace))
         finally:
             self.runner.close()
+
+    @contextlib.asynccontextmanager
+    async def _started(self) -> AsyncIterator[RealCluster]:
+        (self.path / "policy.json").write_bytes(msgspec.json.encode(self.policy))
+        command = policy_part.command if self.scenario.policy else part_command
+        setup = Setup(command, self.strange_kinds, self.policy)
+        async with running(self.path, list(map(_registered, self.scenario.nodes())), setup) as cluster:
+            await cluster.create(*self.scenario.priority_classes(), *self.scenario.budgets)
+            yield cluster
 
     def _do(self, work: Coroutine[Any, Any, Result]) -> Result:
         return self.runner.run(work)
@@ -181,6 +181,7 @@ class EmbeddedWorld:
         self._file_of(name).unlink()
 
     def _fail(self, name: str) -> None:
+        """That it failed is written down here, since nobody else does so yet."""
         self.lost.add(name)
         self._do(self.cluster.fail(name))
         self._do(self._silence(name))
@@ -239,8 +240,7 @@ class EmbeddedWorld:
 
     def _runnable(self, document: Document) -> Document:
         """With containers that run a small program in place of their own."""
-        name = key_of(document).rpartition("/")[2]
-        program = {"command": ["sh", "-c", PROGRAM, str(self._file_of(name))]}
+        program = {"command": ["sh", "-c", PROGRAM, str(self._file_of(name_of(key_of(document))))]}
         made: Document = _with_containers(document, program)
         return made
 
@@ -275,9 +275,18 @@ class EmbeddedWorld:
         self.made = plan(snapshot, self.policy, time.time())
         busy = [describe(action) for action in self.made.actions if not isinstance(action, Wait)]
         busy += [why for gang in snapshot.gangs.values() if (why := self._unsettled(gang))]
+        busy += [f"{name} has outlived its job" for name in self._orphans()]
         if not busy and time.monotonic() - witness.stirred_at < QUIET:
             return "something has just happened"
         return "; ".join(busy) or None
+
+    def _orphans(self) -> list[str]:
+        """Pods whose job is gone go as well."""
+        witness = self.cluster.witness
+        jobs = {job["metadata"]["uid"] for kind in self._job_kinds() for job in witness.all(kind)}
+        owners = [(pod["metadata"]["name"], pod["metadata"].get("ownerReferences", ())) for pod in witness.all(PODS)]
+        kinds = {kind.kind for kind in self._job_kinds()}
+        return [name for name, owned_by in owners for o in owned_by if o["kind"] in kinds and o["uid"] not in jobs]
 
     def _unsettled(self, gang: Gang) -> str:
         if gang.leaving and gang.name not in self.clinging:
@@ -291,17 +300,16 @@ class EmbeddedWorld:
     def _remember(self, told: str) -> None:
         """An action of the plans that were carried out, as the log tells it."""
         if (found := _PREEMPTED.match(told)) is not None:
-            victim, by = (key.rpartition("/")[2] for key in found.groups())
-            self.victims.append((victim, by))
+            self.history.victims.append((name_of(found[1]), name_of(found[2])))
         elif (found := _SWAPPED.match(told)) is not None:
             for move in _MOVE.findall(found[2]):
-                self._remember_swap(found[1].rpartition("/")[2], *move)
+                self._remember_swap(name_of(found[1]), *move)
 
     def _remember_swap(self, job: str, pod: str, node: str, source: str) -> None:
         """A move goes on over several plans: the pod goes, another comes and is bound."""
         place = self.cluster.witness.places.get(pod, pod)
-        if not any((s.job, s.member, s.to_node) == (job, place, node) for s in self.swaps):
-            self.swaps.append(Swapped(job, place, node, source))
+        if not any((s.job, s.member, s.to_node) == (job, place, node) for s in self.history.swaps):
+            self.history.swaps.append(Swapped(job, place, node, source))
 
     def _check_at_rest(self) -> None:
         snapshot = self.cluster.witness.snapshot()
@@ -315,19 +323,8 @@ class EmbeddedWorld:
 
     def see(self) -> Sight:
         snapshot = self.cluster.witness.snapshot()
-        gangs = snapshot.gangs.values()
-        waits = [action for action in self.made.actions if isinstance(action, Wait)]
-        return Sight(
-            seats={gang.name: {m.place or m.name: m.node for m in gang.seated()} for gang in gangs},
-            least={gang.name: gang.minimum for gang in gangs},
-            holds={gang.name: {_place(gang, name): node for name, node in gang.holds} for gang in gangs},
-            waiting={wait.gang.rpartition("/")[2]: _waiting(wait) for wait in waits},
-            ended=frozenset(name for name in self.submitted if self.keys[name] not in snapshot.gangs),
-            labels={name: dict(room.node.labels) for name, room in snapshot.rooms.items()},
-            victims=tuple(self.victims),
-            swaps=tuple(self.swaps),
-            plans=0,
-        )
+        ended = [name for name in self.submitted if self.keys[name] not in snapshot.gangs]
+        return sight_of(snapshot, self.made, self.history, ended)
 
 
 def _registered(node: Document) -> Document:
@@ -352,12 +349,3 @@ def _with_containers(value: Any, program: Document) -> Any:
             return [_with_containers(inner, program) for inner in value]
         case _:
             return value
-
-
-def _waiting(wait: Wait) -> Waiting:
-    holders = ", ".join(f"{h.gang} {h.keeps}" for h in wait.reason.holders)
-    return Waiting(wait.reason.code, f"{describe(wait)}; {holders}")
-
-
-def _place(gang: Gang, member: str) -> str:
-    return next((m.place or m.name for m in gang.members() if m.name == member), member)

@@ -13,13 +13,13 @@ from tests.control.living import Living
 from tests.decide import rules
 from tests.scenarios.script import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
-from tests.scenarios.worlds import Sight, Swapped, Waiting
+from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
 from understudy.control.scheduling import Cycle, LoopSettings
 from understudy.decide.explain import describe
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.model.gangs import Gang
-from understudy.model.plans import Preempt, Swap, Wait
+from understudy.model.plans import Plan, Preempt, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.resources import JOB_KINDS, NODES
 
@@ -168,7 +168,7 @@ class LoopWorld:
     def _remember_swap(self, gang: Gang, swap: Swap) -> None:
         """A move goes on over several plans: the pod goes, another comes and is bound."""
         for move in swap.moves:
-            place = _place(gang, move.member)
+            place = place_of(gang, move.member)
             last = next((s for s in reversed(self.swaps) if (s.job, s.member) == (gang.name, place)), None)
             if last is None or last.to_node != move.to_node or (move.from_node and move.from_node == self._left(last)):
                 self.swaps.append(Swapped(gang.name, place, move.to_node, move.source))
@@ -188,25 +188,6 @@ class LoopWorld:
 
     def see(self) -> Sight:
         snapshot = self._snapshot()
-        gangs = snapshot.gangs.values()
-        waits = self.living.cycles[-1].plan.actions if self.living.cycles else ()  # the last one explains
-        return Sight(
-            seats={gang.name: {m.place or m.name: m.node for m in gang.seated()} for gang in gangs},
-            least={gang.name: gang.minimum for gang in gangs},
-            holds={gang.name: {_place(gang, name): node for name, node in gang.holds} for gang in gangs},
-            waiting={action.gang.rpartition("/")[2]: _waiting(action) for action in waits if isinstance(action, Wait)},
-            ended=frozenset(name for name in self.submitted if self.keys[name] not in snapshot.gangs),
-            labels={name: dict(room.node.labels) for name, room in snapshot.rooms.items()},
-            victims=tuple(self.victims),
-            swaps=tuple(self.swaps),
-            plans=0,
-        )
-
-
-def _waiting(wait: Wait) -> Waiting:
-    holders = ", ".join(f"{h.gang} {h.keeps}" for h in wait.reason.holders)
-    return Waiting(wait.reason.code, f"{describe(wait)}; {holders}")
-
-
-def _place(gang: Gang, member: str) -> str:
-    return next((m.place or m.name for m in gang.members() if m.name == member), member)
+        made = self.living.cycles[-1].plan if self.living.cycles else Plan()  # the last one explains
+        ended = [name for name in self.submitted if self.keys[name] not in snapshot.gangs]
+        return sight_of(snapshot, made, History(self.victims, self.swaps), ended)

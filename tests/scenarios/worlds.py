@@ -1,8 +1,14 @@
 """What a world has to offer so that scenarios can run in it, and what it lets be seen."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
+
+from understudy.decide.explain import describe
+from understudy.model.gangs import Gang
+from understudy.model.plans import Plan, Wait
+from understudy.model.snapshot import Snapshot
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -44,3 +50,39 @@ class World(Protocol):
     def settle(self) -> None: ...
 
     def see(self) -> Sight: ...
+
+
+class History(msgspec.Struct):
+    """What was done, as far as a world finds out."""
+
+    victims: list[tuple[str, str]] = []
+    swaps: list[Swapped] = []
+
+
+def sight_of(snapshot: Snapshot, plan: Plan, history: History, ended: Iterable[str]) -> Sight:
+    """A world at rest, by the objects in it; `plan` says why those who wait do."""
+    gangs = snapshot.gangs.values()
+    return Sight(
+        seats={gang.name: {m.place or m.name: m.node for m in gang.seated()} for gang in gangs},
+        least={gang.name: gang.minimum for gang in gangs},
+        holds={gang.name: {place_of(gang, name): node for name, node in gang.holds} for gang in gangs},
+        waiting={name_of(wait.gang): _waiting(wait) for wait in plan.actions if isinstance(wait, Wait)},
+        ended=frozenset(ended),
+        labels={name: dict(room.node.labels) for name, room in snapshot.rooms.items()},
+        victims=tuple(history.victims),
+        swaps=tuple(history.swaps),
+        plans=0,
+    )
+
+
+def name_of(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def place_of(gang: Gang, member: str) -> str:
+    return next((m.place or m.name for m in gang.members() if m.name == member), member)
+
+
+def _waiting(wait: Wait) -> Waiting:
+    holders = ", ".join(f"{h.gang} {h.keeps}" for h in wait.reason.holders)
+    return Waiting(wait.reason.code, f"{describe(wait)}; {holders}")

@@ -28,10 +28,10 @@ def add_to(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.dry_run:
-        from understudy.cli.hotswap import tell_hot_swap
+        from understudy.cli.story.planned import tell_hot_swap
 
         tell_hot_swap(sys.stdout)
         return 0
-    from understudy.cli.showing import show
+    from understudy.cli.story.showing import show
 
     return show(keep=options.keep)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import stat
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,19 @@ def test_nodes_of_others_cannot_be_made_to_fail(tmp_path: Path) -> None:
 def test_no_agent_no_door(tmp_path: Path) -> None:
     with pytest.raises(DoorClosed, match="the agent cannot be reached"):
         asyncio.run(doorway.ask(tmp_path / "agent.sock", FailNode(NODE)))
+
+
+def test_a_command_whose_keeper_is_killed_has_ended(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await sleeper(world)
+        session = await doorway.open_exec(
+            world.folder.agent_socket, request(uid, "sh", "-c", "echo $PPID; exec sleep 999")
+        )
+        talk = aiter(session)
+        _, data = await anext(talk)
+        os.kill(int(data), signal.SIGKILL)
+        with pytest.raises(DoorClosed, match="the command was killed"):
+            await anext(talk)
+        await session.close()
+
+    play(tmp_path, scene)

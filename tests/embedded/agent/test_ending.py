@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.agent.worlds import World, play, state
+from tests.embedded.agent.worlds import World, node, play, state
 from understudy.embedded.shim import linux, orders
 from understudy.embedded.shim.layout import pod_folder
 from understudy.embedded.shim.orders import State
 from understudy.objects.resources import PODS
-from understudy.ports import Ref
+from understudy.ports import PatchForm, Ref
 
 PATIENT = "trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.02; done"
 DEAF = "trap '' TERM; echo up; while :; do sleep 0.02; done"
@@ -181,5 +181,83 @@ def test_pods_run_on_while_the_api_is_away_and_what_happened_is_told_later(tmp_p
         world.cluster.reachable = True
         pod = await world.phase("patient", "Failed")
         assert state(pod)["state"]["terminated"]["exitCode"] == 4
+
+    play(tmp_path, scene)
+
+
+def test_a_start_that_was_ordered_and_not_carried_out_is_made_good(tmp_path: Path) -> None:
+    """The agent before this one was killed after it had prepared everything and before the nursery heard of it."""
+
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("cut", "echo ran")
+        await world.phase("cut", "Succeeded")
+        await world.stop_agent()
+        attempt = pod_folder(world.folder.pods, uid).attempt("main", 0)
+        for left in (attempt.state, attempt.exit, attempt.log):
+            left.unlink()
+        world.cluster.pod("cut")["status"] = {"phase": "Pending"}
+        await world.start_agent()
+        pod = await world.phase("cut", "Succeeded")
+        assert await world.log(uid) == "ran\n"
+        assert state(pod)["restartCount"] == 0
+
+    play(tmp_path, scene)
+
+
+def test_a_container_whose_shim_was_killed_while_no_agent_watched_has_failed(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("unseen", "sleep 1000")
+        await world.phase("unseen", "Running")
+        await world.stop_agent()
+        kept = container_state(world, uid)
+        os.kill(kept.shim, signal.SIGKILL)
+        while is_running(kept.pid):
+            await asyncio.sleep(0.01)
+        await world.start_agent()
+        pod = await world.phase("unseen", "Failed")
+        assert state(pod)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+
+    play(tmp_path, scene)
+
+
+def test_a_pod_keeps_its_address_and_devices_over_a_restart_of_the_agent(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        main = {"name": "main", "command": ["sleep", "1000"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+        await world.create_pod("keeps", {"containers": [main]})
+        address = (await world.phase("keeps", "Running"))["status"]["podIP"]
+        await world.stop_agent()
+        await world.start_agent()
+        waiting = await world.create_pod("wants", {"containers": [main]})
+        await world.cluster.until(lambda: "FailedCreatePodSandBox" in dict(world.cluster.events("wants")))
+        assert world.cluster.pod("keeps")["status"]["podIP"] == address
+        await world.delete("keeps", grace=5)
+        await world.phase("wants", "Running")
+        assert (world.folder.pods / waiting).exists()
+
+    play(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
+
+
+def test_a_pod_held_by_a_finalizer_is_removed_once(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("held", PATIENT)
+        await world.logged(uid, "up")
+        erase = world.cluster.erase
+
+        async def hold(ref: Ref) -> None:
+            """The server keeps the pod; only its marks change."""
+            await world.cluster.patch(ref, {"metadata": {"labels": {"held": "yes"}}}, form=PatchForm.MERGE)
+
+        world.cluster.erase = hold  # type: ignore[method-assign]
+        await world.delete("held", grace=5)
+        await world.cluster.until(lambda: world.cluster.pod("held")["metadata"].get("labels") == {"held": "yes"})
+        await world.cluster.patch(
+            Ref(PODS, "default", "held"), {"metadata": {"labels": {"x": "y"}}}, form=PatchForm.MERGE
+        )
+        marker = await world.run_pod("marker", "exit 0")
+        await world.phase("marker", "Succeeded")
+        world.cluster.erase = erase  # type: ignore[method-assign]
+        removals = [path for verb, path in world.cluster.writes if verb == "delete" and path.endswith("/held")]
+        assert len(removals) == 2, "the user's, and one of the agent's"
+        assert marker
 
     play(tmp_path, scene)

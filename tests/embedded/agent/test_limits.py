@@ -9,16 +9,20 @@ import pytest
 from tests.embedded.agent.worlds import World, play, state
 from understudy.embedded.agent.limits import ROOT, Limits, OneTree, control_groups, limits_of
 from understudy.embedded.agent.pods import decode_pod
+from understudy.embedded.agent.settling import group_base
+from understudy.embedded.folders import ClusterFolder
 
 HUNGRY = ["python", "-c", "import time; hoard = bytearray(200 * 1024 * 1024); print(len(hoard)); time.sleep(0)"]
 
-may_limit = pytest.mark.skipif(control_groups("probe") is None, reason="this machine permits no control groups")
+may_limit = pytest.mark.skipif(
+    control_groups(f"understudy-probe-{os.getpid()}") is None, reason="this machine permits no control groups"
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def no_traces() -> object:
     yield
-    for path in (*ROOT.glob("understudy-probe"), *ROOT.glob("*/understudy-probe"), *ROOT.glob("*/understudy-test")):
+    for path in (*ROOT.glob(f"understudy-probe-{os.getpid()}"), *ROOT.glob(f"*/understudy-probe-{os.getpid()}")):
         path.rmdir()
 
 
@@ -38,7 +42,7 @@ def unified(root: Path, *groups: str, controllers: str = "cpu memory pids") -> N
 
 def test_one_tree_for_all_controllers(tmp_path: Path) -> None:
     unified(tmp_path, "understudy-mine")
-    groups = control_groups("mine", tmp_path, own="0::/user.slice/me.scope")
+    groups = control_groups("understudy-mine", tmp_path, own="0::/user.slice/me.scope")
     assert isinstance(groups, OneTree)
     (path,) = groups.make("pod.main", Limits(cpu=2500, memory=1 << 30))
     assert path == str(tmp_path / "understudy-mine" / "pod.main")
@@ -51,7 +55,7 @@ def test_a_user_finds_a_place_above_himself(tmp_path: Path) -> None:
     unified(tmp_path, "user.slice", "user.slice/app.slice", controllers="pids")
     unified(tmp_path / "user.slice" / "app.slice", "understudy-mine")
     own = "0::/user.slice/app.slice/terminal.scope\n"
-    groups = control_groups("mine", tmp_path, own=own)
+    groups = control_groups("understudy-mine", tmp_path, own=own)
     assert isinstance(groups, OneTree)
     (path,) = groups.make("x", Limits(cpu=1))
     assert path.startswith(str(tmp_path / "user.slice" / "app.slice" / "understudy-mine"))
@@ -59,7 +63,7 @@ def test_a_user_finds_a_place_above_himself(tmp_path: Path) -> None:
 
 
 def test_no_control_groups_no_limits(tmp_path: Path) -> None:
-    assert control_groups("mine", tmp_path / "nothing") is None
+    assert control_groups("understudy-mine", tmp_path / "nothing") is None
 
 
 @may_limit
@@ -69,9 +73,12 @@ def test_a_container_that_takes_too_much_memory_is_killed_for_that(tmp_path: Pat
         await world.create_pod("hungry", {"containers": [main], "restartPolicy": "Never"})
         terminated = state(await world.phase("hungry", "Failed"))["state"]["terminated"]
         assert (terminated["reason"], terminated["exitCode"]) == ("OOMKilled", 137)
-        assert not list(ROOT.glob("*/understudy-test/uid-*")), "the group goes with the container"
+        base = group_base(world.folder)
+        assert list(ROOT.glob(f"*/{base}")) or list(ROOT.glob(base))
+        assert not list(ROOT.glob(f"**/{base}/uid-*")), "the group goes with the container"
 
     play(tmp_path, scene)
+    assert not list(ROOT.glob(f"*/{group_base(ClusterFolder(tmp_path))}")), "and the agent leaves none behind"
 
 
 @may_limit
@@ -109,6 +116,9 @@ def test_a_group_that_cannot_be_joined_is_said_and_does_not_stop_the_container(
             return (os.fspath(tmp_path / f"no-{name}-{limits.memory}"),)
 
         def remove(self, name: str) -> None:
+            pass
+
+        def close(self) -> None:
             pass
 
     monkeypatch.setattr("understudy.embedded.agent.settling.control_groups", lambda _: Broken())

@@ -129,15 +129,18 @@ class TestAddresses:
         addresses = Addresses()
         first = addresses.take("uid-1", "default/master-0")
         assert addresses.take("uid-2", "default/master-0") != first, "not while the other one is there"
-        addresses.release("uid-1", first)
+        assert addresses.take("uid-1", "default/master-0") == first
+        addresses.release("uid-1")
         assert addresses.take("uid-3", "default/master-0") == first
+        assert addresses.take("uid-2", "default/master-0") != first, "whoever has one keeps it"
 
     def test_what_was_given_before_a_restart_is_not_given_again(self) -> None:
         address = Addresses().take("uid-1", "default/a")
         again = Addresses()
         again.restore("uid-1", address)
         assert again.take("uid-2", "default/a") != address
-        again.release("uid-2", address)
+        again.release("uid-2")
+        again.release("nobody")
         assert again.take("uid-3", "default/a") != address, "nobody gives back what is not theirs"
 
 

@@ -110,8 +110,13 @@ def test_it_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert interposer.build(tmp_path) == library
 
 
-def test_what_the_pod_wants_loaded_is_loaded_too() -> None:
-    assert interposer.variables("/ours.so", "127.64.0.1", "/theirs.so") == {
-        "UNDERSTUDY_ADDRESS": "127.64.0.1",
-        "LD_PRELOAD": "/ours.so:/theirs.so",
-    }
+@compiles
+def test_what_the_pod_wants_loaded_is_loaded_too(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        env = [{"name": "LD_PRELOAD", "value": "libc.so.6"}]
+        main = {"name": "main", "command": ["sh", "-c", "echo $LD_PRELOAD"], "env": env}
+        uid = await world.create_pod("both", {"containers": [main], "restartPolicy": "Never"})
+        await world.phase("both", "Succeeded", "Failed")
+        assert (await world.log(uid)).endswith(".so:libc.so.6\n")
+
+    play(tmp_path, scene)

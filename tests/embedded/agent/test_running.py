@@ -189,7 +189,7 @@ def test_the_working_folder_is_the_pods_own_unless_it_says_otherwise(tmp_path: P
         assert await world.log(uid, "etc") == "/etc\n"
         assert await world.log(uid, "missing") == f"{root}\n"
         noted = dict(world.cluster.events("where"))["NotAsAsked"]
-        assert noted == f"workingDir /no/such/folder: No such file or directory; started in {root} instead"
+        assert noted == f"working folder /no/such/folder: No such file or directory; started in {root} instead"
 
     play(tmp_path, scene)
 

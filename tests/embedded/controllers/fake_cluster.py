@@ -65,7 +65,7 @@ class FakeCluster:
         self.objects: dict[Place, Document] = {}
         self.requests: list[tuple[str, str]] = []  # verb and path of every write
         self.fault: Fault = lambda _verb, _ref: ""
-        self.unserved: set[str] = set()
+        self.unserved: set[str] = set()  # keys of resources, or the paths of single versions
         self._revision = 0
         self._uids = 0
         self._followers: dict[str, list[_Follower]] = {}
@@ -140,7 +140,7 @@ class FakeCluster:
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:
         assert not fields, "field selectors are not served here"
-        if resource.key in self.unserved:
+        if {resource.key, resource.path()} & self.unserved:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         follower = _Follower(labels)
         for (key, where, _), document in self.objects.items():

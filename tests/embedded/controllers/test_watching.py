@@ -9,7 +9,7 @@ from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.embedded.controllers.running import story
 from tests.objects.documents import Document, pod
 from understudy.embedded.controllers.watching import DOUBT, SharedCluster
-from understudy.objects.resources import EVENTS, PODS
+from understudy.objects.resources import EVENTS, MPI_JOBS, MPI_JOBS_V1, PODS
 from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused
 
 
@@ -188,6 +188,19 @@ def test_a_resource_that_is_not_served_is_said_so() -> None:
             cluster.subscribe(PODS, ear)
             await quiet()
             assert ear.heard == ["SYNCED"]
+
+    story(tell)
+
+
+def test_one_version_may_be_served_and_another_not() -> None:
+    async def tell(api: FakeCluster) -> None:
+        api.unserved.add(MPI_JOBS.path())
+        async with SharedCluster(api, api.clock) as cluster:
+            absent, there = Ear(), Ear()
+            subscriptions = cluster.subscribe(MPI_JOBS, absent), cluster.subscribe(MPI_JOBS_V1, there)
+            await quiet()
+            assert [subscription.ended.done() for subscription in subscriptions] == [True, False]
+            assert (absent.heard, there.heard) == ([], ["SYNCED"])
 
     story(tell)
 

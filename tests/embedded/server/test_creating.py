@@ -171,7 +171,7 @@ def test_unknown_fields_are_refused_warned_about_or_dropped(tmp_path: Path) -> N
 def test_not_more_warnings_than_anybody_reads(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
-            reply = await ask("POST", PODS, pod("one", **{f"strange{n}": 1 for n in range(500)}))
+            reply = await ask("POST", PODS, {**pod("one"), **{f"strange{n}": 1 for n in range(500)}})
             assert (reply.code, len(reply.warnings)) == (201, 20)
 
     asyncio.run(scenario())

@@ -47,6 +47,8 @@ class Nursery:
             "cwd": str(pod.root),
             "root": str(pod.root),
             "private": str(pod.private),
+            "hostname": "pod",
+            "isolated": self.hello.mounts,
         }
         orders.write(attempt.launch, Launch(**{**given, **launch}))
         return attempt

@@ -126,3 +126,22 @@ def test_users_without_rights_can_have_private_mounts_too(tmp_path: Path, volume
         pytest.skip(f"this machine permits no user namespaces: {hello}")
     assert f"'stdout F content', 'stdout F {os.getuid()}', 'stdout F mine'" in rest[0]
     assert "Read-only file system" in rest[0]
+
+
+def test_a_mount_may_hide_what_others_are_made_of(tmp_path: Path, volume: Path) -> None:
+    """Here all of the pod's own files, and with them the folder it starts in."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with nursery(tmp_path) as one:
+        isolated(one)
+        mounts = (
+            Mount(str(empty), str(tmp_path.parents[-2])),
+            Mount(str(volume), "/understudy-after/deep/v"),
+            Mount(str(volume / "file"), "/etc/hosts"),
+        )
+        script = f"cat /understudy-after/deep/v/file /etc/hosts; ls -A {tmp_path.parents[-2]}; pwd"
+        attempt, ending = one.run("sh", "-c", script, mounts=mounts, preload=str(volume / "file"))
+        assert (said(attempt), ending.message) == (["stdout F content", "stdout F content", "stdout F /"], "")
+        state = orders.read(attempt.state, State)
+        assert state is not None
+        assert state.notes == (f"working folder {tmp_path}/u/root: No such file or directory; started in / instead",)

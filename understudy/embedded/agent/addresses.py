@@ -17,23 +17,30 @@ class NoAddress(Exception):
 class Addresses:
     def __init__(self, network: str = DEFAULT_NETWORK) -> None:
         self._network = IPv4Network(network)
-        self._taken: dict[str, str] = {}  # addresses, with the uid of the pod that has it
+        self._owners: dict[str, str] = {}  # addresses, with the uid of the pod that has it
+        self._given: dict[str, str] = {}  # the same the other way round
 
     def take(self, uid: str, title: str) -> str:
+        """The same address however often a pod asks. Raises NoAddress."""
+        if uid in self._given:
+            return self._given[uid]
         size = self._network.num_addresses
         start = int.from_bytes(hashlib.blake2b(title.encode(), digest_size=8).digest(), "big")
         for step in range(size):
             address = self._network[(start + step) % size]
-            if _is_usable(address) and self._taken.setdefault(str(address), uid) == uid:
+            if _is_usable(address) and str(address) not in self._owners:
+                self.restore(uid, str(address))
                 return str(address)
         raise NoAddress(f"all addresses of {self._network} are in use")
 
     def restore(self, uid: str, address: str) -> None:
-        self._taken[address] = uid
+        self._owners[address] = uid
+        self._given[uid] = address
 
-    def release(self, uid: str, address: str) -> None:
-        if self._taken.get(address) == uid:
-            del self._taken[address]
+    def release(self, uid: str) -> None:
+        address = self._given.pop(uid, None)
+        if address is not None:
+            del self._owners[address]
 
 
 def _is_usable(address: IPv4Address) -> bool:

@@ -48,7 +48,7 @@ class Agent:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(nursery.close)
             machine = await machine_for(self._folder, settings, await nursery.start(), self._server)
-            stack.callback(machine.directory.close)
+            stack.callback(machine.close)
             house = household(self._folder, settings, self._cluster, nursery, machine)
             house.token = self._token
             stack.push_async_callback(house.recorder.close)
@@ -79,10 +79,18 @@ class Agent:
         while True:
             try:
                 async for change in self._cluster.follow(resource):
-                    note(change)
+                    _noted(change, note)
             except Refused as refusal:
                 log.warning("%s cannot be followed: %s", resource.plural, refusal)
             await asyncio.sleep(_PAUSE)
+
+
+def _noted(change: Change, note: Callable[[Change], None]) -> None:
+    """One object that cannot be dealt with is not to keep the agent from all the others."""
+    try:
+        note(change)
+    except Exception:
+        log.exception("%s %.200s", change.type, change.raw)
 
 
 async def _register(registry: Registry) -> None:

@@ -94,18 +94,32 @@ def strike(folder: AttemptFolder, number: signal.Signals) -> bool:
     if state is None:
         return False
     try:
-        handle = os.pidfd_open(state.pid)
-    except OSError:
+        handle = _handle(state.pid)
+    except ProcessLookupError:
         return False
     try:
-        if linux.birth(state.pid) != state.pid_birth:  # the handle is open: from here on the id cannot be reused
+        if linux.birth(state.pid) != state.pid_birth:  # with the handle open, the id cannot be reused from here on
             return False
-        signal.pidfd_send_signal(handle, number)
+        if handle is None:
+            os.kill(state.pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
         return True
     except ProcessLookupError:
         return False
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
+
+
+def _handle(pid: int) -> int | None:
+    """None where the system has no such thing, or no more of them."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:
+        return None
 
 
 def end_of(folder: AttemptFolder, how: Exit, *, from_log: bool) -> End:

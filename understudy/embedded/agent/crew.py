@@ -26,11 +26,10 @@ from understudy.embedded.shim import orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
 
-_LATER = 1.0
-_LATE = 10.0
-_SOON = 0.05  # seconds after which a shim that was about to say something is looked at again
+_SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
+_LATER = 1.0  # a look that failed is tried again,
+_LATE = 10.0  # and news should have come
 _POST_START_SECONDS = 120.0
-
 
 log = logging.getLogger(__name__)
 

@@ -20,6 +20,7 @@ _MOST_WAITING = 10_000
 _MOST_REMEMBERED = 4_096
 _NOT_FOUND = 404
 _LONGEST_NAME = 220
+_QUIET = 5.0  # seconds for which a repetition is counted and not written
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -44,10 +45,11 @@ class Event(msgspec.Struct, frozen=True):
 class _Told(msgspec.Struct):
     name: str
     count: int
+    written_at: float
 
 
 class Recorder:
-    """Writes in its own time, in order, one after the other; repetitions raise a count."""
+    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then."""
 
     def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
         self._cluster = cluster
@@ -79,6 +81,9 @@ class Recorder:
         namespace = event.subject.namespace or "default"
         if told is not None:
             told.count += 1
+            if moment - told.written_at < _QUIET:
+                return
+            told.written_at = moment
             patch = {"count": told.count, "lastTimestamp": timestamp(moment)}
             try:
                 await self._cluster.patch(Ref(EVENTS, namespace, told.name), patch, form=PatchForm.MERGE)
@@ -87,7 +92,7 @@ class Recorder:
                 if refusal.code != _NOT_FOUND:
                     raise
         name = event.name or f"{event.subject.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}"
-        self._told[event] = _Told(name, 1)
+        self._told[event] = _Told(name, 1, moment)
         if len(self._told) > _MOST_REMEMBERED:
             self._told.popitem(last=False)
         await self._cluster.create(Ref(EVENTS, namespace), document(event, name, moment))

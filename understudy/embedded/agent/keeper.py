@@ -113,8 +113,8 @@ class Keeper:
 
     def _make_known(self) -> None:
         """Names follow the labels of the pod, and are there again after a restart of the agent."""
-        if self.crew.record is not None and not self._discharged and not self.pod.is_over:
-            self._house.machine.directory.arrive(outfitting.resident(self.pod, self.crew.record))
+        if not (self._discharged or self._gone or self.pod.is_over):
+            outfitting.make_known(self._house, self.pod)
 
     async def _work(self) -> None:
         while self._dirty:
@@ -138,12 +138,11 @@ class Keeper:
             await self._finish()
 
     def _case(self) -> Case:
-        began = self.pod.status.start_time
         return Case(
             pod=self.pod,
             sights=self.crew.sights,
             now=self._house.now(),
-            started_at=began.timestamp() if began else self.crew.began_at,
+            started_at=self.crew.began_at,
             ending_since=self._ending_since,
             gone=self._gone or self._dead,
         )

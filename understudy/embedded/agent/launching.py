@@ -40,7 +40,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     directory: Directory
     groups: ControlGroups | None = None
     tool: Tool | None = None  # docker or podman, where asked for
-    interposer: str = ""  # a library that gives pods ports of their own
+    interposer: str = ""  # a library that gives pods ports of their own, unless they want those of the machine
+
+    def close(self) -> None:
+        self.directory.close()
+        if self.groups is not None:
+            self.groups.close()
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -120,25 +125,19 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
             "HOSTNAME": pod.hostname,
             **filled.values,
             **devices.variables(outfit.shares.get(name, {})),
-            **_own_ports(machine, outfit, filled.values),
+            interposer.ADDRESS: outfit.facts.address,
             MARK: mark(uid, name, attempt.number),
         },
         cwd=attempt.container.working_dir or str(outfit.folder.root),
         root=str(outfit.folder.root),
         private=str(outfit.folder.private / name),
         isolated=machine.isolated,
+        preload="" if pod.spec.host_network else machine.interposer,
         hostname=pod.hostname,
         mounts=filled.mounts,
         delay=attempt.delay,
     )
     return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
-
-
-def _own_ports(machine: Machine, outfit: Outfit, values: Mapping[str, str]) -> dict[str, str]:
-    """Not for pods that want the network of this machine as it is."""
-    if not machine.interposer or outfit.facts.pod.spec.host_network:
-        return {}
-    return interposer.variables(machine.interposer, outfit.facts.address, values.get(interposer.PRELOAD, ""))
 
 
 def _by_tool(tool: Tool, machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:

@@ -45,6 +45,10 @@ class ControlGroups(Protocol):
 
     def remove(self, name: str) -> None: ...
 
+    def close(self) -> None:
+        """Takes away what is no longer used."""
+        ...
+
 
 class OneTree:
     def __init__(self, base: Path) -> None:
@@ -65,6 +69,9 @@ class OneTree:
 
     def remove(self, name: str) -> None:
         _remove(self._base / name)
+
+    def close(self) -> None:
+        _remove(self._base)
 
 
 class TreeEach:
@@ -90,15 +97,21 @@ class TreeEach:
         _remove(self._cpu / name)
         _remove(self._memory / name)
 
+    def close(self) -> None:
+        _remove(self._cpu)
+        _remove(self._memory)
+
 
 def _remove(group: Path) -> None:
     with contextlib.suppress(OSError):  # not there, or somebody still in it: it does no harm
         group.rmdir()
 
 
-def control_groups(cluster: str, root: Path = ROOT, own: str | None = None) -> ControlGroups | None:
-    """What this machine has and lets us use; None: neither. `own` is what /proc/self/cgroup says."""
-    name = f"understudy-{cluster}"
+def control_groups(name: str, root: Path = ROOT, own: str | None = None) -> ControlGroups | None:
+    """Below a group of this name, as this machine has them and lets us; None where it does not.
+
+    `own` is what /proc/self/cgroup says.
+    """
     if (root / "cgroup.controllers").exists():
         for parent in _parents(root, _own_groups() if own is None else own):
             if base := _base_below(parent, name):

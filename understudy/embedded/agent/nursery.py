@@ -16,7 +16,7 @@ from understudy.embedded.agent.pidfds import Watched, watch
 from understudy.embedded.shim import talk
 
 _PACKETS_PER_WAKE = 64
-_TOO_LONG = 126
+_TOO_LONG, _KILLED = 126, 137
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 
 
@@ -36,10 +36,11 @@ class Beside:
     def __init__(self) -> None:
         self.finished: asyncio.Future[Finished] = asyncio.get_running_loop().create_future()
         self._shim: int | None = None
+        self._watched: Watched | None = None
         self._hung_up = False
 
-    def entered(self, shim: int) -> None:
-        self._shim = shim
+    def entered(self, shim: int, watched: Watched) -> None:
+        self._shim, self._watched = shim, watched
         if self._hung_up:
             self.hang_up()
 
@@ -51,6 +52,8 @@ class Beside:
                 os.kill(self._shim, signal.SIGTERM)
 
     def left(self, how: Finished) -> None:
+        if self._watched is not None:
+            self._watched.close()
         if not self.finished.done():
             self.finished.set_result(how)
 
@@ -188,11 +191,16 @@ class Nursery:
                     self._hello.set_result(news)
             case talk.Entered(session, pid):
                 if session in self._beside:
-                    self._beside[session].entered(pid)
+                    self._beside[session].entered(pid, watch(pid, lambda: self._shim_ended(session)))
             case talk.Left(session, exit_code, problem):
                 self._left(session, Finished(exit_code, problem))
             case _:
                 self.on_news(news)
+
+    def _shim_ended(self, session: int) -> None:
+        """What it said last may still be on its way; if it said nothing, it was killed."""
+        self._read()
+        self._left(session, Finished(_KILLED, "the command was killed"))
 
     def _left(self, session: int, how: Finished) -> None:
         beside = self._beside.pop(session, None)

@@ -1,8 +1,10 @@
 """Gives a pod what it needs before any of its containers can start: address, names, devices, volumes, folders."""
 
+import contextlib
 from pathlib import Path
 
 from understudy.embedded.agent import records
+from understudy.embedded.agent.addresses import NoAddress
 from understudy.embedded.agent.downward import PodFacts
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.launching import Outfit
@@ -27,23 +29,33 @@ def admit(house: Household, pod: Pod, folder: PodFolder, now: float) -> Record:
         name=meta.name,
         node=pod.spec.node_name,
         shares=house.devices.take(pod),
-        address=house.addresses.take(meta.uid, f"{meta.namespace}/{meta.name}"),
+        address=address_of(house, pod),
         started_at=now,
     )
     for path in (folder.root, folder.volumes, folder.containers):
         path.mkdir(mode=0o755, parents=True, exist_ok=True)
     records.save(folder, record)
-    house.machine.directory.arrive(resident(pod, record))
     return record
 
 
-def resident(pod: Pod, record: Record) -> Resident:
+def address_of(house: Household, pod: Pod) -> str:
+    """Raises NoAddress."""
+    return house.addresses.take(pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}")
+
+
+def make_known(house: Household, pod: Pod) -> None:
+    """Before anything of the pod runs: those bound together are to find each other from the first moment on."""
+    with contextlib.suppress(NoAddress):  # it is said when the pod is to start
+        house.machine.directory.arrive(_resident(pod, address_of(house, pod)))
+
+
+def _resident(pod: Pod, address: str) -> Resident:
     return Resident(
         uid=pod.metadata.uid,
-        namespace=record.namespace,
-        name=record.name,
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
         hostname=pod.hostname,
-        address=record.address,
+        address=address,
         subdomain=pod.spec.subdomain,
         labels=pod.metadata.labels,
     )
@@ -88,7 +100,7 @@ async def _claim(house: Household, namespace: str, name: str) -> None:
 def _hosts(house: Household, pod: Pod, folder: PodFolder, record: Record) -> Path:
     directory = house.machine.directory
     if pod.spec.host_aliases:
-        return directory.private_hosts(resident(pod, record), pod.spec.host_aliases, folder.hosts)
+        return directory.private_hosts(_resident(pod, record.address), pod.spec.host_aliases, folder.hosts)
     return directory.hosts_of(record.namespace)
 
 
@@ -101,9 +113,7 @@ def discharge(house: Household, uid: str) -> None:
 
 def forget(house: Household, folder: PodFolder, uid: str) -> None:
     """The pod is gone from the API: nothing of it remains."""
-    record = records.load(folder)
     discharge(house, uid)
-    if record is not None:
-        house.addresses.release(uid, record.address)
+    house.addresses.release(uid)
     Storage(folder, house.folder.claims).remove()
     records.remove(folder)

@@ -1,6 +1,7 @@
 """Turns a cluster's folder and settings into the household its pods share on this machine."""
 
 import asyncio
+import hashlib
 import logging
 import os
 import shutil
@@ -52,10 +53,16 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         api=api_variables(server),
         env=machine_environment(os.environ),
         directory=Directory(folder.path / "hosts", _machine_hosts()),
-        groups=control_groups(settings.name) if tool is None else None,
+        groups=control_groups(group_base(folder)) if tool is None else None,
         tool=tool,
         interposer=await _interposer(folder) if tool is None else "",
     )
+
+
+def group_base(folder: ClusterFolder) -> str:
+    """Clusters of other users, or in other places, may have the same name."""
+    digest = hashlib.blake2b(os.fsencode(folder.path.resolve()), digest_size=6).hexdigest()
+    return f"understudy-{folder.path.name}-{digest}"
 
 
 async def _interposer(folder: ClusterFolder) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from understudy.embedded.agent.pods import Container, Volume
 from understudy.objects.resources import CONFIG_MAPS, SECRETS, Resource
-from understudy.ports import Cluster, Ref, Refused
+from understudy.ports import Cluster, Ref, Refused, Unreachable
 
 _NOT_FOUND = 404
 
@@ -70,10 +70,14 @@ def held_in(volume: Volume) -> Iterator[Source]:
 class Library:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._known: dict[tuple[str, Source], Mapping[str, bytes]] = {}  # as last seen
         self._fetching: dict[tuple[str, Source], asyncio.Task[Mapping[str, bytes] | None]] = {}
 
     async def fetch(self, namespace: str, wanted: Iterable[Source]) -> Holdings:
-        """As they are now. Raises Unreachable, or Refused for anything but absence."""
+        """As they are now; while the cluster is away, as they were when last asked for.
+
+        Raises Unreachable, or Refused for anything but absence.
+        """
         unique = list(dict.fromkeys(wanted))
         tasks = [self._task(namespace, source) for source in unique]
         return dict(zip(unique, await asyncio.gather(*map(asyncio.shield, tasks)), strict=True))
@@ -87,13 +91,20 @@ class Library:
         return self._fetching[key]
 
     async def _get(self, namespace: str, source: Source) -> Mapping[str, bytes] | None:
+        key = (namespace, source)
         try:
             raw = await self._cluster.get(Ref(source.resource, namespace, source.name))
         except Refused as refusal:
             if refusal.code == _NOT_FOUND:
+                self._known.pop(key, None)
                 return None
             raise
-        return _contents(msgspec.json.decode(raw, type=_Document), source)
+        except Unreachable:
+            if key in self._known:
+                return self._known[key]
+            raise
+        self._known[key] = _contents(msgspec.json.decode(raw, type=_Document), source)
+        return self._known[key]
 
 
 def _contents(document: _Document, source: Source) -> dict[str, bytes]:

@@ -49,6 +49,7 @@ class Starter:
 
     @property
     def began_at(self) -> float:
+        """To the fraction of a second: the API knows only the full one."""
         return self._accepted_at if self.record is None else self.record.started_at
 
     async def start(self, pod: Pod, container: Container, order: Start) -> Refusal | None:

@@ -173,8 +173,8 @@ class SharedCluster:
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
         self._cluster = cluster
         self._clock = clock
-        self._streams: dict[str, _Stream] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._streams: dict[Resource, _Stream] = {}  # each version by itself: one may be served and the other not
+        self._tasks: dict[Resource, asyncio.Task[None]] = {}
 
     async def __aenter__(self) -> "SharedCluster":
         return self
@@ -186,24 +186,24 @@ class SharedCluster:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def subscribe(self, resource: Resource, listener: Listener) -> Subscription:
-        stream = self._streams.get(resource.key)
+        stream = self._streams.get(resource)
         if stream is None:
-            stream = self._streams[resource.key] = _Stream(resource, self._clock)
-            self._tasks[resource.key] = asyncio.create_task(self._listen(stream), name=f"watch {resource.key}")
+            stream = self._streams[resource] = _Stream(resource, self._clock)
+            self._tasks[resource] = asyncio.create_task(self._listen(stream), name=f"watch {resource.key}")
         return stream.subscribe(listener)
 
     async def _listen(self, stream: _Stream) -> None:
-        key = stream.resource.key
+        resource = stream.resource
         try:
-            async with closing(self._cluster.follow(stream.resource)) as changes:
+            async with closing(self._cluster.follow(resource)) as changes:
                 async for change in changes:
                     stream.hear(change)
-            stream.end(Unreachable(f"the watch of {key} ended"))
+            stream.end(Unreachable(f"the watch of {resource.key} ended"))
         except Exception as error:
             stream.end(error)
         finally:
-            self._streams.pop(key, None)
-            self._tasks.pop(key, None)
+            self._streams.pop(resource, None)
+            self._tasks.pop(resource, None)
 
     async def check_doubts(self) -> None:
         """What an answer told of and the watch never did may have come and gone in between two watches."""
@@ -274,7 +274,7 @@ class SharedCluster:
         await self._cluster.bind(namespace, seatings)
 
     def _learn(self, ref: Ref, sub: str, answer: bytes) -> None:
-        stream = self._streams.get(ref.resource.key)
+        stream = self._streams.get(ref.resource)
         if stream is not None and sub in _ANSWERED and _head(answer).kind == ref.resource.kind:
             stream.learn(answer)
 

@@ -47,6 +47,7 @@ def run(folder: ClusterFolder) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     _keep_memory()
+    _allow_many_connections()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve_until_told(folder))
@@ -78,6 +79,15 @@ def _keep_memory() -> None:
         library = ctypes.CDLL(None)
         library.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
         library.mallopt(_M_TRIM_THRESHOLD, 64 << 20)
+
+
+def _allow_many_connections() -> None:
+    """Each is an open file, and most systems allow 1024 of these to begin with."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _on_ready(settings: Settings) -> None:

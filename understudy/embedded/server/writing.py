@@ -8,7 +8,6 @@ from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.served import Draft
 from understudy.embedded.store.records import Key, Put, Record, Remove
 
-
 MAX_OBJECT = 3 * 512 * 1024  # bytes: as much as the store of a real cluster takes
 
 

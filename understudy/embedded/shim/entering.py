@@ -17,6 +17,8 @@ from understudy.embedded.shim.layout import AttemptFolder
 from understudy.embedded.shim.orders import Launch, State
 from understudy.embedded.shim.spawning import (
     Streams,
+    change_folder,
+    environment,
     execute,
     in_words,
     join_cgroup,
@@ -86,8 +88,8 @@ def _become(order: talk.EnterOrder, streams: Streams, report: int) -> NoReturn:
         if launch is None or state is None or linux.birth(state.pid) != state.pid_birth:
             raise ProcessLookupError("the container is not running")
         _prepare(order, launch, state, streams)
-        env = {**launch.env, "TERM": launch.env.get("TERM", "xterm")} if order.tty else launch.env
-        execute(order.argv, env)
+        given = environment(launch)
+        execute(order.argv, {"TERM": "xterm", **given} if order.tty else given)
     except BaseException as problem:
         os.write(report, in_words(problem).encode())
     finally:
@@ -101,10 +103,7 @@ def _prepare(order: talk.EnterOrder, launch: Launch, state: State, streams: Stre
     for cgroup in launch.cgroups:
         join_cgroup(cgroup)
     _join_namespaces(state.pid)
-    try:
-        os.chdir(launch.cwd)
-    except OSError:
-        os.chdir(launch.root)
+    change_folder(launch)
     restore_signals()
     take_streams(streams)
     if order.tty:

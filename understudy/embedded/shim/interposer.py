@@ -6,8 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-ADDRESS = "UNDERSTUDY_ADDRESS"
-PRELOAD = "LD_PRELOAD"
+ADDRESS = "UNDERSTUDY_ADDRESS"  # the variable that tells it the pod's own address
 _SOURCE = Path(__file__).with_suffix(".c")
 _COMPILERS = ("cc", "gcc", "clang")
 _SECONDS = 60
@@ -36,8 +35,3 @@ def build(folder: Path) -> Path:
         raise CannotBuild(f"{compiler} says: {done.stderr.strip()[:500]}")
     os.replace(aside, library)
     return library
-
-
-def variables(library: str, address: str, preloaded: str) -> dict[str, str]:
-    """For a pod with this address; `preloaded` is what it wants loaded itself."""
-    return {ADDRESS: address, PRELOAD: f"{library}:{preloaded}" if preloaded else library}

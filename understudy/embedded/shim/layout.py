@@ -83,6 +83,11 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "exit.json"
 
     @property
+    def fault(self) -> Path:
+        """What went wrong in a shim that ended before its time."""
+        return self.path / "fault"
+
+    @property
     def log(self) -> Path:
         return self.path / "log"
 

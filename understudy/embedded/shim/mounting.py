@@ -72,24 +72,32 @@ def _make_room_for_termination_log(scratch: Path) -> None:
 
 
 def arrange(mounts: Sequence[Mount], private: Path) -> None:
-    """To be called in a process that is about to become the container."""
-    linux.unshare(linux.NEW_MOUNTS)
-    view = _View(private)
-    for mount in sorted(mounts, key=lambda one: one.target.rstrip("/").count("/")):
-        view.add(mount)
+    """To be called in a process that is about to become the container, and has a view of its own.
+
+    What is to be mounted is opened first: one mount may hide what another is made of.
+    """
+    view = _View(_pinned(private))
+    sources = [(mount, _pinned(Path(mount.source))) for mount in mounts]
+    for mount, source in sorted(sources, key=lambda one: one[0].target.rstrip("/").count("/")):
+        view.add(mount, source)
+
+
+def _pinned(path: Path) -> str:
+    """A name that leads to the same place for as long as this process lives, whatever is mounted over the path."""
+    return f"/proc/self/fd/{os.open(path, os.O_PATH | os.O_CLOEXEC)}"
 
 
 class _View:
-    def __init__(self, private: Path) -> None:
+    def __init__(self, private: str) -> None:
         self._private = private
         self._stand_ins = 0
         self._own: set[str] = set()  # folders in which mount points may be made
         self._own_trees: list[str] = []  # the same for all below them
 
-    def add(self, mount: Mount) -> None:
-        is_folder = os.path.isdir(mount.source)
+    def add(self, mount: Mount, source: str) -> None:
+        is_folder = os.path.isdir(source)
         point = self._point(mount.target, is_folder)
-        linux.mount(mount.source, point, linux.BIND | linux.RECURSIVE)
+        linux.mount(source, point, linux.BIND | linux.RECURSIVE)
         if mount.read_only:
             linux.mount(None, point, linux.REMOUNT | linux.BIND | linux.READ_ONLY | _kept_flags(point))
         if is_folder and not mount.shared:
@@ -118,7 +126,7 @@ class _View:
         return folder in self._own or any((folder + "/").startswith(tree) for tree in self._own_trees)
 
     def _replace(self, folder: str) -> None:
-        backing = str(self._private / str(self._stand_ins))
+        backing = f"{self._private}/{self._stand_ins}"
         self._stand_ins += 1
         os.makedirs(backing, exist_ok=True)
         linux.mount(backing, backing, linux.BIND)

@@ -61,27 +61,37 @@ class Nursery:
         except BlockingIOError:
             os.close(lock)
             return
-        pid = self._fork(lambda: keep(folder, self._news))
+        pid = self._fork(lambda: keep(folder, self._news), folder.fault)
         os.close(lock)
         tell(self._news, talk.Forked(str(folder.path), pid))
 
     def _enter(self, order: talk.EnterOrder, files: list[int]) -> None:
-        pid = self._fork(lambda: enter(order, files, self._news))
+        pid = self._fork(lambda: enter(order, files, self._news), Path(os.devnull))
         for file in files:
             os.close(file)
         tell(self._news, talk.Entered(order.session, pid))
 
-    def _fork(self, work: Callable[[], None]) -> int:
+    def _fork(self, work: Callable[[], None], fault: Path) -> int:
+        """`fault` is where it is written if the work does not end as it should."""
         pid = os.fork()
         if pid:
             return pid
         try:
             os.close(self._lock)  # or the next nursery would wait for this shim
+            _let_go_of_streams()
             work()
         except BaseException:
-            traceback.print_exc()
+            fault.write_text(traceback.format_exc())
         finally:
             os._exit(0)
+
+
+def _let_go_of_streams() -> None:
+    """Whoever reads what the agent says must not have to wait for the end of its pods."""
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from understudy.embedded.shim import linux, mounting
 from understudy.embedded.shim.orders import Launch
 
 _CANNOT_EXEC = 126
+_PRELOAD = "LD_PRELOAD"
 
 
 class Streams(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ def _become(launch: Launch, streams: Streams, report: int) -> NoReturn:
     """Never returns into the shim's code, whatever happens."""
     try:
         _say(report, _prepare(launch, streams))
-        execute(launch.argv, launch.env)
+        execute(launch.argv, environment(launch))
     except BaseException as problem:
         _say(report, ["!" + in_words(problem)])
     finally:
@@ -67,23 +68,34 @@ def _prepare(launch: Launch, streams: Streams) -> list[str]:
     if launch.address_space:
         resource.setrlimit(resource.RLIMIT_AS, (launch.address_space, launch.address_space))
     if launch.isolated:
+        linux.unshare(linux.NEW_MOUNTS | linux.NEW_HOSTNAME)
+        os.makedirs(launch.private, exist_ok=True)
         mounting.arrange(launch.mounts, Path(launch.private))
-        if launch.hostname:
-            linux.unshare(linux.NEW_HOSTNAME)
-            linux.set_hostname(launch.hostname)
-    notes += _change_folder(launch)
+        linux.set_hostname(launch.hostname)
+    notes += change_folder(launch)
     restore_signals()
     take_streams(streams)
     return notes
 
 
-def _change_folder(launch: Launch) -> list[str]:
-    try:
-        os.chdir(launch.cwd)
-        return []
-    except OSError as problem:
-        os.chdir(launch.root)
-        return [f"workingDir {launch.cwd}: {problem.strerror}; started in {launch.root} instead"]
+def change_folder(launch: Launch) -> list[str]:
+    """To the working folder; else to the pod's own; else, where a mount hides that, to the top."""
+    notes: list[str] = []
+    for folder in dict.fromkeys((launch.cwd, launch.root, "/")):
+        try:
+            os.chdir(folder)
+            return [f"{note}; started in {folder} instead" for note in notes[:1]]
+        except OSError as problem:
+            notes.append(f"working folder {folder}: {problem.strerror}")
+    return notes
+
+
+def environment(launch: Launch) -> dict[str, str]:
+    """To be asked for when all mounts are there: a library that they hide is better not loaded than complained of."""
+    if not launch.preload or not os.path.exists(launch.preload):
+        return dict(launch.env)
+    wanted = launch.env.get(_PRELOAD, "")
+    return {**launch.env, _PRELOAD: f"{launch.preload}:{wanted}" if wanted else launch.preload}
 
 
 def join_cgroup(cgroup: str) -> str:

@@ -11,7 +11,7 @@ class Chapter(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     noticed: float | None = None  # until the cluster knew; None: it was told
     running: float  # until all processes ran, or ran again
-    started: int
+    started: int = 0  # processes
     stayed: int = 0  # processes of the same job that were never disturbed
     preempted: int = 0
 

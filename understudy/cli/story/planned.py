@@ -3,30 +3,25 @@
 import textwrap
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import msgspec
 
-from understudy.cli import clusterfile, documents
 from understudy.cli.documents import Document
 from understudy.cli.inputs import decoded, snapshot
 from understudy.cli.paint import Painter
 from understudy.cli.picture import drawn
 from understudy.cli.settings import Settings
+from understudy.cli.story import script
+from understudy.cli.story.script import HERO, TOPOLOGY
 from understudy.decide.cycle import plan
 from understudy.decide.explain import describe
 from understudy.decide.outcome import after, settled
 from understudy.decide.policy import Policy
-from understudy.embedded.clusters.machine import this_machine
-from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.model.nodes import Health, Verdict
 from understudy.model.plans import Wait
 from understudy.model.snapshot import Snapshot
 
-FOLDER = Path(__file__).parent / "story"  # part of the package; `examples` shows the same files
-TOPOLOGY = "cloud.google.com/gke-nodepool"
-HERO, MODEST = "JobSet/default/high-priority", "JobSet/default/low-priority"
 BEGIN = 1_767_225_600.0  # the story begins at the turn of the year 2026, whenever it is told
 PAUSE = 600.0  # and ten minutes pass between its steps
 DRY_RUN = "This is a dry run: every plan is the planner's own, no process is started, and only planning is timed."
@@ -54,19 +49,10 @@ def tell_hot_swap(out: TextIO) -> None:
     print(f"\n{DRY_RUN}", file=out)
 
 
-def story_objects(*names: str) -> list[Document]:
-    """The Kubernetes objects in these files of the story."""
-    return documents.read([str(FOLDER / f"{name}.yaml") for name in names])
-
-
-def story_nodes() -> list[dict[str, Any]]:
-    return pool_nodes(clusterfile.read(str(FOLDER / "cluster.yaml")).pools, this_machine())
-
-
 def _cluster() -> tuple[Snapshot, Snapshot]:
     """The cluster before and after the jobs are submitted."""
-    bare = [Document("the cluster", number, 1, node) for number, node in enumerate(story_nodes(), start=1)]
-    jobs = story_objects("priorities", "high-priority", "low-priority")
+    bare = [Document("the cluster", number, 1, node) for number, node in enumerate(script.nodes(), start=1)]
+    jobs = script.objects("priorities", "high-priority", "low-priority")
     empty, full = (snapshot(decoded(some), Settings(), "", BEGIN) for some in (bare, [*bare, *jobs]))
     return empty, full
 

@@ -2,27 +2,25 @@
 
 import asyncio
 import re
-import textwrap
+import time
 from collections.abc import Coroutine
 from typing import Any, TextIO
 
 import msgspec
 
-from understudy.cli.chapters import Chapter
-from understudy.cli.hotswap import HERO, MODEST, TOPOLOGY, story_objects
-from understudy.cli.paint import Painter
-from understudy.cli.picture import drawn
-from understudy.cli.scene import Player, Scene
-from understudy.cli.stage import Stage, StoryBroke
+from understudy.cli.story import script
+from understudy.cli.story.chapters import Chapter
+from understudy.cli.story.narrator import Narrator
+from understudy.cli.story.scene import Player, Scene
+from understudy.cli.story.script import HERO, MODEST, TOPOLOGY
+from understudy.cli.story.stage import Stage, StoryBroke
 from understudy.client import KubeClient, connect
 from understudy.embedded.doorway import FailNode, RecoverNode, ask
 from understudy.embedded.folders import ClusterFolder
 from understudy.objects.resources import CLAIMS, CONFIG_MAPS, JOB_SETS, PRIORITY_CLASSES
 from understudy.ports import Ref
 
-WIDTH = 110
 _RESOURCES = {resource.kind: resource for resource in (CLAIMS, CONFIG_MAPS, JOB_SETS, PRIORITY_CLASSES)}
-_COLOURS = {"DEAD": "red", "high-priority": "green", "low-priority": "yellow"}
 Steps = dict[str, int]  # by the place of the process in its job
 _CHECKPOINT = re.compile(r"step ([1-9]\d*)")
 _SAVED = re.compile(r"told to stop: saved at step (\d+)")
@@ -31,20 +29,22 @@ _RESUMED = re.compile(r"goes on from step (\d+)")
 
 async def perform(folder: ClusterFolder, out: TextIO) -> list[Chapter]:
     """On a cluster that is up and has nothing on it. Raises StoryBroke."""
+    narrator = Narrator(out, time.time)
     async with connect(folder.kubeconfig) as client:
-        story = Story(client, folder, out)
-        return await _beside(story.stage.run(), story.play())
+        story = Story(client, folder, narrator)
+        try:
+            return await _beside(story.stage.run(), story.play())
+        finally:
+            narrator.catch_up(all_of_it=True)
 
 
 class Story:
-    def __init__(self, client: KubeClient, folder: ClusterFolder, out: TextIO) -> None:
-        self.stage = Stage(client, (HERO, MODEST), self._tell)
+    def __init__(self, client: KubeClient, folder: ClusterFolder, narrator: Narrator) -> None:
+        self.stage = Stage(client, (HERO, MODEST), narrator)
         self._client = client
         self._folder = folder
-        self._out = out
-        self._paint = Painter.on(out)
+        self._narrator = narrator
         self._chapters: list[Chapter] = []
-        self._title, self._cause = "", self.stage.now()  # of the chapter that is told now
 
     async def play(self) -> list[Chapter]:
         await self._create("priorities")
@@ -57,53 +57,52 @@ class Story:
         return self._chapters
 
     async def _submitted(self, job: str, title: str) -> None:
-        self._begin(title)
+        self._narrator.begin(title)
         before = self.stage.scene
         await self._create(job.rpartition("/")[2])
         running = await self.stage.until(f"all of {job} runs", lambda scene: scene.complete(job))
-        self._expect(before.players.keys() <= self.stage.scene.players.keys(), "a job that ran was disturbed")
-        self._end(Chapter(title=title, running=self._since(running), started=len(self.stage.scene.of(job))))
+        _expect(before.players.keys() <= self.stage.scene.players.keys(), "a job that ran was disturbed")
+        self._end(self._chapter(None, running, started=len(self.stage.scene.of(job))))
 
     async def _spare_steps_in(self) -> str:
         """Says which node died."""
         before = self.stage.scene
         await self._have_said(before.of(HERO), _CHECKPOINT)  # one that has saved nothing would begin anew
         node = before.of(HERO)[-1].node
-        self._begin(f"{node} dies under high-priority; {self._idle()} is idle")
+        self._narrator.begin(f"{node} dies under high-priority; {self._idle()} is idle")
         chapter = await self._healed_from(node)
-        self._expect(_same(before, self.stage.scene, MODEST), "low-priority was disturbed, though a slice was idle")
+        _expect(_same(before, self.stage.scene, MODEST), "low-priority was disturbed, though a slice was idle")
         self._end(chapter)
         return node
 
     async def _modest_makes_room(self) -> Steps:
         """Says where its processes had come to."""
         victims, node = self.stage.scene.of(MODEST), self.stage.scene.of(HERO)[0].node
-        self._expect(not self._idle(), f"{self._idle()} is idle still")
-        self._begin(f"{node} dies too; no slice is idle")
+        _expect(not self._idle(), f"{self._idle()} is idle still")
+        self._narrator.begin(f"{node} dies too; no slice is idle")
         chapter = await self._healed_from(node)
         await self.stage.until("low-priority is told why", lambda _: bool(self.stage.preemptions))
-        self._expect(not self.stage.scene.of(MODEST), "low-priority is still there")
+        _expect(not self.stage.scene.of(MODEST), "low-priority is still there")
         self._end(msgspec.structs.replace(chapter, preempted=len(victims)))
         return self._steps(victims, _SAVED)
 
     async def _modest_comes_back(self, node: str, saved: Steps) -> None:
         before = self.stage.scene
-        self._begin(f"{node} comes back, and low-priority with it")
+        self._narrator.begin(f"{node} comes back, and low-priority with it")
         await ask(self._folder.agent_socket, RecoverNode(node))
         noticed = await self.stage.until(f"{node} is back", lambda scene: node not in scene.lost)
         running = await self.stage.until("low-priority runs again", lambda scene: scene.complete(MODEST))
         back = self.stage.scene.of(MODEST)
         await self._have_said(back, _RESUMED)
-        self._expect(_same(before, self.stage.scene, HERO), "high-priority was disturbed")
-        self._expect(self._steps(back, _RESUMED) == saved, "low-priority does not go on from where it had saved")
-        since_then = (self._since(noticed), self._since(running))
-        self._end(Chapter(title=self._title, noticed=since_then[0], running=since_then[1], started=len(back)))
+        _expect(_same(before, self.stage.scene, HERO), "high-priority was disturbed")
+        _expect(self._steps(back, _RESUMED) == saved, "low-priority does not go on from where it had saved")
+        self._end(self._chapter(noticed, running, started=len(back)))
 
     async def _healed_from(self, node: str) -> Chapter:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
         before, broken = self.stage.scene, self._slice_of(node)
         await ask(self._folder.agent_socket, FailNode(node))
-        self._tell(f"{node} is cut off: its process is killed, and nobody is told")
+        self._narrator.tell(f"{node} is cut off: its process is killed, and nobody is told")
         noticed = await self.stage.until(f"{node} is lost", lambda scene: node in scene.lost)
 
         def healed(scene: Scene) -> bool:
@@ -115,14 +114,21 @@ class Story:
         gone = [each for uid, each in before.players.items() if uid not in self.stage.scene.players]
         await self._have_said([each for each in gone if each.node != node], _SAVED)
         await self._have_said(started, _RESUMED)
-        self._expect(len(started) == len(broken), "members on healthy slices were moved")
+        _expect(len(started) == len(broken), "members on healthy slices were moved")
+        return self._chapter(noticed, running, started=len(started), stayed=len(members) - len(started))
+
+    def _chapter(self, noticed: float | None, running: float, **processes: int) -> Chapter:
+        since = self._narrator.since
         return Chapter(
-            title=self._title,
-            noticed=self._since(noticed),
-            running=self._since(running),
-            started=len(started),
-            stayed=len(members) - len(started),
+            title=self._narrator.title,
+            noticed=None if noticed is None else since(noticed),
+            running=since(running),
+            **processes,
         )
+
+    def _end(self, chapter: Chapter) -> None:
+        self._chapters.append(chapter)
+        self._narrator.draw(self.stage.snapshot(), TOPOLOGY)
 
     def _idle(self) -> str:
         """The slices on which nobody runs and no node is lost."""
@@ -152,39 +158,14 @@ class Story:
         return {name: int(match[1]) for name, match in found if match}
 
     async def _create(self, file: str) -> None:
-        for document in story_objects(file):
+        for document in script.objects(file):
             resource = _RESOURCES[str(document.value["kind"])]
             await self._client.create(Ref(resource, "default" if resource.namespaced else ""), document.value)
 
-    # What is told
 
-    def _begin(self, title: str) -> None:
-        self._title, number = title, len(self._chapters) + 1
-        print(f"\n{self._paint(f'{number}. {title}', 'bold')}", file=self._out, flush=True)
-        self._cause = self.stage.now()
-
-    def _end(self, chapter: Chapter) -> None:
-        self._chapters.append(chapter)
-        for line in drawn(self.stage.snapshot(), TOPOLOGY):
-            print(f"       {self._coloured(line)}", file=self._out, flush=True)
-
-    def _tell(self, text: str) -> None:
-        moment = f"{self._since(self.stage.now()):8.2f} s  "
-        wrapped = textwrap.fill(text, WIDTH, initial_indent=moment, subsequent_indent=" " * len(moment),
-                                break_on_hyphens=False)  # fmt: skip
-        print(wrapped, file=self._out, flush=True)
-
-    def _coloured(self, line: str) -> str:
-        for word, colour in _COLOURS.items():
-            line = line.replace(word, self._paint(word, colour))
-        return line
-
-    def _since(self, moment: float) -> float:
-        return moment - self._cause
-
-    def _expect(self, holds: bool, otherwise: str) -> None:
-        if not holds:
-            raise StoryBroke(otherwise)
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise StoryBroke(otherwise)
 
 
 def _same(before: Scene, after: Scene, job: str) -> bool:

@@ -6,12 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 
-from understudy.cli.chapters import Chapter, summary
-from understudy.cli.hotswap import story_nodes
 from understudy.cli.paint import Painter
-from understudy.cli.performance import perform
 from understudy.cli.reaching import say
-from understudy.cli.stage import StoryBroke
+from understudy.cli.story import script
+from understudy.cli.story.chapters import Chapter, summary
+from understudy.cli.story.performance import perform
+from understudy.cli.story.stage import StoryBroke
 from understudy.cli.throwaway import Throwaway, ended_like_ctrl_c
 from understudy.embedded.clusters.readiness import NotReady
 from understudy.embedded.doorway import DoorClosed
@@ -28,7 +28,7 @@ _TROUBLES = (StoryBroke, NotReady, DoorClosed, Refused, Unreachable)
 
 def show(*, keep: bool) -> int:
     with ended_like_ctrl_c():
-        cluster = Throwaway(NAME, story_nodes())
+        cluster = Throwaway(NAME, script.nodes())
         try:
             chapters = _played(cluster)
         except _TROUBLES as error:

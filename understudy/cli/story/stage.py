@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 import msgspec
 
-from understudy.cli.scene import Player, Scene, news, scene_of
+from understudy.cli.story.narrator import Narrator
+from understudy.cli.story.scene import Player, Scene, news, scene_of
 from understudy.client import KubeClient
 from understudy.client.lines import lines
 from understudy.control.clock import SystemClock
@@ -48,13 +50,13 @@ class Preempted(msgspec.Struct, frozen=True, rename="camel"):
 class Stage:
     """`run` follows the cluster, for ever. Moments are seconds since 1970: when the news came in here."""
 
-    def __init__(self, client: KubeClient, jobs: Sequence[str], tell: Callable[[str], None]) -> None:
+    def __init__(self, client: KubeClient, jobs: Sequence[str], narrator: Narrator) -> None:
         self.scene = Scene()
         self.said: dict[str, list[str]] = {}  # by the uid of a pod: what its process printed
         self.preemptions: list[Preempted] = []
         self._client = client
         self._jobs = jobs
-        self._tell = tell
+        self._narrator = narrator
         self._clock = SystemClock()
         self._view = View(troubles=Troubles())
         self._following = Following(client, self._clock, self, _SOURCES)
@@ -91,7 +93,8 @@ class Stage:
         before = self.scene
         self.scene = scene_of(self.snapshot(), {job: self._view.pods_of(job) for job in self._jobs})
         for line in news(before, self.scene):
-            self._tell(line)
+            self._narrator.tell(line)
+        self._narrator.catch_up()
         for uid, player in self.scene.players.items():
             if uid not in self.said:
                 self.said[uid] = []
@@ -108,13 +111,13 @@ class Stage:
 
     async def _listen(self, player: Player) -> None:
         """To what a process prints, until it has nothing more to say."""
-        path = Ref(PODS, player.namespace, player.pod).path("log") + "?follow=true"
+        path = Ref(PODS, player.namespace, player.pod).path("log") + "?follow=true&timestamps=true"
         with contextlib.suppress(Refused, Unreachable):
             async for line in lines(self._client.stream(path)):
-                text = line.decode(errors="replace")
+                moment, _, text = line.decode(errors="replace").partition(" ")
                 self.said[player.uid].append(text)
                 if not text.startswith(ROUTINE):
-                    self._tell(f"{player.name} says: {text}")
+                    self._narrator.tell(f"{player.name} says: {text}", datetime.fromisoformat(moment).timestamp())
                 self._changed.set()
 
     async def _follow_preemptions(self) -> None:
@@ -125,7 +128,7 @@ class Stage:
                 event = msgspec.json.decode(change.raw, type=Preempted)
                 self.preemptions.append(event)
                 subject = event.involved_object
-                self._tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
+                self._narrator.tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
                 self._changed.set()
 
     # What is followed comes in here

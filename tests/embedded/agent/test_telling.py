@@ -1,0 +1,198 @@
+"""What an agent tells the API, and asks of it: statuses, events, ConfigMaps; with an API that is not always there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.embedded.agent.fake_cluster import FakeCluster
+from understudy.embedded.agent import reporting
+from understudy.embedded.agent.events import NORMAL, WARNING, Event, Recorder, Subject
+from understudy.embedded.agent.pods import decode_pod
+from understudy.embedded.agent.reporting import Reporter
+from understudy.embedded.agent.sources import Library, config_map
+from understudy.objects.resources import CONFIG_MAPS, EVENTS, PODS
+from understudy.ports import Ref, Unreachable
+
+POD = {"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}, "status": {}}
+STATUS_WRITE = ("patch", "/api/v1/namespaces/default/pods/p/status")
+SUBJECT = Subject("Pod", "p", "u", "default", node="n")
+
+
+def telling(scene: Callable[[FakeCluster, Reporter], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        cluster = FakeCluster()
+        await cluster.create(Ref(PODS, "default"), POD)
+        await scene(cluster, Reporter(cluster, decode_pod(msgspec.json.encode(POD))))
+
+    asyncio.run(whole())
+
+
+class TestStatuses:
+    def test_only_what_is_new_is_said(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: Reporter) -> None:
+            for phase in ("Pending", "Running", "Running"):
+                reporter.say({"phase": phase})
+            await reporter.settled()
+            assert cluster.pod("p")["status"] == {"phase": "Running", "conditions": []}
+            reporter.say({"phase": "Running"})
+            await reporter.settled()
+            assert cluster.writes.count(STATUS_WRITE) == 1
+
+        telling(scene)
+
+    def test_what_can_wait_gives_way_to_what_comes_next(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: Reporter) -> None:
+            reporter.say({"phase": "Pending"}, later=True)
+            reporter.say({"phase": "Running"})
+            await reporter.settled()
+            assert cluster.writes.count(STATUS_WRITE) == 1
+
+        telling(scene)
+
+    def test_what_can_wait_does_not_wait_for_ever(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: Reporter) -> None:
+            reporter.say({"phase": "Pending"}, later=True)
+            await cluster.until(lambda: STATUS_WRITE in cluster.writes)
+
+        telling(scene)
+
+    def test_an_api_that_is_away_hears_it_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reporting, "_FIRST_PAUSE", 0.01)
+
+        async def scene(cluster: FakeCluster, reporter: Reporter) -> None:
+            cluster.reachable = False
+            reporter.say({"phase": "Running"})
+            await cluster.knocked.wait()
+            cluster.reachable = True
+            await reporter.settled()
+            assert cluster.pod("p")["status"]["phase"] == "Running"
+
+        telling(scene)
+
+    def test_nothing_is_written_on_another_pod_of_the_same_name(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: Reporter) -> None:
+            cluster.pod("p")["metadata"]["uid"] = "another"
+            reporter.say({"phase": "Failed"})
+            await reporter.settled()
+            await reporter.remove()
+            assert cluster.pod("p")["status"] == {}
+
+        telling(scene)
+
+    def test_whoever_fell_silent_says_nothing(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: Reporter) -> None:
+            reporter.fall_silent()
+            reporter.say({"phase": "Failed"})
+            await reporter.settled()
+            await reporter.remove()
+            assert cluster.pod("p")["status"] == {}
+
+        telling(scene)
+
+
+def events(cluster: FakeCluster) -> list[dict[str, Any]]:
+    return [document for (key, _, _), document in cluster.objects.items() if key == EVENTS.key]
+
+
+class TestEvents:
+    def test_an_event_has_all_that_clients_want(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
+            recorder.tell(Event(SUBJECT, NORMAL, "Started", "Started container main"))
+            await cluster.until(lambda: len(events(cluster)) == 1)
+            (event,) = events(cluster)
+            assert event["involvedObject"]["name"] == "p"
+            assert event["source"] == {"component": "understudy-agent", "host": "n"}
+            assert event["firstTimestamp"] == event["lastTimestamp"] == "1970-01-01T00:00:00Z"
+            assert (event["count"], event["type"], event["metadata"]["namespace"]) == (1, "Normal", "default")
+
+        recording(scene)
+
+    def test_repetitions_are_counted_now_and_then(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
+            for moment in (0.0, 1.0, 2.0, 9.0):
+                clock[0] = moment
+                recorder.tell(Event(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            await cluster.until(lambda: [event["count"] for event in events(cluster)] == [4])
+            assert sum(1 for verb, _ in cluster.writes if verb == "patch") == 1
+            assert events(cluster)[0]["lastTimestamp"] == "1970-01-01T00:00:09Z"
+
+        clock = [0.0]
+        recording(scene, lambda: clock[0])
+
+    def test_a_count_whose_event_has_gone_starts_anew(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
+            recorder.tell(Event(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            await cluster.until(lambda: len(events(cluster)) == 1)
+            cluster.objects.clear()
+            clock[0] = 10.0
+            recorder.tell(Event(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            await cluster.until(lambda: [event["count"] for event in events(cluster)] == [1])
+
+        clock = [0.0]
+        recording(scene, lambda: clock[0])
+
+    def test_what_cannot_be_told_does_not_keep_the_next_from_being_told(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
+            cluster.reachable = False
+            recorder.tell(Event(SUBJECT, NORMAL, "Lost", ""))
+            await cluster.knocked.wait()
+            cluster.reachable = True
+            recorder.tell(Event(SUBJECT, NORMAL, "Heard", ""))
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Heard"])
+
+        recording(scene)
+
+
+def recording(
+    scene: Callable[[FakeCluster, Recorder], Awaitable[None]], now: Callable[[], float] = lambda: 0.0
+) -> None:
+    async def whole() -> None:
+        cluster = FakeCluster()
+        recorder = Recorder(cluster, now)
+        recorder.start()
+        try:
+            await scene(cluster, recorder)
+        finally:
+            await recorder.close()
+
+    asyncio.run(whole())
+
+
+class TestSources:
+    def test_many_who_ask_at_a_time_are_one_request(self) -> None:
+        async def scene() -> None:
+            cluster = Counting()
+            await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
+            library = Library(cluster)
+            held = await asyncio.gather(*(library.fetch("default", [config_map("c")]) for _ in range(50)))
+            assert held == [{config_map("c"): {"k": b"v"}}] * 50
+            assert cluster.asked == 1
+            await library.fetch("default", [config_map("c")])
+            assert cluster.asked == 2, "who asks later is told what holds then"
+
+        asyncio.run(scene())
+
+    def test_what_was_seen_before_will_do_while_the_api_is_away(self) -> None:
+        async def scene() -> None:
+            cluster = Counting()
+            await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
+            library = Library(cluster)
+            await library.fetch("default", [config_map("c")])
+            cluster.reachable = False
+            assert await library.fetch("default", [config_map("c")]) == {config_map("c"): {"k": b"v"}}
+            with pytest.raises(Unreachable):
+                await library.fetch("default", [config_map("other")])
+
+        asyncio.run(scene())
+
+
+class Counting(FakeCluster):
+    asked = 0
+
+    async def get(self, ref: Ref) -> bytes:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return await super().get(ref)
