@@ -1,0 +1,54 @@
+"""The benchmark of the embedded cluster measures what it says it does."""
+
+import msgspec
+import pytest
+
+from bench.embedded import measures, servers
+from bench.embedded.__main__ import main
+from bench.embedded.load import pod
+from bench.embedded.wire import _parsed
+
+
+@pytest.mark.parametrize(("part", "value"), [(0.0, 1.0), (0.5, 51.0), (0.99, 100.0), (1.0, 100.0)])
+def test_a_quantile_is_one_of_the_values(part: float, value: float) -> None:
+    assert measures.quantile([float(number) for number in range(1, 101)], part) == value
+
+
+@pytest.mark.parametrize(
+    ("wire", "answer"),
+    [
+        (b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}", (201, b"{}")),
+        (b"HTTP/1.1 201 Created\r\ncontent-length: 5\r\n\r\n{}", None),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", (200, b"{}")),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", None),
+        (b"HTTP/1.1 200 OK\r\n", None),
+    ],
+)
+def test_an_answer_is_read_once_it_is_whole(wire: bytes, answer: tuple[int, bytes] | None) -> None:
+    read = _parsed(bytearray(wire))
+    assert (None if read is None else (read.status, read.body)) == answer
+
+
+def test_creates_watches_and_lists_are_counted_on_a_real_server() -> None:
+    with servers.ours() as running:
+        figures = measures.creates(running, 64)
+        figures |= measures.watching(running, 32, pace=400.0)
+        figures |= measures.lists(running, [10], repeats=2)
+        figures |= measures.memory(running, 10)
+    assert figures["creates_per_second"] > 0
+    assert 0 < figures["create_p50_ms"] <= figures["create_p99_ms"]
+    assert 0 < figures["watch_p50_ms"] <= figures["watch_p99_ms"]
+    assert figures["list_10_ms"] > 0
+    assert figures["resident_mb_at_10_pods"] > 1
+
+
+def test_a_result_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--quick", "--json", "--measure", "start"])
+    (line,) = capsys.readouterr().out.splitlines()
+    said = msgspec.json.decode(line)
+    assert said["measure"] == "start"
+    assert said["first_pod_seconds"] >= said["up_seconds"] > 0
+
+
+def test_pods_under_load_are_never_scheduled() -> None:
+    assert pod("a-1")["spec"]["schedulingGates"]
