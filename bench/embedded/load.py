@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench.embedded.wire import Line, Target, line_to, loaded
+from bench.embedded.wire import Line, Target, lines_to, loaded
 
 PODS = "/api/v1/namespaces/default/pods?fieldValidation=Strict&fieldManager=bench"
 
@@ -53,11 +53,9 @@ def pod(name: str, sent: float = 0.0) -> dict[str, Any]:
 
 async def create(target: Target, prefix: str, count: int, connections: int, pace: float) -> dict[str, Any]:
     """`pace` above 0: so many a second altogether, evenly; 0: as quickly as they are taken."""
-    context = target.tls()
-    lines = [await line_to(target, context) for _ in range(connections)]
     numbers = iter(range(count))
     latencies: list[float] = []
-    began = time.perf_counter()
+    began = 0.0
 
     async def worker(line: Line) -> None:
         for number in numbers:
@@ -71,10 +69,10 @@ async def create(target: Target, prefix: str, count: int, connections: int, pace
             if answer.status != 201:
                 raise RuntimeError(f"a create was answered {answer.status}: {answer.body[:300]!r}")
 
-    await asyncio.gather(*(worker(line) for line in lines))
-    elapsed = time.perf_counter() - began
-    for line in lines:
-        line.close()
+    async with lines_to(target, connections) as lines:
+        began = time.perf_counter()
+        await asyncio.gather(*(worker(line) for line in lines))
+        elapsed = time.perf_counter() - began
     return {"created": len(latencies), "seconds": elapsed, "latencies": sorted(latencies)}
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from bench.embedded.load import pod
 from bench.embedded.servers import Running
-from bench.embedded.wire import Target, line_to, saved
+from bench.embedded.wire import Line, Target, lines_to, saved
 
 Figures = dict[str, float]
 CONNECTIONS = 32
@@ -68,9 +69,8 @@ def _created(running: Running, prefix: str, count: int, pace: float) -> tuple[di
 
 
 async def _revision(target: Target) -> str:
-    line = await line_to(target, target.tls())
-    answer = await line.ask(target.request("GET", "/api/v1/namespaces/default/pods?limit=1"))
-    line.close()
+    async with lines_to(target, 1) as (line,):
+        answer = await line.ask(target.request("GET", "/api/v1/namespaces/default/pods?limit=1"))
     return str(msgspec.json.decode(answer.body)["metadata"]["resourceVersion"])
 
 
@@ -81,42 +81,36 @@ def lists(running: Running, sizes: Sequence[int], repeats: int = 20) -> Figures:
 
 async def _lists(target: Target, sizes: Sequence[int], repeats: int) -> Figures:
     figures: Figures = {}
-    line = await line_to(target, target.tls())
     for size in sizes:
         space = f"list-{size}"
         await _fill(target, space, size)
         times = []
-        for _ in range(repeats):
-            request = target.request("GET", f"/api/v1/namespaces/{space}/pods")
-            began = time.perf_counter()
-            answer = await line.ask(request)
-            times.append(time.perf_counter() - began)
+        async with lines_to(target, 1) as (line,):
+            for _ in range(repeats):
+                request = target.request("GET", f"/api/v1/namespaces/{space}/pods")
+                began = time.perf_counter()
+                answer = await line.ask(request)
+                times.append(time.perf_counter() - began)
         if len(msgspec.json.decode(answer.body)["items"]) != size:
             raise RuntimeError(f"a list of {size} pods was not whole")
         figures[f"list_{size}_ms"] = quantile(sorted(times), 0.5) * 1e3
-    line.close()
     return figures
 
 
 async def _fill(target: Target, space: str, size: int) -> None:
-    from bench.embedded.load import pod
-
-    context = target.tls()
-    lines = [await line_to(target, context) for _ in range(CONNECTIONS)]
-    body = msgspec.json.encode({"metadata": {"name": space}})
-    await lines[0].ask(target.request("POST", "/api/v1/namespaces", body))
     numbers = iter(range(size))
 
-    async def worker(number_of_line: int) -> None:
+    async def worker(line: Line) -> None:
         for number in numbers:
             made = msgspec.json.encode(pod(f"pod-{number}"))
-            answer = await lines[number_of_line].ask(target.request("POST", f"/api/v1/namespaces/{space}/pods", made))
+            answer = await line.ask(target.request("POST", f"/api/v1/namespaces/{space}/pods", made))
             if answer.status != 201:
                 raise RuntimeError(f"a create was answered {answer.status}: {answer.body[:300]!r}")
 
-    await asyncio.gather(*(worker(index) for index in range(len(lines))))
-    for line in lines:
-        line.close()
+    async with lines_to(target, CONNECTIONS) as lines:
+        body = msgspec.json.encode({"metadata": {"name": space}})
+        await lines[0].ask(target.request("POST", "/api/v1/namespaces", body))
+        await asyncio.gather(*(worker(line) for line in lines))
 
 
 def memory(running: Running, count: int) -> Figures:

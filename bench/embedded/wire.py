@@ -1,7 +1,9 @@
 """The least an HTTPS client can do, so that what is timed is the server: prepared bytes out, whole answers in."""
 
 import asyncio
+import contextlib
 import ssl
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,11 +45,13 @@ class Line(asyncio.Protocol):
         self._buffer = bytearray()
         self._answer: asyncio.Future[Answer] | None = None
         self._transport: asyncio.Transport | None = None
+        self._lost = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are none by descent
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._lost.set()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(exc or ConnectionError("the server closed the connection"))
 
@@ -66,9 +70,10 @@ class Line(asyncio.Protocol):
         self._transport.write(request)
         return self._answer
 
-    def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+    async def close(self) -> None:
+        assert self._transport is not None
+        self._transport.close()
+        await self._lost.wait()
 
 
 def _parsed(buffer: bytearray) -> Answer | None:
@@ -97,10 +102,18 @@ def _unchunked(body: bytes) -> bytes:
     return b"".join(parts)
 
 
-async def line_to(target: Target, context: ssl.SSLContext) -> Line:
-    loop = asyncio.get_running_loop()
-    _, line = await loop.create_connection(Line, target.host, target.port, ssl=context)
-    return line
+@contextlib.asynccontextmanager
+async def lines_to(target: Target, count: int) -> AsyncIterator[list[Line]]:
+    """So many connections, closed at the end."""
+    context, loop = target.tls(), asyncio.get_running_loop()
+    lines: list[Line] = []
+    try:
+        for _ in range(count):
+            _, line = await loop.create_connection(Line, target.host, target.port, ssl=context)
+            lines.append(line)
+        yield lines
+    finally:
+        await asyncio.gather(*(line.close() for line in lines))
 
 
 async def watch_lines(target: Target, path: str) -> Any:

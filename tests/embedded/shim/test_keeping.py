@@ -12,6 +12,9 @@ from tests.embedded.shim.nurseries import nursery, said
 from understudy.embedded.shim import linux, orders, talk
 from understudy.embedded.shim.orders import State
 
+# Signals 32 and 33 are the C library's: it lets nobody set them, so what its own starter left there stays.
+THE_LIBRARYS_OWN = 0b11 << 31
+
 
 def test_a_container_runs_and_how_it_ended_is_written_down(tmp_path: Path) -> None:
     with nursery(tmp_path) as one:
@@ -53,14 +56,11 @@ def test_an_order_given_twice_is_carried_out_once(tmp_path: Path) -> None:
 
 def test_a_container_gets_the_signals_defaults_and_no_open_files(tmp_path: Path) -> None:
     with nursery(tmp_path) as one:
-        script = "grep -E '^Sig(Ign|Blk)' /proc/self/status; ls /proc/self/fd | wc -l"
+        script = "sed -n 's/^Sig[IB][gl][nk]://p' /proc/self/status; ls /proc/self/fd | wc -l"
         attempt, _ = one.run("sh", "-c", script)
-        quiet = "0" * 16
-        assert said(attempt) == [
-            f"stdout F SigBlk:\t{quiet}",
-            f"stdout F SigIgn:\t{quiet}",
-            "stdout F 4",
-        ], "three streams, and the folder ls reads"
+        blocked, ignored, files = (line.removeprefix("stdout F").strip() for line in said(attempt))
+        assert (int(blocked, 16), int(ignored, 16) & ~THE_LIBRARYS_OWN) == (0, 0)
+        assert files == "4", "three streams, and the folder ls reads"
 
 
 def test_containers_outlive_the_nursery_and_its_agent(tmp_path: Path) -> None:
