@@ -26,13 +26,13 @@ def every() -> list[Cluster]:
     return [Cluster(folder_of(name), settings) for name, settings in all_clusters().items()]
 
 
-def chosen(name: str | None) -> Cluster:
+def chosen(name: str | None, place: str = "--name") -> Cluster:
     clusters = {cluster.settings.name: cluster for cluster in every()}
     if name is not None:
-        wanted = checked_name(name)
+        wanted = checked_name(name, place)
         if wanted not in clusters:
             hint = suggestion(wanted, clusters, "there are") if clusters else "there is none; `understudy up` makes one"
-            raise BadInput(f"--name {wanted}: no such cluster; {hint}")
+            raise BadInput(f"{place} {wanted}: no such cluster; {hint}")
         return clusters[wanted]
     if not clusters:
         raise BadInput("there is no cluster; `understudy up` makes one")
@@ -40,4 +40,4 @@ def chosen(name: str | None) -> Cluster:
         return next(iter(clusters.values()))
     if DEFAULT_NAME in clusters:
         return clusters[DEFAULT_NAME]
-    raise BadInput(f"there are several clusters; say which with --name: {listed(clusters)}")
+    raise BadInput(f"there are several clusters; say which with {place}: {listed(clusters)}")

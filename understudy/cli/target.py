@@ -1,0 +1,113 @@
+"""Which cluster a job verb talks to, in which namespace: options into a session, and what goes wrong into one line.
+
+The first of these that applies: --kubeconfig or --context; --cluster; $KUBECONFIG; the embedded cluster of this machine
+(the only one there is, else the one called default); ~/.kube/config.
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from understudy.cli.complaint import BadInput
+
+if TYPE_CHECKING:
+    from understudy.client import KubeClient
+    from understudy.client.config import Config
+
+FAILED = 1
+NOT_FOUND, INVALID = 404, (400, 422)
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+class Session(msgspec.Struct, frozen=True):
+    client: "KubeClient"
+    namespace: str
+
+
+Work = Callable[[Session], Awaitable[int]]
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which cluster")
+    group.add_argument("-n", "--namespace", metavar="NAME", help="namespace (default: the context's, else default)")
+    group.add_argument(
+        "--cluster", metavar="NAME", help="an embedded cluster of this machine, as `understudy status` lists them"
+    )
+    group.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
+    group.add_argument(
+        "--kubeconfig", metavar="FILE", help="a kubeconfig (default: $KUBECONFIG, an embedded cluster, ~/.kube/config)"
+    )
+
+
+def with_session(options: argparse.Namespace, work: Work) -> int:
+    """Runs `work` with the cluster the options name. Refusals are told in one line: 2 where the input is wrong."""
+    from understudy.ports import Refused, Unreachable
+
+    config = config_of(options)
+    try:
+        return asyncio.run(_worked(config, options.namespace, work))
+    except Refused as error:
+        if error.code in INVALID or error.code == NOT_FOUND:
+            raise BadInput(error.message) from None
+        print(f"understudy: {error.message}", file=sys.stderr)
+    except Unreachable as error:
+        hint = "; `understudy status` tells whether it is up" if config.gang_binding else ""
+        print(f"understudy: no answer from {config.server}: {error}{hint}", file=sys.stderr)
+    return FAILED
+
+
+async def _worked(config: "Config", namespace: str | None, work: Work) -> int:
+    from understudy.client import connect
+
+    async with connect(config) as client:
+        return await work(Session(client, namespace or config.namespace))
+
+
+def config_of(options: argparse.Namespace) -> "Config":
+    from understudy.client.config import BadConfig, Config
+
+    if options.namespace is not None and not _NAMESPACE.fullmatch(options.namespace):
+        raise BadInput(
+            f"--namespace {options.namespace}: no name for a namespace; use lower-case letters, digits and dashes"
+        )
+    if options.cluster is not None and (options.kubeconfig or options.context):
+        raise BadInput("--cluster names an embedded cluster, --kubeconfig and --context any other: give one of them")
+    problem: BadConfig | None = None
+    for path in _kubeconfigs(options):
+        try:
+            return Config.from_kubeconfig(path, options.context)
+        except BadConfig as error:
+            problem = problem or error
+    raise BadInput(str(problem)) from None
+
+
+def _kubeconfigs(options: argparse.Namespace) -> list[Path]:
+    """Never empty: the first that can be used is."""
+    if options.kubeconfig:
+        return [Path(options.kubeconfig)]
+    if options.cluster is not None:
+        return [_embedded(options.cluster)]
+    named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    if named:
+        return [path for path in named if path.exists()] or named
+    own = Path.home() / ".kube" / "config"
+    return [own] if options.context or (own.exists() and not _any_embedded()) else [_embedded(None)]
+
+
+def _any_embedded() -> bool:
+    from understudy.cli.clusters import every
+
+    return bool(every())
+
+
+def _embedded(name: str | None) -> Path:
+    from understudy.cli.clusters import chosen
+
+    return chosen(name, "--cluster").folder.kubeconfig
