@@ -17,29 +17,29 @@ import uvloop
 from bench.embedded.wire import Target, loaded, watch_lines
 
 WATCH = "/api/v1/pods?watch=true&resourceVersion={since}"
-SENT = re.compile(rb'"bench/sent":"([0-9.]+)"')
-LONGEST_MARK = 64  # bytes: what may have to wait for the next block
+# One event: its revision, and the moment at which its create was sent, which its pod carries as an annotation.
+EVENT = re.compile(rb'"resourceVersion":"([0-9]+)".*?"bench/sent":"([0-9.]+)"')
+SEAM = re.compile(rb"\r\n[0-9a-f]+\r\n")  # between two chunks of HTTP; it may fall anywhere
 
 
 async def follow(target: Target, since: str, count: int, opened: asyncio.Semaphore) -> list[float]:
-    """Seconds from the moment each create was sent, which its pod carries as an annotation, to its event."""
-    reader, writer = await watch_lines(target, WATCH.format(since=since))
-    opened.release()
+    """Seconds from the moment each create was sent to its event. A watch the server ends, as kube-apiserver does with
+    watchers it finds slow, is opened anew where it ended."""
     delays: list[float] = []
-    rest = b""
-    try:
-        while len(delays) < count:
-            block = await reader.read(1 << 18)
-            if not block:
-                raise ConnectionError("the server ended the watch")
-            now = time.monotonic()
-            text, read = rest + block, 0
-            for mark in SENT.finditer(text):
-                delays.append(now - float(mark[1]))
-                read = mark.end()
-            rest = text[max(read, len(text) - LONGEST_MARK) :]
-    finally:
-        writer.close()
+    while len(delays) < count:
+        reader, writer = await watch_lines(target, WATCH.format(since=since))
+        opened.release()
+        rest = b""
+        try:
+            while len(delays) < count and (block := await reader.read(1 << 18)):
+                now = time.monotonic()
+                text, read = SEAM.sub(b"", rest + block), 0
+                for event in EVENT.finditer(text):
+                    delays.append(now - float(event[2]))
+                    since, read = event[1].decode(), event.end()
+                rest = text[read:]
+        finally:
+            writer.close()
     return delays
 
 

@@ -117,9 +117,9 @@ async def lines_to(target: Target, count: int) -> AsyncIterator[list[Line]]:
 
 
 async def watch_lines(target: Target, path: str) -> Any:
-    """A reader of the JSON lines of a watch, once the server has begun to answer."""
+    """A reader of the JSON lines of a watch, once the server has begun to answer; it ends when the watch does."""
     reader, writer = await asyncio.open_connection(target.host, target.port, ssl=target.tls(), limit=1 << 24)
-    writer.write(target.request("GET", path))
+    writer.write(target.request("GET", path, headers="Connection: close\r\n"))
     head = await reader.readuntil(b"\r\n\r\n")
     if b" 200 " not in head.split(b"\r\n", 1)[0]:
         raise ConnectionError(f"the watch was refused: {head[:60]!r}")
