@@ -70,6 +70,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
         return self.path / "pods"
 
     @property
+    def control_groups(self) -> Path:
+        """Names the control groups of this machine that hold the pods' own, a line each."""
+        return self.path / "control-groups"
+
+    @property
     def claims(self) -> Path:
         """PersistentVolumeClaims: a folder each, by namespace and name."""
         return self.path / "volumes"

@@ -112,6 +112,8 @@ def test_a_group_that_cannot_be_joined_is_said_and_does_not_stop_the_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Broken:
+        bases = ()
+
         def make(self, name: str, limits: Limits) -> tuple[str, ...]:
             return (os.fspath(tmp_path / f"no-{name}-{limits.memory}"),)
 

@@ -72,3 +72,13 @@ def test_another_process_that_got_the_same_id_is_left_alone(tmp_path: Path) -> N
 
 def test_a_cluster_that_never_ran_a_pod(tmp_path: Path) -> None:
     assert pods.running(ClusterFolder(tmp_path)) == []
+
+
+def test_control_groups_that_a_killed_agent_left_are_taken_away(tmp_path: Path) -> None:
+    folder, base = ClusterFolder(tmp_path / "cluster"), tmp_path / "groups"
+    folder.path.mkdir()
+    for group in ("idle", "busy/process"):
+        (base / group).mkdir(parents=True)
+    folder.control_groups.write_text(f"{base}\n{tmp_path / 'missing'}\n")
+    assert asyncio.run(pods.end_all(folder, 0.0)) == 0
+    assert [path.name for path in base.iterdir()] == ["busy"], "somebody is in it"

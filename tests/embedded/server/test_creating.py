@@ -219,3 +219,20 @@ def test_namespaced_objects_are_not_made_in_all_namespaces(tmp_path: Path) -> No
             await ask.refused(405, "MethodNotAllowed", "POST", "/api/v1/pods", pod("one"))
 
     asyncio.run(scenario())
+
+
+def test_pods_that_name_no_priority_get_the_default_there_is(tmp_path: Path) -> None:
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            assert (await ask.post(PODS, pod("before")))["spec"]["priority"] == 0
+            await ask.post(classes, {"metadata": {"name": "low"}, "value": -5})
+            await ask.post(classes, {"metadata": {"name": "usual"}, "value": 7, "globalDefault": True})
+            spec = (await ask.post(PODS, pod("after")))["spec"]
+            assert (spec["priority"], spec["priorityClassName"]) == (7, "usual")
+            second = {"metadata": {"name": "second"}, "value": 8, "globalDefault": True}
+            status = await ask.refused(403, "Forbidden", "POST", classes, second)
+            assert "PriorityClass usual is the default already" in status["message"]
+
+    asyncio.run(scenario())

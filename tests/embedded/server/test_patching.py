@@ -105,6 +105,32 @@ def test_apply_makes_what_is_not_there_and_keeps_count_of_owners(tmp_path: Path)
     asyncio.run(scenario())
 
 
+def test_applying_again_what_is_there_writes_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            url = f"{CONFIG_MAPS}/one?fieldManager=me"
+            made = await ask.patch(url, config_map("one", a="1"), APPLY)
+            ask.clock.now += 60
+            assert await ask.patch(url, config_map("one", a="1"), APPLY) == made
+
+    asyncio.run(scenario())
+
+
+def test_each_path_applies_only_what_it_is_about(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            given = pod("one") | {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}}
+            made = await ask.patch(f"{PODS}/one?fieldManager=me", given, APPLY)
+            assert made["status"]["phase"] == "Pending"
+            assert ["f:status" in entry["fieldsV1"] for entry in made["metadata"]["managedFields"]] == [False]
+            told = await ask.patch(f"{PODS}/one/status?fieldManager=agent", given, APPLY)
+            assert told["status"]["phase"] == "Running"
+            owners = {entry["manager"]: set(entry["fieldsV1"]) for entry in told["metadata"]["managedFields"]}
+            assert owners == {"me": {"f:spec"}, "agent": {"f:status"}}
+
+    asyncio.run(scenario())
+
+
 def test_applied_fields_of_others_are_conflicts_unless_forced(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

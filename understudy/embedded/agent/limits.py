@@ -39,6 +39,11 @@ def limits_of(container: Container) -> Limits:
 
 
 class ControlGroups(Protocol):
+    @property
+    def bases(self) -> tuple[Path, ...]:
+        """The groups in which those of containers are."""
+        ...
+
     def make(self, name: str, limits: Limits) -> tuple[str, ...]:
         """The folders of a new group, for a process to join. None are made where nothing is limited."""
         ...
@@ -53,6 +58,10 @@ class ControlGroups(Protocol):
 class OneTree:
     def __init__(self, base: Path) -> None:
         self._base = base
+
+    @property
+    def bases(self) -> tuple[Path, ...]:
+        return (self._base,)
 
     def make(self, name: str, limits: Limits) -> tuple[str, ...]:
         if limits == Limits():
@@ -77,6 +86,10 @@ class OneTree:
 class TreeEach:
     def __init__(self, cpu: Path, memory: Path) -> None:
         self._cpu, self._memory = cpu, memory
+
+    @property
+    def bases(self) -> tuple[Path, ...]:
+        return (self._cpu, self._memory)
 
     def make(self, name: str, limits: Limits) -> tuple[str, ...]:
         groups = []

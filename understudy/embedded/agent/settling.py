@@ -14,7 +14,7 @@ from understudy.embedded.agent.devices import Devices
 from understudy.embedded.agent.events import Recorder
 from understudy.embedded.agent.household import Household, NodeFacts
 from understudy.embedded.agent.launching import Machine, machine_environment
-from understudy.embedded.agent.limits import control_groups
+from understudy.embedded.agent.limits import ControlGroups, control_groups
 from understudy.embedded.agent.names import Directory
 from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.runtimes import PROCESS, Tool
@@ -53,10 +53,18 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         api=api_variables(server),
         env=machine_environment(os.environ),
         directory=Directory(folder.path / "hosts", _machine_hosts()),
-        groups=control_groups(group_base(folder)) if tool is None else None,
+        groups=_groups(folder) if tool is None else None,
         tool=tool,
         interposer=await _interposer(folder) if tool is None else "",
     )
+
+
+def _groups(folder: ClusterFolder) -> ControlGroups | None:
+    """On record, for whoever has to take them away should this process be killed."""
+    found = control_groups(group_base(folder))
+    if found is not None:
+        folder.control_groups.write_text("".join(f"{base}\n" for base in found.bases))
+    return found
 
 
 def group_base(folder: ClusterFolder) -> str:

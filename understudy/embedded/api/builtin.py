@@ -45,7 +45,10 @@ _VOLUME_RULES = Rules[PersistentVolume](
     begin=storage.begin_volume, check=storage.check_volume, changed=storage.changed_volume
 )
 _PRIORITY_RULES = Rules[PriorityClass](
-    check=cluster.check_priority_class, changed=cluster.changed_priority_class, counted=True
+    begin=cluster.begin_priority_class,
+    check=cluster.check_priority_class,
+    changed=cluster.changed_priority_class,
+    counted=True,
 )
 _BUDGET_RULES = Rules[PodDisruptionBudget](begin=cluster.begin_budget, check=cluster.check_budget, counted=True)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from understudy.embedded.folders import ClusterFolder
 from understudy.embedded.shim import linux, orders
@@ -29,6 +30,7 @@ async def end_all(folder: ClusterFolder, grace: float) -> int:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(state.pid, number)
         await _gone(folder, seconds)
+    _remove_groups(folder)
     return len(found)
 
 
@@ -36,6 +38,15 @@ async def _gone(folder: ClusterFolder, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while running(folder) and time.monotonic() < deadline:
         await asyncio.sleep(_LOOK)
+
+
+def _remove_groups(folder: ClusterFolder) -> None:
+    """An agent takes its control groups away; one that was killed could not. The kernel keeps those still in use."""
+    with contextlib.suppress(FileNotFoundError):
+        for base in map(Path, folder.control_groups.read_text().splitlines()):
+            for group in (*base.glob("*/"), base):
+                with contextlib.suppress(OSError):
+                    group.rmdir()
 
 
 def _attempts(folder: ClusterFolder) -> Iterator[AttemptFolder]:

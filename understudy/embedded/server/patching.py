@@ -48,7 +48,8 @@ def _patched(form: PatchForm, target: Target, document: dict[str, Any], given: A
 
 
 async def _apply(state: State, call: Call, target: Target, config: dict[str, Any]) -> Answer:
-    """Server-side apply, which makes what is not there."""
+    """Server-side apply, which makes what is not there. What the path is not about is nobody's to own through it."""
+    config = _about(target, config)
     form, force = target.served.form, call.flag("force")
     writer = writer_of(call, target, state.timestamp(), applying=True)
     record = state.store.newest(target.key)
@@ -57,9 +58,21 @@ async def _apply(state: State, call: Call, target: Target, config: dict[str, Any
         return await store_new(state, call, target, form.convert(document, call.strictness))
     record = find(state, target)
     old = form.load(record.body)
-    document = patches.apply(old.document(), config, writer, form.list_keys, force)
+    before = old.document()
+    document = patches.apply(before, config, writer, form.list_keys, force)
+    if patches.differ_only_in_times(before, document):
+        document = before
     reading = form.convert(document, call.strictness)
     return await amend(state, call, target, Amendment(record, old, reading.draft, reading.warnings, applied=True))
+
+
+def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:
+    """Without the status, where that has a path of its own; there, nothing but it."""
+    if target.sub:
+        identity = ("apiVersion", "kind", "metadata", target.sub)
+        return {key: value for key, value in config.items() if key in identity}
+    owned = "status" in target.served.subresources
+    return {key: value for key, value in config.items() if not (owned and key == "status")}
 
 
 def _named(target: Target, config: dict[str, Any]) -> dict[str, Any]:

@@ -51,11 +51,19 @@ class State:
         return [record for record in found if record is not None]
 
     def lookup(self, resource: Resource, namespace: str, name: str) -> Draft | None:
+        """Without a name: the PriorityClass of pods that name none, if there is one."""
+        if not name:
+            name = self._global_default(resource)
         record = self.store.newest(Key(resource.key, namespace, name))
         served = self.registry.find(resource.group, resource.version, resource.plural)
         if record is None or served is None:
             return None
         return served.form.load(record.body)
+
+    def _global_default(self, resource: Resource) -> str:
+        """Of several, which only a change to an old class can make, the first by name."""
+        marked = (record for record in self.newest_of(resource.key, "") if b'"globalDefault":true' in record.body)
+        return next((record.key.name for record in marked), "")
 
     def served(self, resource: Resource) -> Served:
         """One of those that are always there."""

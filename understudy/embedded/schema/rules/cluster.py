@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
+from understudy.embedded.api.errors import Cause, forbidden
 from understudy.embedded.api.served import Lookup
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.budgets import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -16,6 +16,7 @@ from understudy.embedded.schema.nodes import Node
 from understudy.embedded.schema.rules import containers, names, selection
 from understudy.embedded.schema.scheduling import SYSTEM_PRIORITIES, PriorityClass
 from understudy.embedded.schema.values import IntOrString
+from understudy.objects.resources import PRIORITY_CLASSES
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -49,6 +50,14 @@ def check_node(node: Node) -> Iterator[Cause]:
     for name, amounts in (("capacity", node.status.capacity), ("allocatable", node.status.allocatable)):
         if amounts:
             yield from containers.quantities(amounts, f"status.{name}")
+
+
+def begin_priority_class(new: PriorityClass, lookup: Lookup) -> None:
+    """Pods that name no class can have one default only."""
+    resource, found = PRIORITY_CLASSES, lookup(PRIORITY_CLASSES, "", "")
+    if new.global_default and found is not None:
+        why = f"PriorityClass {found.metadata.name} is the default already, and there can be one only"
+        raise forbidden(resource.plural, resource.group, new.metadata.name or "", why)
 
 
 def check_priority_class(given: PriorityClass) -> Iterator[Cause]:
