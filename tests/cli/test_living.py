@@ -19,7 +19,7 @@ from understudy.client import connect
 from understudy.embedded.clusters import pods
 from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR
 from understudy.embedded.folders import ClusterFolder, folder_of
-from understudy.objects.resources import CONFIG_MAPS, PODS
+from understudy.objects.resources import CONFIG_MAPS, JOBS, PODS
 from understudy.ports import ChangeType, Ref
 
 PATIENCE = 30.0
@@ -96,6 +96,31 @@ def test_what_was_stored_is_there_after_down_and_up(cluster: Shell) -> None:
     assert status(cluster)["state"] == "down"
     assert up(cluster).startswith(f"cluster default (1 node, {found['server']}) is up")
     assert running_pod(folder, create=False) != process  # started anew, as its restart policy says
+
+
+def test_a_job_goes_on_after_down_and_up_and_spends_no_retry_on_it(cluster: Shell) -> None:
+    command = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.05; done"]
+    polite = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any", "command": command}]}
+    job = {"metadata": {"name": "train"}, "spec": {"backoffLimit": 0, "template": {"spec": polite}}}
+    up(cluster, "--port", free_port())
+    folder = folder_of("default")
+
+    async def begun() -> None:
+        async with connect(folder.kubeconfig) as client:
+            await client.create(Ref(JOBS, "default"), job)
+
+    asyncio.run(begun())
+    before = running_pod(folder, create=False)
+    assert cluster.run("down")[0] == 0
+    up(cluster)
+    assert running_pod(folder, create=False) != before
+
+    async def standing() -> Any:
+        async with connect(folder.kubeconfig) as client:
+            return msgspec.json.decode(await client.get(Ref(JOBS, "default", "train")))["status"]
+
+    found = asyncio.run(standing())
+    assert (found.get("active"), found.get("succeeded", 0), found.get("conditions", [])) == (1, 0, [])
 
 
 def test_pods_live_through_crashes_of_everything_else(cluster: Shell) -> None:

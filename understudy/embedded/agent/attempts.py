@@ -7,8 +7,10 @@ import signal
 import time
 from pathlib import Path
 
+import msgspec
+
 from understudy.embedded.agent.launching import MARK
-from understudy.embedded.agent.sights import End
+from understudy.embedded.agent.sights import LOST, STOPPED, End
 from understudy.embedded.shim import linux, orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Exit, State
@@ -57,7 +59,7 @@ def declare_lost(folder: AttemptFolder, mark: str) -> Exit:
         signal=signal.SIGKILL,
         started_at=None if state is None else state.started_at,
         finished_at=time.time(),
-        reason="ContainerStatusUnknown",
+        reason=LOST,
         message="The process that kept the container was killed; how the container itself ended is not known",
     )
     orders.write(folder.exit, lost, durable=True)
@@ -123,6 +125,8 @@ def _handle(pid: int) -> int | None:
 
 
 def end_of(folder: AttemptFolder, how: Exit, *, from_log: bool) -> End:
+    if folder.stopped.exists():
+        how = msgspec.structs.replace(how, reason=STOPPED, message="The cluster was taken down")
     return End(
         exit_code=how.exit_code,
         reason=how.reason or _reason(how),

@@ -120,14 +120,14 @@ def work_is_done(case: Case) -> bool:
     policy = case.pod.spec.restart_policy
     for container in case.pod.spec.init_containers:
         end = case.sight(container).end
-        if end is not None and end.exit_code != 0 and not is_sidecar(container) and policy == "Never":
+        if end is not None and not end.is_success and not is_sidecar(container) and policy == "Never":
             return True
     ends = [case.sight(container).end for container in case.pod.spec.containers]
     return all(end is not None and not restarts(policy, end) for end in ends)
 
 
 def restarts(policy: str, end: End) -> bool:
-    return policy == "Always" or (policy == "OnFailure" and end.exit_code != 0)
+    return policy == "Always" or (policy == "OnFailure" and not end.is_success)
 
 
 def _carry_on(case: Case) -> Iterator[Instruction | Wake]:

@@ -4,6 +4,9 @@ import enum
 
 import msgspec
 
+LOST = "ContainerStatusUnknown"  # nobody knows how it ended
+STOPPED = "ClusterStopped"  # it was asked to, because the whole cluster went down
+
 
 class End(msgspec.Struct, frozen=True, gc=False):
     """How one start of a container ended."""
@@ -14,6 +17,16 @@ class End(msgspec.Struct, frozen=True, gc=False):
     started_at: float | None = None
     message: str = ""
     signal: int = 0
+
+    @property
+    def is_success(self) -> bool:
+        """A program that saves its work and ends well because it is told to go has not done that work."""
+        return self.exit_code == 0 and self.reason != STOPPED
+
+    @property
+    def is_disruption(self) -> bool:
+        """Nothing the container did."""
+        return self.reason in (LOST, STOPPED)
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +79,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def has_succeeded(self) -> bool:
-        return self.end is not None and self.end.exit_code == 0
+        return self.end is not None and self.end.is_success
 
 
 UNSEEN = Sight()

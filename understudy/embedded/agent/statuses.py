@@ -109,7 +109,7 @@ class _View(msgspec.Struct, frozen=True):
 
     def _waits(self, container: Container, sight: Sight, end: End) -> bool:
         policy = "Always" if is_sidecar(container) else self.case.pod.spec.restart_policy
-        if container in self.case.pod.spec.init_containers and end.exit_code == 0 and not is_sidecar(container):
+        if container in self.case.pod.spec.init_containers and end.is_success and not is_sidecar(container):
             return False
         return not self.decision.ending and restarts(policy, end) and self.case.now < start_time(sight)
 
@@ -173,6 +173,15 @@ def _conditions(case: Case, phase: str, around: Surroundings) -> Iterator[Docume
         yield _readiness("Ready", phase, unready)
     else:
         yield _condition("Ready", False, "ReadinessGatesNotReady", f"readiness gates not met: [{' '.join(shut)}]")
+    if phase == "Failed" and not _is_open(case.pod, DISRUPTED):
+        yield from _disruption(case)
+
+
+def _disruption(case: Case) -> Iterator[Document]:
+    """Says, as Kubernetes does of pods that ended with their node, that this was not the pod's doing."""
+    ends = [end for container in case.pod.spec.containers if (end := case.sight(container).end)]
+    for end in [end for end in ends if end.is_disruption][:1]:
+        yield _condition(DISRUPTED, True, "TerminationByKubelet", end.message)
 
 
 def _readiness(kind: str, phase: str, unready: list[str]) -> Document:

@@ -19,12 +19,14 @@ _LOOK = 0.02
 
 def running(folder: ClusterFolder) -> list[State]:
     """The containers that run, whoever started them."""
-    return [state for attempt in _attempts(folder) if (state := _alive(attempt)) is not None]
+    return [state for _, state in _running(folder)]
 
 
 async def end_all(folder: ClusterFolder, grace: float) -> int:
     """Asks every container to end, and kills those that have not after so many seconds; says how many there were."""
-    found = running(folder)
+    found = _running(folder)
+    for attempt, _ in found:
+        attempt.stopped.touch()
     for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, LAST_WORDS)):
         for state in running(folder):
             with contextlib.suppress(ProcessLookupError):
@@ -32,6 +34,10 @@ async def end_all(folder: ClusterFolder, grace: float) -> int:
         await _gone(folder, seconds)
     _remove_groups(folder)
     return len(found)
+
+
+def _running(folder: ClusterFolder) -> list[tuple[AttemptFolder, State]]:
+    return [(attempt, state) for attempt in _attempts(folder) if (state := _alive(attempt)) is not None]
 
 
 async def _gone(folder: ClusterFolder, seconds: float) -> None:

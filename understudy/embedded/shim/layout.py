@@ -83,6 +83,11 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "exit.json"
 
     @property
+    def stopped(self) -> Path:
+        """There if the container was asked to end because the whole cluster goes down: how it ended tells nothing."""
+        return self.path / "stopped"
+
+    @property
     def fault(self) -> Path:
         """What went wrong in a shim that ended before its time."""
         return self.path / "fault"

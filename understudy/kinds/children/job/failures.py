@@ -10,8 +10,16 @@ from understudy.objects.meta import seconds
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 10.0, 600.0
 DISRUPTION = "DisruptionTarget"
-# Why the cluster itself took a pod away: to make room, or because its node is lost. No budget is spent on that.
-BLAMELESS = frozenset({"PreemptionByScheduler", "DeletionByUnderstudy", "DeletionByPodGC", "DeletionByTaintManager"})
+# Why the cluster itself took a pod away: to make room, or because its node was lost or stopped. That costs no retries.
+BLAMELESS = frozenset(
+    {
+        "PreemptionByScheduler",
+        "DeletionByUnderstudy",
+        "DeletionByPodGC",
+        "DeletionByTaintManager",
+        "TerminationByKubelet",
+    }
+)
 
 
 def failed(job: JobObject, pod: SeenPod) -> bool:
