@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 # Agents of an embedded cluster renew their leases every second or so: a node that says nothing is lost in seconds.
 EMBEDDED = LoopSettings(limits=HealthLimits(not_ready_lost=5.0))
 
+_ROLE = "control"
 Task = tuple[str, Callable[[], Awaitable[None]]]  # what it is called, and how it is begun
 
 
@@ -67,7 +68,7 @@ async def _until_told_to_end(folder: ClusterFolder) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
     clock = SystemClock()
-    async with connect(folder.kubeconfig) as api, SharedCluster(api, clock) as cluster:
+    async with connect(folder.way_in(_ROLE)) as api, SharedCluster(api, clock) as cluster:
         parts = Parts(cluster, clock, folder, partial(api.request, "PUT"))
         work = asyncio.create_task(control(parts))
         ended = asyncio.create_task(told.wait())

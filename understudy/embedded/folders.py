@@ -35,6 +35,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
         """The kubeconfig of one part of the cluster, with a token of its own."""
         return self.path / "access" / part
 
+    def way_in(self, part: str) -> Path:
+        """The kubeconfig a part uses: its own, or the user's where it was given none."""
+        own = self.access(part)
+        return own if own.exists() else self.kubeconfig
+
     @property
     def settings(self) -> Path:
         """ClusterSettings as JSON."""

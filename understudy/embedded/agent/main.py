@@ -15,7 +15,6 @@ async def main(folder: ClusterFolder) -> None:
     raise_file_limit()
     stopped = asyncio.Event()
     stop_on_signals(stopped)
-    own = folder.access(_ROLE)
-    async with connect(own if own.exists() else folder.kubeconfig) as cluster:
+    async with connect(folder.way_in(_ROLE)) as cluster:
         token = Config.from_kubeconfig(folder.kubeconfig).token
         await Agent(folder, cluster, cluster.config.server, token).run(stopped)
