@@ -106,12 +106,16 @@ def test_apply_makes_what_is_not_there_and_keeps_count_of_owners(tmp_path: Path)
 
 
 def test_applying_again_what_is_there_writes_nothing(tmp_path: Path) -> None:
+    """Nor does what becomes the same once it is stored: 1000m of a CPU is 1."""
+
     async def scenario() -> None:
         async with server(tmp_path) as ask:
-            url = f"{CONFIG_MAPS}/one?fieldManager=me"
-            made = await ask.patch(url, config_map("one", a="1"), APPLY)
+            container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1000m"}}}
+            given = pod("one", containers=[container]) | {"apiVersion": "v1", "kind": "Pod"}
+            made = await ask.patch(f"{PODS}/one?fieldManager=me", given, APPLY)
+            assert made["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1"}
             ask.clock.now += 60
-            assert await ask.patch(url, config_map("one", a="1"), APPLY) == made
+            assert await ask.patch(f"{PODS}/one?fieldManager=me", given, APPLY) == made
 
     asyncio.run(scenario())
 
@@ -182,6 +186,19 @@ def test_what_cannot_be_applied(tmp_path: Path, query: str, body: Any, code: int
         async with server(tmp_path) as ask:
             await ask.refused(code, reason, "PATCH", f"{CONFIG_MAPS}/one{query}", body, content_type=APPLY)
             await ask.refused(404, "NotFound", "GET", f"{CONFIG_MAPS}/one")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("metadata", [2147483647, "one", [{}], True])
+def test_metadata_that_is_none_is_refused_for_what_is_there_too(tmp_path: Path, metadata: Any) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            for name in ("one", "two"):
+                body, url = {**config_map(name), "metadata": metadata}, f"{CONFIG_MAPS}/{name}?fieldManager=me"
+                status = await ask.refused(400, "BadRequest", "PATCH", url, body, content_type=APPLY)
+                assert status["message"] == "metadata: must be an object"
+                await ask.patch(url.replace("one", "two"), config_map("two"), APPLY)
 
     asyncio.run(scenario())
 

@@ -49,6 +49,8 @@ def _patched(form: PatchForm, target: Target, document: dict[str, Any], given: A
 
 async def _apply(state: State, call: Call, target: Target, config: dict[str, Any]) -> Answer:
     """Server-side apply, which makes what is not there. What the path is not about is nobody's to own through it."""
+    if not isinstance(config.get("metadata") or {}, dict):
+        raise bad_request("metadata: must be an object")
     config = _about(target, config)
     form, force = target.served.form, call.flag("force")
     writer = writer_of(call, target, state.timestamp(), applying=True)
@@ -59,11 +61,10 @@ async def _apply(state: State, call: Call, target: Target, config: dict[str, Any
     record = find(state, target)
     old = form.load(record.body)
     before = old.document()
-    document = patches.apply(before, config, writer, form.list_keys, force)
-    if patches.differ_only_in_times(before, document):
-        document = before
-    reading = form.convert(document, call.strictness)
-    return await amend(state, call, target, Amendment(record, old, reading.draft, reading.warnings, applied=True))
+    reading = form.convert(patches.apply(before, config, writer, form.list_keys, force), call.strictness)
+    # Only now, as it will be stored, does 1000m say the same as the 1 that is there.
+    draft = old if patches.differ_only_in_times(before, reading.draft.document()) else reading.draft
+    return await amend(state, call, target, Amendment(record, old, draft, reading.warnings, applied=True))
 
 
 def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +79,6 @@ def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:
 def _named(target: Target, config: dict[str, Any]) -> dict[str, Any]:
     """The path says what the object is called, and the object may not say otherwise."""
     meta = config.get("metadata") or {}
-    if not isinstance(meta, dict):
-        raise bad_request("metadata: must be an object")
     if meta.get("name", target.name) != target.name:
         raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({target.name})")
     return {**config, "metadata": {**meta, "name": target.name}}
