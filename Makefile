@@ -31,7 +31,7 @@ $(STAMP): pyproject.toml
 test: setup ## Run the whole test suite; ARGS='-k swap' narrows it
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
-test-clients: setup ## Let kubectl and five client libraries loose on a cluster; installs each in its own environment
+test-clients: setup ## Let kubectl and seven client libraries loose on a cluster; installs each in its own environment
 	$(BIN)/python -m pytest tests/clients $(ARGS)
 
 fuzz: setup ## Send the API server two minutes of requests nobody sane would send

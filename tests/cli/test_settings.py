@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from understudy.cli.complaint import BadInput
-from understudy.cli.settings import Settings, read
+from understudy.cli.settings import Settings, given, origins, read, variable_of
 from understudy.control.health import HealthLimits
 from understudy.decide.policy import Policy, SpareRule
 
@@ -49,6 +49,57 @@ def test_bad_settings_name_the_key(tmp_path: Path, text: str, complaint: str) ->
     with pytest.raises(BadInput) as caught:
         settings(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'understudy.yaml'}: {complaint}")
+
+
+def test_a_variable_goes_before_the_file_and_the_file_before_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "understudy.yaml"
+    file.write_text("policy: {minRuntime: 300, backoff: 20}\nhealth: {notReadyLost: 60}\n")
+    environment = {"UNDERSTUDY_POLICY_MIN_RUNTIME": "400", "UNDERSTUDY_POLICY_SPARES": '[{"count": 2}]', "OTHER": "x"}
+    found = read(str(file), environment)
+    assert found.policy == Policy(min_runtime=400.0, backoff=20.0, spares=(SpareRule(2),))
+    assert found.health == HealthLimits(not_ready_lost=60.0)
+    sources = {one.key: (one.value, one.source) for one in origins(str(file), environment)}
+    assert sources["policy.minRuntime"] == (400.0, "UNDERSTUDY_POLICY_MIN_RUNTIME")
+    assert sources["policy.backoff"] == (20.0, f"{file} (--settings)")
+    assert sources["health.leaseLost"] == (2.5, "default")
+
+
+def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("policy: {lendSpares: false}\n")
+    environment = {"UNDERSTUDY_SETTINGS": str(file)}
+    assert read(None, environment).policy.lend_spares is False
+    [one] = [one for one in origins(None, environment) if one.source != "default"]
+    assert (one.key, one.source) == ("policy.lendSpares", f"{file} (UNDERSTUDY_SETTINGS)")
+    assert given(None, environment) == {"policy": {"lendSpares": False}}
+
+
+def test_who_gives_nothing_leaves_a_cluster_as_it_was_and_an_empty_file_takes_it_back(tmp_path: Path) -> None:
+    empty = tmp_path / "understudy.yaml"
+    empty.write_text("")
+    assert given(None, {}) is None
+    assert given(str(empty), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "complaint"),
+    [
+        ("UNDERSTUDY_POLICY_MIN_RUNTIM", "3", "no such setting; did you mean UNDERSTUDY_POLICY_MIN_RUNTIME"),
+        ("UNDERSTUDY_POLICY_MIN_RUNTIME", "soon", "expected a number"),
+        ("UNDERSTUDY_POLICY_LEND_SPARES", "yes", "expected true or false"),
+        ("UNDERSTUDY_POLICY_LEMON_FAILURES", "1.5", "expected `int`, got `float`"),
+        ("UNDERSTUDY_POLICY_SPARES", "two nodes", "expected a list as JSON"),
+    ],
+)
+def test_bad_variables_are_named(variable: str, text: str, complaint: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read(None, {variable: text})
+    assert str(caught.value).startswith(variable)
+    assert complaint in str(caught.value)
+
+
+def test_text_needs_no_quotes() -> None:
+    assert read(None, {variable_of("policy", "poolLabel"): "rack"}).policy.pool_label == "rack"
 
 
 @pytest.mark.parametrize("struct", [Policy, HealthLimits])

@@ -32,7 +32,10 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("clusters")
     plan = home / "cluster.yaml"
     plan.write_text(CLUSTER)
-    environment = {**os.environ, "UNDERSTUDY_HOME": str(home)}
+    programs = (
+        f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # `python` is not everywhere by that name
+    )
+    environment = {**os.environ, "UNDERSTUDY_HOME": str(home), "PATH": programs}
     subprocess.run([*UNDERSTUDY, "up", "--detach", "-f", plan], env=environment, check=True, timeout=60)
     try:
         told = subprocess.run([*UNDERSTUDY, "kubeconfig"], env=environment, check=True, capture_output=True, timeout=30)

@@ -20,12 +20,21 @@ class Client(msgspec.Struct, frozen=True):
 
 _DAY = ("create", "watch", "patch", "logs", "exec", "delete")
 _LONG_DAY = ("create", "watch", "patch", "select", "logs", "exec", "job", "custom", "discover", "errors", "delete")
+_TRAINER_DAY = (
+    "runtimes", "train", "wait", "logs", "events", "running", "torch", "failure", "list", "delete",
+)  # fmt: skip
+_TRAINING_DAY = (
+    "create", "wait", "logs", "object", "pods", "meeting", "tensorflow", "running", "update", "failure", "list",
+    "delete",
+)  # fmt: skip
 CLIENTS = (
     Client("kubernetes-37", "kubernetes>=37,<38", "kubernetes_client.py", _LONG_DAY),
     Client("kubernetes-31", "kubernetes>=31,<32", "kubernetes_client.py", _LONG_DAY),
     Client("kubernetes_asyncio", "kubernetes_asyncio>=36,<37", "kubernetes_asyncio_client.py", _DAY),
     Client("lightkube", "lightkube>=1,<2", "lightkube_client.py", (*_DAY[:3], "conflict", *_DAY[3:])),
     Client("kr8s", "kr8s>=0.20,<0.21", "kr8s_client.py", _DAY),
+    Client("kubeflow-training", "kubeflow-training==1.9.4", "kubeflow_training_client.py", _TRAINING_DAY),
+    Client("kubeflow-trainer", "kubeflow==0.5.0", "kubeflow_trainer_client.py", _TRAINER_DAY),
 )
 
 

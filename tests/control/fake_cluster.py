@@ -159,6 +159,9 @@ class FakeCluster:
             uid = patch.get("metadata", {}).get("uid", document["metadata"]["uid"])
             if uid != document["metadata"]["uid"]:
                 raise Refused(409, "Conflict", f"{ref.name} has another uid")
+            seen = patch.get("metadata", {}).get("resourceVersion", document["metadata"]["resourceVersion"])
+            if seen != document["metadata"]["resourceVersion"]:
+                raise Refused(409, "Conflict", f"{ref.name} has been changed")
             wanted = {"status": patch["status"]} if sub == "status" else patch
             _merge(changed, wanted, by_type=form is PatchForm.STRATEGIC)
         if changed != document:

@@ -12,6 +12,7 @@ from tests.control.fake_cluster import Document, FakeCluster
 from understudy.kinds import KINDS
 from understudy.kinds.annotations import written_time
 from understudy.kinds.context import Context
+from understudy.kinds.levers import LEFT_TO_END
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import owner_of
 from understudy.objects import Pod, decode
@@ -163,11 +164,22 @@ class Hands:
                 return False
             self._cluster.take_away(pod)
             return True
+        if self._has_nobody_left(pod):
+            pod["status"]["phase"] = "Failed"
+            self._cluster.change(pod)
+            return True
         if pod.setdefault("status", {}).get("phase", "Pending") != "Pending":
             return False
         pod["status"] |= {"phase": "Running", "startTime": written_time(self._cluster.clock.now())}
         self._cluster.change(pod)
         return True
+
+    def _has_nobody_left(self, pod: Document) -> bool:
+        """A launcher notices when its workers are gone, and ends."""
+        told = {condition["type"] for condition in pod.get("status", {}).get("conditions", ())}
+        if LEFT_TO_END not in told or pod["status"]["phase"] != "Running":
+            return False
+        return list(self.pods_of(owner_of(_decoded(pod)).key)) == [pod]
 
     def _is_alive(self, node: str) -> bool:
         for document in self._cluster.all(NODES):

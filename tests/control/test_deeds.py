@@ -1,5 +1,7 @@
 """What the actions of a plan add up to, gang by gang."""
 
+import msgspec
+
 from tests.decide.builders import cluster, lost, node, nodes, queued, running
 from understudy.control.deeds import Deed, deeds_of
 from understudy.decide.explain import suspended
@@ -63,3 +65,14 @@ def test_growth_comes_on_top() -> None:
 
 def test_nothing_is_done_with_those_who_only_wait() -> None:
     assert deeds(Wait(H, suspended(WORLD.gangs[H]))) == {}
+
+
+def test_of_several_who_want_a_node_the_one_with_accelerators_is_named() -> None:
+    world = cluster(*nodes("a"), queued("h", members=2, gpus=0), queued("k", members=2))
+    seats = (("k-0", "a"), ("k-1", "a"))
+    gang = world.gangs["Job/default/k"]
+    plain = world.gangs["Job/default/h"].islands[0].members[0].shape
+    first, second = gang.islands[0].members
+    island = msgspec.structs.replace(gang.islands[0], members=(msgspec.structs.replace(first, shape=plain), second))
+    deed = Deed(msgspec.structs.replace(gang, islands=(island,)), holds=seats)
+    assert deed.claims == {"a": "k-1"}

@@ -190,10 +190,12 @@ def test_the_first_mpijob_has_no_switch_and_no_conditions() -> None:
         world.cluster.put(mpi("patient", "middle"))
         await world.settle()
         assert world.cluster.find(MPI_JOBS_V1ALPHA1, "brief")["status"] == {"launcherStatus": "Failed"}
-        assert sorted(world.seats()) == ["patient-launcher", "patient-worker-0"]
+        ended = "brief-launcher"  # when it noticed that it had no workers any more; nobody deleted it
+        assert world.cluster.find(PODS, ended)["status"]["phase"] == "Failed"
+        assert sorted(world.seats()) == [ended, "patient-launcher", "patient-worker-0"]
         world.cluster.put(torch("hero", 1, "high"))
         await world.settle()
-        assert world.seats() == {"hero-worker-0": "a"}
+        assert world.seats() == {ended: "a", "hero-worker-0": "a"}
         assert set(notes(world, MPI_JOBS_V1ALPHA1, "patient")) == {"queued-at", "last-seats", "preempted-for"}
         assert "nodeName" not in world.pod("patient-worker-0")["spec"]
 

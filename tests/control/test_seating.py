@@ -1,10 +1,11 @@
 """Seats for gangs whose pods do not come all at once, for elastic ones, and for those that come back."""
 
 from tests.control.living import Living, live
-from tests.control.test_releasing import gpus, notes, with_victim
+from tests.control.test_releasing import gpu_job, gpus, notes, with_victim
 from tests.objects.documents import Document, job, node, pod_spec
 from tests.scenarios.test_walks import jobset, torch
-from understudy.objects.resources import JOB_SETS, MPI_JOBS_V1ALPHA1, PYTORCH_JOBS
+from understudy.kinds.annotations import PREFIX
+from understudy.objects.resources import JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, PYTORCH_JOBS
 
 
 def mpi(name: str, workers: int) -> Document:
@@ -78,5 +79,28 @@ def test_pods_without_a_number_go_back_to_any_of_their_old_seats() -> None:
             world.cluster.take_away(pod)
         await world.settle()
         assert sorted(world.seats().values()) == ["c", "d"]
+
+    live(story)
+
+
+def test_a_preempted_job_that_its_owner_suspends_stays_suspended_even_if_the_news_comes_late() -> None:
+    async def story(world: Living) -> None:
+        await with_victim(world, torch("victim", 2, "low", gpus=4))
+        world.cluster.put(gpu_job("hero", "high"))
+        await world.settle()
+        victim = world.cluster.find(PYTORCH_JOBS, "victim")
+        assert victim["spec"]["runPolicy"] == {"suspend": True}
+        world.cluster.hold_back(PYTORCH_JOBS)
+        del victim["metadata"]["annotations"][f"{PREFIX}requeued-at"]
+        world.cluster.change(victim)
+        world.cluster.take_away(world.cluster.find(JOBS, "hero"))
+        written = len(world.cluster.writes)
+        while world.cluster.writes[written:].count("patch pytorchjobs.kubeflow.org victim") < 2:  # held, then resumed
+            world.hands.act()
+            await world.clock.let_pass(1.0)
+        world.cluster.let_through(PYTORCH_JOBS)
+        await world.settle()
+        assert victim["spec"]["runPolicy"] == {"suspend": True}
+        assert not world.seats()
 
     live(story)

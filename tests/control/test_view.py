@@ -27,7 +27,7 @@ from tests.objects.documents import (
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.kinds.jobset import EXCLUSIVE
-from understudy.model.gangs import Gang, Mode, Topology
+from understudy.model.gangs import Gang, Mode, Suspension, Topology
 from understudy.model.snapshot import Snapshot
 from understudy.objects import BadObject, KubeObject, decode
 
@@ -143,13 +143,13 @@ def test_child_jobs_are_no_gangs_of_their_own() -> None:
     assert list(gangs(job("x", {"ownerReferences": owner("CronJob", "nightly")}))) == ["Job/default/x"]
 
 
-RUNTIME = {
+RUNTIME: Document = {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",
     "kind": "ClusterTrainingRuntime",
     "metadata": {"name": "torch"},
     "spec": {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [replicated_job("node", 1, 1)]}}},
 }
-TRAINJOB = {
+TRAINJOB: Document = {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",
     "kind": "TrainJob",
     "metadata": metadata("t"),
@@ -162,6 +162,34 @@ def test_a_trainjob_speaks_for_its_jobset_and_pods() -> None:
     found = gangs(RUNTIME, child, jobset_pod("t", "node", 0, 0, "n"), TRAINJOB)
     assert list(found) == ["TrainJob/default/t"]
     assert [member.node for member in found["TrainJob/default/t"].members()] == ["n"]
+
+
+@pytest.mark.parametrize("becomes", ["larger", "gone"])
+def test_what_becomes_of_its_runtime_means_nothing_to_a_trainjob_that_has_its_jobset(becomes: str) -> None:
+    child = jobset("t", replicated_job("node", 1, 1), meta={"ownerReferences": owner("TrainJob", "t")})
+    view = viewed(RUNTIME, TRAINJOB, child, jobset_pod("t", "node", 0, 0, "n"))
+    before = view.snapshot(NOW).gangs["TrainJob/default/t"]
+    assert before.size == 1
+    if becomes == "larger":
+        view.put(decode({**RUNTIME, "spec": {**RUNTIME["spec"], "mlPolicy": {"numNodes": 5}}}))
+    else:
+        view.remove(decode(RUNTIME))
+    assert dict(view.snapshot(NOW).gangs) == {"TrainJob/default/t": before}
+    view.remove(decode(child))
+    view.remove(decode(jobset_pod("t", "node", 0, 0, "n")))
+    if becomes == "larger":  # another JobSet will be made, of the runtime as it is now
+        assert view.snapshot(NOW).gangs["TrainJob/default/t"].size == 5
+    else:
+        with pytest.raises(BadObject, match="there is no ClusterTrainingRuntime 'torch'"):
+            view.snapshot(NOW)
+
+
+def test_a_trainjob_itself_says_whether_it_stands_back_and_whether_it_is_over() -> None:
+    child = jobset("t", replicated_job("node", 1, 1), meta={"ownerReferences": owner("TrainJob", "t")})
+    paused = {**TRAINJOB, "spec": {**TRAINJOB["spec"], "suspend": True}}
+    assert gangs(RUNTIME, paused, child)["TrainJob/default/t"].suspension is Suspension.BY_OWNER
+    over = {**TRAINJOB, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    assert gangs(RUNTIME, over, child) == {}
 
 
 def test_a_gang_goes_by_its_new_name_once_its_job_is_known() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from understudy.decide.cycle import plan
-from understudy.decide.explain import describe
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import describe
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape, Topology
 from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
 from understudy.model.plans import Plan

@@ -74,6 +74,7 @@ def leaving(gang: Gang, origin: Gang) -> Iterator[Sitter]:
     """Pods on their way out. The island they were in, which says what domain they still own, is in `origin`."""
     for member in gang.leaving:
         homes = [i for g in (gang, origin) for i in g.islands if any(m.name == member.name for m in i.members)]
+        homes = homes or [i for i in gang.islands if member.name.startswith(f"{i.name}-")]  # as JobSets name pods
         homes = homes or [i for i in gang.islands if not i.members]  # of a gang that has ended
         yield Sitter(gang, homes[0] if homes else Island("", ()), member, member.node)
 

@@ -1,4 +1,4 @@
-"""Every action in a sentence, every reason in a line, and the whole story of one gang."""
+"""Reasons tell of the right places and people, and the whole story of one gang."""
 
 import pytest
 
@@ -16,55 +16,13 @@ from tests.decide.builders import (
     slices,
     told,
 )
-from understudy.decide.explain import at_length, describe, needs, summary
+from understudy.decide.explain import needs
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import describe
 from understudy.decide.story import Story, story
 from understudy.model.gangs import Gang, Mode, Topology
 from understudy.model.nodes import Node
-from understudy.model.plans import (
-    Action,
-    Code,
-    Grow,
-    Hold,
-    Holder,
-    Move,
-    Preempt,
-    Reason,
-    Refusal,
-    Requeue,
-    Shrink,
-    Source,
-    Start,
-    Swap,
-    Wait,
-)
-
-
-@pytest.mark.parametrize(
-    ("action", "sentence"),
-    [
-        (Start("g", (("g-0", "b"), ("g-1", "a"))), "start g on a, b"),
-        (Start("g", (("g-0", "a"), ("g-1", "a"))), "start g on a x2"),
-        (Start("g", (("g-0", "a"),), ("x", "y")), "start g on a once x, y left"),
-        (Grow("g", (("g-2", "c"),)), "grow g by 1 on c"),
-        (Preempt("low", "g", ("l-0", "l-1"), ("a", "b"), True, "so"), "preempt low (2 pods) for g: so"),
-        (Preempt("low", "g", ("l-0",), ("a",), True, "so"), "preempt low (1 pod) for g: so"),
-        (Preempt("low", "g", ("l-1", "l-2"), ("a", "b"), False, "so"), "take l-1, l-2 from low for g: so"),
-        (Swap("g", (Move("g-0", "a", "b", Source.SPARE),), "a lost"), "swap g: g-0 a -> b (spare); a lost"),
-        (
-            Swap("g", (Move("g-0", "", "b", Source.VICTIM),), "a lost", ("low",)),
-            "swap g: g-0 (no seat) -> b (victim), once low left; a lost",
-        ),
-        (Shrink("g", ("g-3",), "a lost"), "shrink g by g-3: a lost"),
-        (Requeue("g", ("g-0",), "a lost"), "requeue g: a lost"),
-        (Hold("g", (("g-0", "b"),), "a is suspect"), "hold b for g: a is suspect"),
-        (Hold("g", (), "it is whole"), "give up the seats held for g: it is whole"),
-        (Wait("g", Reason(Code.SUSPENDED, "")), "g waits: it is suspended by its owner"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
-)
-def test_every_action_is_a_sentence(action: Action, sentence: str) -> None:
-    assert describe(action) == sentence
+from understudy.model.plans import Code, Reason, Refusal, Wait
 
 
 @pytest.mark.parametrize(
@@ -84,33 +42,6 @@ def test_every_action_is_a_sentence(action: Action, sentence: str) -> None:
 )
 def test_what_a_gang_needs(gang: Gang, words: str) -> None:
     assert needs(gang) == words
-
-
-@pytest.mark.parametrize(
-    ("reason", "line"),
-    [
-        (Reason(Code.GATED, "x", refusals=(Refusal("gate g has to be lifted", 2),)), "gate g has to be lifted"),
-        (Reason(Code.VICTIMS_LEAVING, "x", holders=(Holder("low", 1, 2, ""),)), "until low left its seats"),
-        (Reason(Code.VICTIMS_LEAVING, "x"), "until those who sit there left its seats"),
-        (Reason(Code.GUARDED, "1 pod", guard="back-off: twice"), "back-off: twice; needs 1 pod"),
-        (
-            Reason(Code.NO_ROOM, "2 pods", 2, 1, (Refusal("is cordoned", 3), Refusal("is lost", 1))),
-            "needs 2 pods; room for 1 of 2 pods; 3 x is cordoned; 1 x is lost",
-        ),
-        (Reason(Code.BLOCKED_DOMAINS, "2 islands", 2, 0), "needs 2 islands; room for 0 of 2 islands"),
-    ],
-)
-def test_a_reason_in_a_line(reason: Reason, line: str) -> None:
-    assert summary(reason) == line
-
-
-# Reasons tell of the right places and people
-
-
-def test_whoever_waits_is_told_who_has_the_seats() -> None:
-    full = Reason(Code.NO_ROOM, "2 x 1 cpu", 2, 0, holders=(Holder("low", 5, 3, "so"), Holder("lower", 4, 1, "so too")))
-    assert at_length(full) == f"{summary(full)}; held by low, 3 seats: so"
-    assert at_length(Reason(Code.SUSPENDED, "")) == "it is suspended by its owner"
 
 
 def reason(*things: Node | Gang) -> Reason:
@@ -140,6 +71,13 @@ def test_refusals_are_counted_most_frequent_first() -> None:
 def test_holders_say_why_they_keep_their_seats(holder: Gang, new: Gang, keeps: str) -> None:
     [found] = reason(node("a"), holder, new).holders
     assert (found.gang, found.seats, found.keeps) == ("Job/default/x", 1, keeps)
+
+
+def test_whoever_waits_for_an_accelerator_is_told_of_those_who_have_some() -> None:
+    crowd = running("crowd", on="a", gpus=0, priority=9)
+    assert [h.gang for h in reason(node("a"), crowd, running("x", on="a", priority=9), queued("new")).holders] == [
+        "Job/default/x"
+    ]
 
 
 def test_domains_that_are_taken_name_their_tenants() -> None:

@@ -52,7 +52,7 @@ _COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")
 class Setup(msgspec.Struct, frozen=True):
     command: Command = part_command
     kinds: tuple[Resource, ...] = ()  # kinds of other people, defined before anybody looks for them
-    policy: Policy = Policy()  # which `command` gives to the control part
+    policy: Policy = Policy()  # which the scheduler decides with
     expected: tuple[str, ...] = ()  # complaints that may be in the logs, as patterns
 
 
@@ -133,7 +133,7 @@ def play(
 
 @contextlib.asynccontextmanager
 async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
-    folder, trouble = _prepared(path, nodes), Trouble()
+    folder, trouble = _prepared(path, nodes, setup.policy), Trouble()
     stop = Stop()
     site = Site(folder, trouble.tell, _patient(setup.command) if setup.kinds else setup.command)
     parts = asyncio.create_task(supervise(site, stop))
@@ -152,7 +152,7 @@ async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -
     assert not trouble.told, f"parts did not live through it: {trouble.told}"
     assert not witness.wrong, f"rules were broken on the way: {witness.wrong}"
     assert not (left := list(_left_behind(folder))), f"processes were left behind: {left}"
-    assert not (words := list(_complaints(folder, setup.expected))), "\n".join(words)
+    assert not (words := list(complaints(folder, setup.expected))), "\n".join(words)
 
 
 class Trouble:
@@ -222,7 +222,7 @@ def _gate(folder: ClusterFolder) -> Path:
     return folder.path / "kinds-are-defined"
 
 
-def _prepared(path: Path, nodes: Sequence[Document]) -> ClusterFolder:
+def _prepared(path: Path, nodes: Sequence[Document], policy: Policy) -> ClusterFolder:
     port = _free_port()
     settings = ClusterSettings(
         name="test",
@@ -231,6 +231,7 @@ def _prepared(path: Path, nodes: Sequence[Document]) -> ClusterFolder:
         runtime="process",
         pod_network=f"127.{16 + port % 235}.0.0/16",  # another one for each cluster that runs at the same time
         nodes=tuple(copy.deepcopy(list(nodes))),
+        loop={} if policy == Policy() else {"policy": msgspec.to_builtins(policy)},
     )
     folder = ClusterFolder(path / "cluster")
     write_private(folder.settings, msgspec.json.encode(settings))
@@ -272,7 +273,7 @@ def _left_behind(folder: ClusterFolder) -> Iterator[str]:
                 yield f"{process.name}: {words.decode(errors='replace').replace(chr(0), ' ')}"
 
 
-def _complaints(folder: ClusterFolder, expected: Iterable[str]) -> Iterator[str]:
+def complaints(folder: ClusterFolder, expected: Iterable[str] = ()) -> Iterator[str]:
     patterns = [re.compile(pattern) for pattern in expected]
     for name in PARTS:
         for line in (folder.logs / f"{name}.log").read_text().splitlines():

@@ -6,8 +6,10 @@ import signal
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
 import pytest
 
+from tests.embedded.clusters.settings import settings
 from tests.embedded.controllers.fake_cluster import FakeClock, FakeCluster
 from tests.objects.documents import job, jobset, node, replicated_job
 from understudy.embedded import control_role
@@ -93,6 +95,8 @@ class Connection(FakeCluster):
 def test_sigterm_ends_it_cleanly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     connection = Connection()
     monkeypatch.setattr(control_role, "connect", lambda _: connection)
-    control_role.run(ClusterFolder(tmp_path))
+    folder = ClusterFolder(tmp_path)
+    folder.settings.write_bytes(msgspec.json.encode(settings()))
+    control_role.run(folder)
     assert connection.closed
     assert connection.watches(PODS) == 0

@@ -15,7 +15,8 @@ from tests.decide import rules
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.policy import Policy
-from understudy.embedded.control_role import EMBEDDED
+from understudy.embedded.looping import EMBEDDED
+from understudy.kinds.children import FAMILIES
 from understudy.kinds.ownership import owner_of
 from understudy.model.snapshot import Snapshot
 from understudy.objects import resources
@@ -40,11 +41,11 @@ _FOLLOWED = (
     resources.NODES,
     LEASES,
     PODS,
-    resources.JOBS,
-    resources.JOB_SETS,
+    *(family.parent for family in FAMILIES),
+    *(consulted for family in FAMILIES for consulted in family.consults),
     *_SEEN_ONLY,
 )
-_JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name")
+_JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
 
 
 class Witness:
@@ -82,7 +83,7 @@ class Witness:
         return self._documents[resource].get((namespace if resource.namespaced else "", name))
 
     def pods_of(self, job: str) -> list[Document]:
-        """The pods of a Job or JobSet, or the pod of that name; without those on their way out."""
+        """The pods of a job of any kind, or the pod of that name; without those on their way out."""
         return [
             pod
             for pod in self.all(PODS)

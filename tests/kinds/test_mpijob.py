@@ -6,7 +6,10 @@ import pytest
 
 from tests.kinds.gangs import CLASSES, context_of, gang, made, names
 from tests.objects.documents import Document, container, metadata, owner, pod, template
+from understudy.kinds import lever_of
 from understudy.model.gangs import Suspension
+from understudy.objects import decode
+from understudy.objects.jobs import MPIJob
 
 
 def mpijob(version: str, **spec: Any) -> Document:
@@ -128,3 +131,18 @@ def test_finished_jobs_are_no_gang() -> None:
     assert made({**first, "status": {"launcherStatus": "Active"}}) is not None
     later = mpijob("v2beta1", mpiReplicaSpecs=replicas())
     assert made({**later, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "label"),
+    [
+        ("v1alpha1", "mpi_role_type"),
+        ("v1", "training.kubeflow.org/replica-type"),
+        ("v2beta1", "training.kubeflow.org/job-role"),
+    ],
+)
+def test_a_job_that_is_made_to_fail_spares_its_launcher(version: str, label: str) -> None:
+    spec = {"template": template(), "replicas": 1} if version == "v1alpha1" else {"mpiReplicaSpecs": replicas()}
+    job = decode(mpijob(version, **spec))
+    assert isinstance(job, MPIJob)
+    assert lever_of(job).spared == {label: "launcher"}

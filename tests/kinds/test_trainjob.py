@@ -62,6 +62,16 @@ def test_the_job_gives_the_number_of_nodes_and_their_resources() -> None:
     assert found.islands[0].members[0].shape.accelerators == 0
 
 
+def test_what_the_job_does_not_say_of_its_resources_stays_as_the_runtime_has_it() -> None:
+    found = of(trainjob(trainer={"resourcesPerNode": {"limits": {"nvidia.com/gpu": 4}}}))
+    assert dict(found.islands[1].members[0].shape.requests)["cpu"] == 1000
+
+
+def test_an_initializer_that_is_done_is_waited_for_no_longer() -> None:
+    done = {"jobsStatus": [{"name": "dataset-initializer", "succeeded": 1}, {"name": "node", "succeeded": 0}]}
+    assert list(layout(of({**trainjob(), "status": done}))) == ["t-node-0"]
+
+
 @pytest.mark.parametrize(("as_node", "workers"), [(False, 4), (True, 3)])
 def test_a_launcher_may_be_a_node(as_node: bool, workers: int) -> None:
     found = of(trainjob(trainer={"numNodes": 4}), runtime(mpi={"runLauncherAsNode": as_node}))

@@ -19,15 +19,14 @@ import msgspec
 
 from tests.decide import rules
 from tests.embedded.real_cluster import KINDS, RealCluster, Setup, running
-from tests.scenarios import ageing, policy_part
+from tests.scenarios import ageing
 from tests.scenarios.operators import Operators
 from tests.scenarios.script import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import History, Sight, Swapped, name_of, sight_of
 from understudy.decide.cycle import plan
-from understudy.decide.explain import describe
 from understudy.decide.policy import Policy
-from understudy.embedded.clusters.parts import part_command
+from understudy.decide.sentences import describe
 from understudy.embedded.clusters.processes import CONTROL
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.kinds.children import FAMILIES
@@ -121,9 +120,7 @@ class EmbeddedWorld:
 
     @contextlib.asynccontextmanager
     async def _started(self) -> AsyncIterator[RealCluster]:
-        (self.path / "policy.json").write_bytes(msgspec.json.encode(self.policy))
-        command = policy_part.command if self.scenario.policy else part_command
-        setup = Setup(command, self.strange_kinds, self.policy)
+        setup = Setup(kinds=self.strange_kinds, policy=self.policy)
         async with running(self.path, list(map(_registered, self.scenario.nodes())), setup) as cluster:
             await cluster.create(*self.scenario.priority_classes(), *self.scenario.budgets)
             yield cluster
@@ -240,8 +237,11 @@ class EmbeddedWorld:
 
     def _runnable(self, document: Document) -> Document:
         """With containers that run a small program in place of their own."""
-        program = {"command": ["sh", "-c", PROGRAM, str(self._file_of(name_of(key_of(document))))]}
-        made: Document = _with_containers(document, program)
+        program = ["sh", "-c", PROGRAM, str(self._file_of(name_of(key_of(document))))]
+        made: Document = _with_containers(document, {"command": program})
+        roles = made.get("spec", {}).get("mpiReplicaSpecs", {})
+        if "Launcher" in roles:  # notices when its workers are gone
+            roles["Launcher"] = _with_containers(roles["Launcher"], {"command": ["mpirun", *program]})
         return made
 
     # Until nothing changes

@@ -15,8 +15,8 @@ from tests.scenarios.script import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
 from understudy.control.scheduling import Cycle, LoopSettings
-from understudy.decide.explain import describe
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import describe
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Preempt, Swap

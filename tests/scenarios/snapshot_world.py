@@ -13,9 +13,9 @@ from tests.scenarios.script import Document, Scenario
 from tests.scenarios.worlds import Sight, Swapped, Waiting
 from understudy.control.view import View
 from understudy.decide.cycle import plan
-from understudy.decide.explain import describe
 from understudy.decide.outcome import after
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import describe
 from understudy.kinds import KINDS, owner_of
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Health, Node, Verdict

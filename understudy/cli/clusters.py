@@ -5,6 +5,8 @@ import re
 import msgspec
 
 from understudy.cli.complaint import BadInput, listed, suggestion
+from understudy.client.config import Config
+from understudy.embedded.clusters.access import url
 from understudy.embedded.clusters.settling import all_clusters
 from understudy.embedded.folders import DEFAULT_NAME, ClusterFolder, ClusterSettings, folder_of
 
@@ -24,6 +26,14 @@ def checked_name(name: str, place: str = "--name") -> str:
 
 def every() -> list[Cluster]:
     return [Cluster(folder_of(name), settings) for name, settings in all_clusters().items()]
+
+
+def at_server(config: Config) -> Cluster | None:
+    """The embedded cluster of this machine that a kubeconfig leads to; None: it leads elsewhere."""
+    for cluster in every() if config.gang_binding else ():
+        if url(cluster.settings) == config.server:
+            return cluster
+    return None
 
 
 def chosen(name: str | None, place: str = "--name") -> Cluster:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from understudy.cli.moments import rfc3339
-from understudy.decide.explain import describe
+from understudy.decide.sentences import describe
 from understudy.decide.story import Story
 from understudy.model.gangs import Gang
 from understudy.model.plans import Action, Plan

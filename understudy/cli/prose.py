@@ -10,7 +10,7 @@ import msgspec
 
 from understudy.cli.moments import rfc3339, span
 from understudy.cli.paint import Painter
-from understudy.decide.explain import summary
+from understudy.decide.sentences import summary
 from understudy.model.gangs import Gang
 from understudy.model.plans import (
     Action,

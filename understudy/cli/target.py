@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from understudy.client.config import Config
 
 FAILED = 1
+CONNECTIONS = 4  # for a handful of small requests, waiting a turn is cheaper than one more handshake
 NOT_FOUND, INVALID = 404, (400, 422)
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -66,7 +67,7 @@ def with_session(options: argparse.Namespace, work: Work) -> int:
 async def _worked(config: "Config", namespace: str | None, work: Work) -> int:
     from understudy.client import connect
 
-    async with connect(config) as client:
+    async with connect(msgspec.structs.replace(config, connections=CONNECTIONS)) as client:
         return await work(Session(client, namespace or config.namespace))
 
 

@@ -38,6 +38,8 @@ def add_to(verbs: Any) -> None:
     add("--detach", action="store_true", help="leave it running in the background")
     add("--port", metavar="N", type=int, help="of the API (default: one that is free, and the same one ever after)")
     add("--address", metavar="ADDR", help="where the API listens (default: 127.0.0.1, this machine alone)")
+    add("--settings", metavar="FILE",
+        help="an understudy.yaml for its scheduler (default: $UNDERSTUDY_SETTINGS, else as before)")  # fmt: skip
     add("--runtime", choices=("process", "docker", "podman"),
         help="what runs containers (default: process, without their images)")  # fmt: skip
     add("--wait", metavar="SECONDS", type=float, default=WAIT,

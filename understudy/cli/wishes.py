@@ -7,6 +7,7 @@ import shutil
 from understudy.cli import clusterfile
 from understudy.cli.clusters import checked_name
 from understudy.cli.complaint import BadInput
+from understudy.cli.settings import given
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.embedded.clusters.pools import BadPool
@@ -30,6 +31,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
         port=_port(options.port),
         runtime=_runtime(runtime),
         nodes=nodes,
+        loop=given(options.settings),
     )
 
 

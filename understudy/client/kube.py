@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -16,6 +16,9 @@ from understudy.client.pool import Pool
 from understudy.client.statuses import checked, refusal
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Change, PatchForm, Ref, Refused, Seating
+
+if TYPE_CHECKING:
+    from understudy.client.sockets import WebSocket
 
 JSON = "application/json"
 FIELD_MANAGER = "understudy"
@@ -87,6 +90,12 @@ class KubeClient:
         """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is."""
         data = b"" if body is None else body if isinstance(body, bytes) else _encode(body)
         return checked(await self._pool.fetch(method, path, data, content_type))
+
+    async def socket(self, path: str, protocols: Sequence[str]) -> "WebSocket":
+        """Speaks the first of these protocols that the server takes: exec. Loaded when somebody asks for it."""
+        from understudy.client.sockets import open_socket
+
+        return await open_socket(self._pool, path, protocols)
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
         """The answer to a GET, piece by piece as it comes: logs."""

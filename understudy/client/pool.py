@@ -101,6 +101,23 @@ class Pool:
                 end.cancel()
             connection.close()
 
+    async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection for whoever speaks something else than requests and answers; he closes it."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await asyncio.open_connection(
+                    self._host, self._port, ssl=self._ssl, server_hostname=self._server_name
+                )
+        except TimeoutError:
+            raise Unreachable(f"{self._host}:{self._port}: no answer within {self._timeout:g} s") from None
+        except (OSError, ssl.CertificateError) as error:
+            raise self._unreachable(error) from None
+
+    def address(self, path: str) -> tuple[str, str, str]:
+        """Host, target and the value of Authorization with which to ask for this path on a connection of one's own."""
+        token = self._credentials.header().removeprefix("Authorization: ").rstrip()
+        return f"{self._host}:{self._port}", self._prefix + path, token
+
     async def close(self) -> None:
         self._closing.set()
         for connection in self._open:

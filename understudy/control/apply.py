@@ -19,8 +19,8 @@ from understudy.control.remaking import Remaker
 from understudy.control.seating import Seats, is_staged, resume, seats_to_take, sorted_out
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
-from understudy.decide.explain import describe
 from understudy.decide.guards import HOUR
+from understudy.decide.sentences import describe
 from understudy.kinds.annotations import HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
 from understudy.model.gangs import Gang, Suspension
 from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap

@@ -30,9 +30,11 @@ class Deed(msgspec.Struct):
 
     @property
     def claims(self) -> dict[str, str]:
-        """node -> the member that wants it."""
+        """node -> the member that wants it; of several the one that needs accelerators, which others go for."""
         wanted = {**dict(self.holds or ()), **self.replaces, **self.starts}
-        return {node: member for member, node in sorted(wanted.items(), reverse=True)}
+        needs = {member.name: member.shape.accelerators for member in self.gang.members()}
+        ranked = sorted(wanted.items(), key=lambda seat: (-needs.get(seat[0], 0), seat), reverse=True)
+        return {node: member for member, node in ranked}
 
 
 def deeds_of(plan: Plan, snapshot: Snapshot) -> dict[str, Deed]:

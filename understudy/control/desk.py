@@ -42,6 +42,15 @@ class Desk:
         metadata = {"uid": obj.metadata.uid, "annotations": dict(notes)}
         await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
 
+    async def let_go_on(self, job: Workload, notes: Mapping[str, str | None], spec: Patch) -> None:
+        """The same for a paused job, if it is as it was seen: its owner may have suspended it meanwhile, for good."""
+        metadata = {
+            "uid": job.metadata.uid,
+            "resourceVersion": job.metadata.resource_version,
+            "annotations": dict(notes),
+        }
+        await self._patch(job, {**spec, "metadata": metadata}, form=PatchForm.MERGE)
+
     async def end(self, job: Workload, change: Patch | list[Patch]) -> None:
         """Writes the status that makes a job fail."""
         test = {"op": "test", "path": "/metadata/uid", "value": job.metadata.uid}

@@ -3,7 +3,7 @@
 from understudy.control.desk import Desk
 from understudy.control.holding import is_seatable
 from understudy.control.telling import About
-from understudy.decide.explain import at_length
+from understudy.decide.sentences import at_length
 from understudy.model.plans import Code, Plan, Reason, Wait
 from understudy.objects.pods import Pod
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from understudy.control.troubles import Troubles
-from understudy.kinds import KINDS, gang_of
+from understudy.kinds import KINDS, gang_of, trainjob
 from understudy.kinds.bystanders import bystanders
 from understudy.kinds.context import Context
 from understudy.kinds.job import is_plain_single
@@ -15,7 +15,7 @@ from understudy.kinds.pod import gang_of_one, is_live, lone_gang
 from understudy.kinds.sightings import Sighting, sighted
 from understudy.model.gangs import Gang
 from understudy.objects.errors import BadObject
-from understudy.objects.jobs import Job, TrainJob, Workload
+from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
@@ -31,11 +31,13 @@ class Entry(msgspec.Struct, gc=False):
 
 
 class Group(msgspec.Struct, gc=False):
-    """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it."""
+    """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it; what
+    it is made of, its JobSet says."""
 
     entries: list[Entry] = []
     job: Workload | None = None
     train_job: TrainJob | None = None
+    made: JobSet | None = None  # by the TrainJob
     passed_over: bool = False  # nothing is planned for it until something about it changes
     gang: Gang | None = None  # as handed out last
 
@@ -103,6 +105,8 @@ class GangBook:
     def put_job(self, job: Workload) -> None:
         meta = job.metadata
         if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
+            if isinstance(job, JobSet) and owner.kind == "TrainJob":
+                self._group(_group_key(job)).made = job
             return  # a child: its parent speaks for the gang
         group = self._group(_group_key(job))
         known = group.train_job if isinstance(job, TrainJob) else group.job
@@ -120,7 +124,7 @@ class GangBook:
         if isinstance(job, TrainJob):
             group.train_job = None
         else:
-            group.job = None
+            group.job = group.made = None
         self._dirty[key] = None
         self._emptied.add(key)
 
@@ -153,7 +157,7 @@ class GangBook:
             group.gang = gang
         for key in self._emptied:
             group = self._groups[key]
-            if not group.entries and group.speaker is None:
+            if not group.entries and group.speaker is None and group.made is None:
                 del self._groups[key]
         self._emptied.clear()
         self._dirty = {}
@@ -199,6 +203,8 @@ class GangBook:
                 created = seconds(job.metadata.creation_timestamp) or 0.0
                 return gang_of_one(entry.pod, entry.ref, created, self._context)
         seen = self._sightings(group)
+        if isinstance(job, TrainJob) and group.made is not None:
+            return gang_of(trainjob.as_made(job, group.made), self._context, seen)
         if job is not None:
             return gang_of(job, self._context, seen)
         return orphan_gang(seen, self._context) if seen else None

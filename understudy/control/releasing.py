@@ -17,11 +17,12 @@ from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.kinds import lever_of
 from understudy.kinds.annotations import HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
-from understudy.kinds.levers import Ending, ended, paused
+from understudy.kinds.levers import LEFT_TO_END, Ending, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import JobSet, Workload
+from understudy.objects.meta import holds
 from understudy.objects.pods import Pod
 from understudy.objects.resources import JOB_SETS
 from understudy.ports import Ref
@@ -41,12 +42,14 @@ class Release(msgspec.Struct, frozen=True):
 
     async def carry_out(self) -> None:
         pods = self._pods()
-        await together(partial(self._tell, pod) for pod in pods)
+        ends = self.deed.gives_up and self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL
+        spared = self._spared(pods) if ends else []
+        await together(partial(self._tell, pod, pod in spared) for pod in pods)
         if not self.deed.gives_up:
             await self._keep(pods)
             await self._remove(pods)
-        elif self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL:
-            await self._end(pods)
+        elif ends:
+            await self._end([pod for pod in pods if pod not in spared])
         else:
             await self._requeue(pods)
 
@@ -59,10 +62,17 @@ class Release(msgspec.Struct, frozen=True):
             if pod.spec.node_name and is_live(pod) and (self.deed.gives_up or pod.metadata.name in names)
         ]
 
-    async def _tell(self, pod: Pod) -> None:
+    def _spared(self, pods: list[Pod]) -> list[Pod]:
+        """Pods that end by themselves when the others are gone. One that is in the way even then goes like them."""
+        job = self.desk.view.job_of(self.deed.key)
+        labels = lever_of(job).spared.items() if job is not None else ()
+        spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
+        return spared if len(spared) < len(pods) else []
+
+    async def _tell(self, pod: Pod, spared: bool) -> None:
         happening = self._preempted(pod) if self.taker else self.happening
         condition = {
-            "type": "DisruptionTarget",
+            "type": LEFT_TO_END if spared else "DisruptionTarget",
             "status": "True",
             "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
             "message": happening.message,
@@ -120,6 +130,8 @@ class Release(msgspec.Struct, frozen=True):
 
 async def fail(desk: Desk, job: Workload, ending: Ending) -> None:
     lever = lever_of(job)
+    if holds(job.status.conditions, lever.end):
+        return
     if lever.end_through == "JobSet":
         child = await desk.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
         assert isinstance(child, JobSet)

@@ -43,7 +43,7 @@ async def resume(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> None:
     job = desk.view.job_of(gang.key)
     if job is not None:  # else it was deleted since the plan was made
         notes = {REQUEUED_AT: None, HOLDS: seats_note(gang, seats)}
-        await desk.note(job, notes, paused(lever_of(job), False))
+        await desk.let_go_on(job, notes, paused(lever_of(job), False))
 
 
 def seats_to_take(desk: Desk, deed: Deed) -> Seats:

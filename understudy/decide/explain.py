@@ -1,9 +1,8 @@
-"""Why not: turns a gang that waits into a Reason, and any action into a sentence."""
+"""Why not: turns a gang that waits into a Reason."""
 
 from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations
-from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -14,21 +13,7 @@ from understudy.decide.place import Part, Quest, place, why_domain_closed
 from understudy.decide.trial import Trial, only
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 from understudy.model.nodes import is_accelerator
-from understudy.model.plans import (
-    Action,
-    Code,
-    Grow,
-    Hold,
-    Holder,
-    Preempt,
-    Reason,
-    Refusal,
-    Requeue,
-    Shrink,
-    Start,
-    Swap,
-    Wait,
-)
+from understudy.model.plans import Code, Holder, Reason, Refusal
 from understudy.model.quantity import format_quantity
 from understudy.model.snapshot import Shelf
 
@@ -304,12 +289,21 @@ def _tenants(floor: Floor, gang: Gang, part: Part) -> tuple[Holder, ...]:
 
 
 def _neighbours(floor: Floor, gang: Gang, member: Member) -> tuple[Holder, ...]:
+    """Who sits where it could. Whoever waits for an accelerator is told of those who have some."""
+    asked = {name for name, _ in member.shape.requests if is_accelerator(name)}
+    return _seat_holders(floor, gang, member, asked) or _seat_holders(floor, gang, member, set())
+
+
+def _seat_holders(floor: Floor, gang: Gang, member: Member, asked: set[str]) -> tuple[Holder, ...]:
+    """Of all seats, or of those that have something of what is asked for."""
     counts: Counter[str] = Counter()
     looked_at = 0
     for priority in sorted(floor.snapshot.running, reverse=True):
         for key in sorted(floor.snapshot.running[priority])[: COUNTED_GANGS - looked_at]:
             looked_at += 1
-            seats = floor.snapshot.gangs[key].seated()
+            seats = [
+                m for m in floor.snapshot.gangs[key].seated() if not asked or asked & {n for n, _ in m.shape.requests}
+            ]
             counts[key] = sum(1 for m in seats if floor.refusal(member.shape, m.node) is None)
     return _holders(floor, gang, counts)
 
@@ -333,67 +327,3 @@ def _keeps(gang: Gang, holder: Gang) -> str:
     if not gang.seated() and not gang.preempts:
         return "the waiting gang may not preempt"
     return "its leaving would not make enough room"
-
-
-# Actions in words
-
-
-def describe(action: Action) -> str:
-    match action:
-        case Start(gang, seats, ()):
-            return f"start {gang} on {_nodes(n for _, n in seats)}"
-        case Start(gang, seats, waits_for):
-            return f"start {gang} on {_nodes(n for _, n in seats)} once {', '.join(waits_for)} left"
-        case Grow(gang, seats):
-            return f"grow {gang} by {len(seats)} on {_nodes(n for _, n in seats)}"
-        case Preempt(gang, by, members, _, True, why):
-            return f"preempt {gang} ({len(members)} pod{'s' * (len(members) != 1)}) for {by}: {why}"
-        case Preempt(gang, by, members, _, _, why):
-            return f"take {', '.join(members)} from {gang} for {by}: {why}"
-        case Swap(gang, moves, why, waits_for):
-            told = ", ".join(f"{m.member} {m.from_node or '(no seat)'} -> {m.to_node} ({m.source})" for m in moves)
-            return f"swap {gang}: {told}" + (f", once {', '.join(waits_for)} left" if waits_for else "") + f"; {why}"
-        case Shrink(gang, members, why):
-            return f"shrink {gang} by {', '.join(members)}: {why}"
-        case Requeue(gang, _, why):
-            return f"requeue {gang}: {why}"
-        case Hold(gang, (), why):
-            return f"give up the seats held for {gang}: {why}"
-        case Hold(gang, seats, why):
-            return f"hold {_nodes(n for _, n in seats)} for {gang}: {why}"
-        case Wait(gang, reason):
-            return f"{gang} waits: {summary(reason)}"
-        case _:
-            assert_never(action)
-
-
-def summary(reason: Reason) -> str:
-    """The reason in one line."""
-    match reason.code:
-        case Code.SUSPENDED:
-            return "it is suspended by its owner"
-        case Code.GATED | Code.UNSUPPORTED | Code.STILL_LEAVING | Code.NO_REPLACEMENT:
-            return "; ".join(refusal.why for refusal in reason.refusals)
-        case Code.VICTIMS_LEAVING:
-            return f"until {', '.join(h.gang for h in reason.holders) or 'those who sit there'} left its seats"
-        case Code.GUARDED:
-            return f"{reason.guard}; needs {reason.needs}"
-        case Code.NO_ROOM | Code.BLOCKED_DOMAINS:
-            what = "islands" if reason.code is Code.BLOCKED_DOMAINS else "pods"
-            why = "; ".join(f"{refusal.count} x {refusal.why}" for refusal in reason.refusals[:3])
-            return f"needs {reason.needs}; room for {reason.free} of {reason.wanted} {what}" + (
-                f"; {why}" if why else ""
-            )
-
-
-def at_length(reason: Reason) -> str:
-    """The same, and who has most of the seats and why he keeps them, where that is what it is about."""
-    if reason.code not in (Code.NO_ROOM, Code.BLOCKED_DOMAINS) or not reason.holders:
-        return summary(reason)
-    holder = reason.holders[0]
-    return f"{summary(reason)}; held by {holder.gang}, {holder.seats} seat{'s' * (holder.seats != 1)}: {holder.keeps}"
-
-
-def _nodes(names: Iterable[str]) -> str:
-    counts = Counter(names)
-    return ", ".join(name if count == 1 else f"{name} x{count}" for name, count in sorted(counts.items()))

@@ -15,14 +15,13 @@ import uvloop
 
 from understudy.client import connect
 from understudy.control.clock import SystemClock
-from understudy.control.health import HealthLimits
 from understudy.control.scheduling import LoopSettings, SchedulingLoop
 from understudy.control.telling import Teller
 from understudy.embedded.controllers.budgets import BudgetController
 from understudy.embedded.controllers.carrying import Carrier
 from understudy.embedded.controllers.catalogue import Catalogue
 from understudy.embedded.controllers.claims import ClaimController
-from understudy.embedded.controllers.definitions import define_kinds
+from understudy.embedded.controllers.definitions import define_kinds, provide
 from understudy.embedded.controllers.endpoints import EndpointController
 from understudy.embedded.controllers.event_expiry import expire_events
 from understudy.embedded.controllers.events import Recorder
@@ -35,13 +34,11 @@ from understudy.embedded.controllers.pod_garbage import PodGarbage
 from understudy.embedded.controllers.supervising import supervised
 from understudy.embedded.controllers.watching import SharedCluster
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.looping import EMBEDDED, looped
 from understudy.kinds.children import FAMILIES, Family
 from understudy.ports import Clock
 
 log = logging.getLogger(__name__)
-
-# Agents of an embedded cluster renew their leases every second or so: a node that says nothing is lost in seconds.
-EMBEDDED = LoopSettings(limits=HealthLimits(not_ready_lost=5.0))
 
 _ROLE = "control"
 Task = tuple[str, Callable[[], Awaitable[None]]]  # what it is called, and how it is begun
@@ -54,6 +51,7 @@ class Parts(NamedTuple):
     clock: Clock
     folder: ClusterFolder
     replace: Replace
+    settings: LoopSettings = EMBEDDED
 
 
 def run(folder: ClusterFolder) -> None:
@@ -69,7 +67,8 @@ async def _until_told_to_end(folder: ClusterFolder) -> None:
         loop.add_signal_handler(number, told.set)
     clock = SystemClock()
     async with connect(folder.way_in(_ROLE)) as api, SharedCluster(api, clock) as cluster:
-        parts = Parts(cluster, clock, folder, partial(api.request, "PUT"))
+        settings = looped(folder.read_settings().loop, EMBEDDED)
+        parts = Parts(cluster, clock, folder, partial(api.request, "PUT"), settings)
         work = asyncio.create_task(control(parts))
         ended = asyncio.create_task(told.wait())
         await asyncio.wait([work, ended], return_when=asyncio.FIRST_COMPLETED)
@@ -81,8 +80,9 @@ async def _until_told_to_end(folder: ClusterFolder) -> None:
 
 
 async def control(parts: Parts) -> None:
-    """For ever. The kinds this package brings are there before anybody looks for them."""
+    """For ever. The kinds and objects this package brings are there before anybody looks for them."""
     await define_kinds(parts.cluster, parts.clock)
+    await provide(parts.cluster, parts.clock)
     async with asyncio.TaskGroup() as group:
         for name, begin in tasks_of(parts):
             group.create_task(supervised(name, begin, parts.clock), name=name)
@@ -101,7 +101,7 @@ def tasks_of(parts: Parts) -> Iterator[Task]:
         carrier = Carrier(cluster, clock, recorder, random.Random())
         return operate(FamilyController(family, carrier, clock), cluster)
 
-    yield "scheduling", lambda: SchedulingLoop(cluster, clock, EMBEDDED).run()
+    yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
     for family in FAMILIES:
         yield family.parent.kind, partial(look_after, family)
     yield "events", teller.run
@@ -113,5 +113,5 @@ def tasks_of(parts: Parts) -> Iterator[Task]:
     yield BudgetController.name, lambda: operate(BudgetController(cluster, clock), cluster)
     yield EndpointController.name, lambda: operate(EndpointController(cluster, clock), cluster)
     yield ClaimController.name, lambda: operate(ClaimController(cluster, clock, parts.folder.claims), cluster)
-    yield NodeLife.name, lambda: operate(NodeLife(cluster, clock, recorder, EMBEDDED.limits), cluster)
+    yield NodeLife.name, lambda: operate(NodeLife(cluster, clock, recorder, parts.settings.limits), cluster)
     yield "doubts", cluster.check_doubts

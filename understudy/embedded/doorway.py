@@ -9,10 +9,13 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
+MARK = "UNDERSTUDY_CONTAINER"  # the variable by which the processes of a container are known: uid/container/attempt
+MOUNTS = "UNDERSTUDY_MOUNTS"  # and where its mounts are, as JSON, on machines on which they cannot be private
+GOING = "is on its way out"  # said of a neighbour that cannot be entered any more
 STDIN, STDOUT, STDERR, CONTROL = 0, 1, 2, 3
 LARGEST_FRAME = 1 << 20
 _HEADER = 5
@@ -31,12 +34,15 @@ class ExecRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="verb", t
     tty: bool = False
     width: int = 0
     height: int = 0
+    neighbour: str = ""  # not that pod, but the one of this name in its namespace; no container is its first
 
 
 class FailNode(msgspec.Struct, frozen=True, tag_field="verb", tag="fail-node"):
-    """The node dies as if its power were cut: no more leases, its processes killed, nobody told."""
+    """The node dies and nobody is told: no more leases; its processes are killed, as if its power were cut, or with
+    `freeze` stand still, as on a machine that hangs."""
 
     node: str
+    how: Literal["kill", "freeze"] = "kill"
 
 
 class RecoverNode(msgspec.Struct, frozen=True, tag_field="verb", tag="recover-node"):

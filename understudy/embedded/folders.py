@@ -18,6 +18,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     runtime: str  # process, docker or podman
     pod_network: str  # the addresses pods get, such as 127.77.0.0/16
     nodes: tuple[dict[str, Any], ...]  # Node documents, as they are to be registered
+    loop: dict[str, dict[str, Any]] = {}  # settings of policy and health that are not the default, by section and key
 
 
 class ClusterFolder(msgspec.Struct, frozen=True):
@@ -68,6 +69,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
     @property
     def agent_socket(self) -> Path:
         return self.path / "agent.sock"
+
+    @property
+    def programs(self) -> Path:
+        """Programs that containers find at the end of their PATH."""
+        return self.path / "programs"
 
     @property
     def pods(self) -> Path:

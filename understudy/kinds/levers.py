@@ -8,6 +8,7 @@ import msgspec
 from understudy.objects.meta import Condition
 
 Patch = dict[str, Any]
+LEFT_TO_END = "understudy.dev/LeftToEnd"  # the condition of a pod that its job spares: it is to end, and not made to
 
 
 class Lever(msgspec.Struct, frozen=True):
@@ -18,6 +19,7 @@ class Lever(msgspec.Struct, frozen=True):
     end_status: Mapping[str, str] = {}  # for kinds without conditions: the status that says the same
     end_through: str = ""  # the kind of the object of the same name that has to fail for it
     staged: bool = False  # some of its pods are made only when others have seats
+    spared: Mapping[str, str] = {}  # labels of pods that end by themselves when the others go, and stay to tell how
 
 
 def paused(lever: Lever, yes: bool) -> Patch:

@@ -25,11 +25,13 @@ def outline(job: MPIJob) -> Outline:
 
 
 def lever(job: MPIJob) -> Lever:
-    """The first version cannot be paused, and makes its launcher when all workers are ready."""
+    """The first version cannot be paused, and makes its launcher when all workers are ready. In all of them a launcher
+    without workers ends by itself; it has the log of the job."""
+    spared = {key: "launcher" for key in (MPI_ROLE, REPLICA_TYPE, JOB_ROLE) if key in _labels(job, "launcher")}
     if not job.spec.mpi_replica_specs:
-        return Lever(end_status={"launcherStatus": "Failed"}, staged=True)
+        return Lever(end_status={"launcherStatus": "Failed"}, staged=True, spared=spared)
     waits = job.spec.launcher_creation_policy == "WaitForWorkersReady"
-    return msgspec.structs.replace(RUN_POLICY, staged=True) if waits else RUN_POLICY
+    return msgspec.structs.replace(RUN_POLICY, staged=waits, spared=spared)
 
 
 def _first_version(job: MPIJob) -> Outline:

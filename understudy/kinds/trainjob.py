@@ -1,4 +1,4 @@
-"""TrainJob: its runtime's JobSet template, with the numbers and patches of the job."""
+"""TrainJob: the JobSet it has made; before there is one, its runtime's template with the job's numbers and patches."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from understudy.kinds.context import Context
 from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline
 from understudy.objects.errors import BadObject
-from understudy.objects.jobs import JobSet, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
+from understudy.objects.jobs import JobSet, JobSetStatus, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodSpec, Resources
 
@@ -19,7 +19,10 @@ LEVER = Lever(("spec", "suspend"), end_through="JobSet", staged=True)
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
-def outline(job: TrainJob, context: Context) -> Outline:
+def outline(job: TrainJob | JobSet, context: Context) -> Outline:
+    """For a JobSet, see `as_made`."""
+    if isinstance(job, JobSet):
+        return jobset.outline(job)
     if holds(job.status.conditions, "Complete", "Failed"):
         return Outline()
     return jobset.outline(jobset_of(job, _runtime(job, context)))
@@ -42,7 +45,18 @@ def jobset_of(job: TrainJob, runtime: TrainingRuntime) -> JobSet:
     replicated = tuple(_patched(_sized(r, job, runtime), job) for r in template.spec.replicated_jobs)
     spec = msgspec.structs.replace(template.spec, replicated_jobs=replicated, suspend=job.spec.suspend)
     metadata = msgspec.structs.replace(job.metadata, annotations=annotations)
-    return JobSet(kind=job.kind, api_version=job.api_version, metadata=metadata, spec=spec)
+    status = JobSetStatus(replicated_jobs_status=job.status.jobs_status)
+    return JobSet(kind=job.kind, api_version=job.api_version, metadata=metadata, spec=spec, status=status)
+
+
+def as_made(job: TrainJob, made: JobSet) -> TrainJob | JobSet:
+    """The JobSet that was made of it, by the job's name and title: what its runtime has become since means nothing to
+    it. Whether it stands back, and whether it is over, the job itself says."""
+    if holds(job.status.conditions, "Complete", "Failed"):
+        return job
+    metadata = msgspec.structs.replace(job.metadata, annotations={**made.metadata.annotations, **_ours(job)})
+    spec = msgspec.structs.replace(made.spec, suspend=job.spec.suspend)
+    return JobSet(kind=job.kind, api_version=job.api_version, metadata=metadata, spec=spec, status=made.status)
 
 
 def _ours(job: TrainJob) -> dict[str, str]:
@@ -64,15 +78,17 @@ def _sized(replicated: ReplicatedJob, job: TrainJob, runtime: TrainingRuntime) -
     if job.spec.trainer.resources_per_node:
         pod = _with_resources(spec.template.spec, job.spec.trainer.resources_per_node)
         spec = msgspec.structs.replace(spec, template=msgspec.structs.replace(spec.template, spec=pod))
-    return _with_spec(replicated, spec)
+    return _with_spec(msgspec.structs.replace(replicated, replicas=1), spec)
 
 
 def _with_resources(pod: PodSpec, resources: Resources) -> PodSpec:
-    """They are the trainer container's: the one called node, else the first."""
+    """They go before those of the trainer's container: the one called node, else the first."""
     names = [c.name for c in pod.containers]
     index = names.index("node") if "node" in names else 0
     containers = list(pod.containers)
-    containers[index] = msgspec.structs.replace(containers[index], resources=resources)
+    old = containers[index].resources
+    both = Resources(requests={**old.requests, **resources.requests}, limits={**old.limits, **resources.limits})
+    containers[index] = msgspec.structs.replace(containers[index], resources=both)
     return msgspec.structs.replace(pod, containers=tuple(containers))
 
 
@@ -82,7 +98,7 @@ def _patched(replicated: ReplicatedJob, job: TrainJob) -> ReplicatedJob:
         pod = msgspec.structs.replace(
             template.spec,
             node_selector={**template.spec.node_selector, **patch.node_selector},
-            tolerations=template.spec.tolerations + patch.tolerations,
+            tolerations=patch.tolerations or template.spec.tolerations,
             affinity=patch.affinity or template.spec.affinity,
             scheduling_gates=template.spec.scheduling_gates + patch.scheduling_gates,
         )

@@ -238,9 +238,14 @@ class TrainJobSpec(Part, frozen=True, gc=False):
     runtime_patches: tuple[RuntimePatch, ...] = ()
 
 
+class TrainJobStatus(Part, frozen=True, gc=False):
+    conditions: tuple[Condition, ...] = ()
+    jobs_status: tuple[ReplicatedJobStatus, ...] = ()  # as its JobSet has them
+
+
 class TrainJob(KubeObject, frozen=True, gc=False, kw_only=True):
     spec: TrainJobSpec
-    status: TrainingStatus = TrainingStatus()
+    status: TrainJobStatus = TrainJobStatus()
 
 
 class MPIPolicy(Part, frozen=True, gc=False):

@@ -82,6 +82,12 @@ def load_all(text: str) -> Iterator[Loaded]:
         loader.dispose()
 
 
+def load_one(text: str) -> Any:
+    """The only document of a text."""
+    [document] = load_all(text)
+    return document.value
+
+
 def _item_lines(node: Any) -> Iterator[int]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

@@ -1,6 +1,8 @@
 """Commands run in containers from outside, through the agent's socket."""
 
 import asyncio
+import contextlib
+import json
 import os
 import signal
 import stat
@@ -12,7 +14,8 @@ import pytest
 from tests.embedded.agent.worlds import NODE, World, node, play, state
 from understudy.embedded import doorway
 from understudy.embedded.doorway import STDERR, STDOUT, DoorClosed, ExecRequest, FailNode, RecoverNode
-from understudy.objects.resources import LEASES
+from understudy.objects.resources import LEASES, PODS
+from understudy.ports import Ref
 
 
 def request(uid: str, *command: str, **more: Any) -> ExecRequest:
@@ -180,6 +183,58 @@ def test_a_node_that_fails_falls_silent_and_takes_its_processes_along(tmp_path: 
     play(tmp_path, scene, nodes=(node(), node("node-1")))
 
 
+def standing_still(process: int) -> bool:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def process_of(world: World, uid: str) -> int:
+    state_file = world.folder.pods / uid / "containers" / "main" / "0" / "state.json"
+    return int(json.loads(state_file.read_bytes())["pid"])
+
+
+def test_a_node_that_hangs_hears_nothing_and_what_stood_still_there_never_runs_again(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uids = {name: await world.run_pod(name, "sleep 1000 & wait", restartPolicy="Always") for name in ("a", "b")}
+        for name in uids:
+            await world.phase(name, "Running")
+        processes = {name: process_of(world, uid) for name, uid in uids.items()}
+        await doorway.ask(world.folder.agent_socket, FailNode(NODE, "freeze"))
+        assert all(map(standing_still, processes.values()))
+        await world.cluster.erase(Ref(PODS, "default", "a"))
+        await world.run_pod("late", "exit 0")
+        await world.run_pod("witness", "exit 0", nodeName="node-1")
+        await world.phase("witness", "Succeeded")  # by now the agent has heard what came before
+        assert all(map(standing_still, processes.values())), "it could not hear that one of them was deleted"
+        assert state(world.cluster.pod("b"))["state"].keys() == {"running"}, "nobody was told"
+
+        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        assert not any(Path(f"/proc/{process}").exists() for process in processes.values())
+        await world.phase("late", "Succeeded")
+        await world.cluster.until(lambda: state(world.cluster.pod("b"))["restartCount"] == 1)
+        while (world.folder.pods / uids["a"]).exists():
+            await asyncio.sleep(0.01)
+
+    play(tmp_path, scene, nodes=(node(), node("node-1")))
+
+
+def test_what_stood_still_is_ended_also_by_an_agent_that_started_since(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
+        await world.phase("a", "Running")
+        process = process_of(world, uid)
+        await doorway.ask(world.folder.agent_socket, FailNode(NODE, "freeze"))
+        await world.stop_agent()
+        await world.start_agent()
+        await world.run_pod("witness", "exit 0", nodeName="node-1")
+        await world.phase("witness", "Succeeded")
+        assert standing_still(process)
+        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        assert not Path(f"/proc/{process}").exists()
+        await world.cluster.until(lambda: state(world.cluster.pod("a"))["restartCount"] == 1)
+
+    play(tmp_path, scene, nodes=(node(), node("node-1")))
+
+
 def test_nodes_of_others_cannot_be_made_to_fail(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         await sleeper(world)
@@ -206,5 +261,74 @@ def test_a_command_whose_keeper_is_killed_has_ended(tmp_path: Path) -> None:
         with pytest.raises(DoorClosed, match="the command was killed"):
             await anext(talk)
         await session.close()
+
+    play(tmp_path, scene)
+
+
+# Neighbours, as an mpirun enters them
+
+
+async def neighbours(world: World) -> str:
+    """Two pods, of which the first asks."""
+    for name in ("asker", "peer"):
+        await world.create_pod(name, {"containers": [{"name": "first", "command": ["sleep", "1000"]}]})
+        await world.phase(name, "Running")
+    return str(world.cluster.pod("asker")["metadata"]["uid"])
+
+
+def to_neighbour(uid: str, name: str, *command: str) -> ExecRequest:
+    return ExecRequest(pod_uid=uid, neighbour=name, container="", command=command)
+
+
+def test_a_neighbour_is_entered_by_its_name(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await neighbours(world)
+        said, code = await outcome(world, to_neighbour(uid, "peer", "hostname"))
+        assert (said[STDOUT], code) == ("peer\n", 0)
+
+    play(tmp_path, scene)
+
+
+def test_a_pod_of_another_namespace_is_no_neighbour(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await neighbours(world)
+        spec = {"containers": [{"name": "first", "command": ["sleep", "1000"]}]}
+        await world.create_pod("stranger", spec, namespace="elsewhere")
+        for name in ("stranger", "nobody"):
+            with pytest.raises(DoorClosed, match="is not on this machine"):
+                await outcome(world, to_neighbour(uid, name, "hostname"))
+
+    play(tmp_path, scene)
+
+
+def test_who_has_to_go_is_let_in_nowhere(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await neighbours(world)
+        mark = {"type": "DisruptionTarget", "status": "True"}
+        patch = {"status": {"conditions": [mark]}}
+        await world.cluster.patch(Ref(PODS, "default", "asker"), patch, sub="status")
+        with contextlib.suppress(DoorClosed):
+            async with asyncio.timeout(10):
+                while True:  # until the agent has heard of it
+                    await outcome(world, to_neighbour(uid, "peer", "true"))
+        with pytest.raises(DoorClosed, match='pod "asker" is on its way out'):
+            await outcome(world, to_neighbour(uid, "peer", "true"))
+
+    play(tmp_path, scene)
+
+
+def test_programs_of_the_agent_come_last(tmp_path: Path) -> None:
+    """Also where a container says itself what its PATH is."""
+
+    async def scene(world: World) -> None:
+        own = [{"name": "PATH", "value": "/opt/own:/usr/bin:/bin"}]
+        main = {"name": "main", "command": ["sleep", "1000"], "env": own}
+        uid = await world.create_pod("sleeper", {"containers": [main]})
+        await world.phase("sleeper", "Running")
+        said, _ = await outcome(world, request(uid, "sh", "-c", "echo $PATH; command -v understudy-rsh"))
+        assert said[STDOUT].splitlines() == [
+            f"/opt/own:/usr/bin:/bin:{world.folder.programs}",
+            str(world.folder.programs / "understudy-rsh"),
+        ]
 
     play(tmp_path, scene)

@@ -61,6 +61,15 @@ def test_those_that_do_not_are_killed(tmp_path: Path) -> None:
         assert ended(folder, 0.3, one, two) == [-signal.SIGTERM, -signal.SIGKILL]
 
 
+def test_those_that_stand_still_are_not_waited_for(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path)
+    with container(folder, "a", POLITE) as one:
+        one.send_signal(signal.SIGSTOP)
+        while not linux.stands_still(one.pid):
+            pass
+        assert ended(folder, 1000.0, one) == [-signal.SIGKILL]
+
+
 def test_another_process_that_got_the_same_id_is_left_alone(tmp_path: Path) -> None:
     folder = ClusterFolder(tmp_path)
     with container(folder, "a", POLITE) as process:

@@ -15,7 +15,7 @@ from understudy.embedded.clusters.processes import SUPERVISOR
 from understudy.embedded.clusters.readiness import NotReady, until_ready
 from understudy.embedded.definitions import shipped
 from understudy.embedded.folders import ClusterFolder
-from understudy.objects.resources import DEFINITIONS
+from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, DEFINITIONS
 
 KIND = DEFINITIONS.kind
 
@@ -38,11 +38,15 @@ class Api:
         self.nodes, self.news = nodes, news
         self.definitions = [definition(name) for name in shipped()]
         self.deleted: list[str] = []
+        self.late: list[str] = []  # paths that lead nowhere, each until it was asked for as often as it stands here
 
     async def __call__(self, request: Request, reply: Reply) -> None:
         if request.method == "DELETE":
             self.deleted.append(request.path)
             await reply.json({})
+        elif request.path in self.late:
+            self.late.remove(request.path)
+            await reply.refuse(404, "NotFound")
         elif request.path == "/readyz":
             await reply.text(b"ok")
         elif "watch" in request.query:
@@ -120,6 +124,22 @@ def test_kinds_that_the_cluster_brings_along_are_waited_for(tmp_path: Path) -> N
         api.news = ()
         async with cluster(tmp_path, api) as (folder, _):
             with pytest.raises(NotReady, match=rf"after 0.2 s not served: {late}"):
+                await until_ready(folder, 0.2)
+
+    asyncio.run(run())
+
+
+def test_objects_that_the_cluster_brings_along_are_waited_for(tmp_path: Path) -> None:
+    path = CLUSTER_TRAINING_RUNTIMES.path(name="torch-distributed")
+
+    async def run() -> None:
+        api = Api([node_object("a"), node_object("b")])
+        api.late = [path] * 3
+        async with cluster(tmp_path, api) as (folder, _):
+            await until_ready(folder, 10.0)
+            assert api.late == []
+            api.late = [path] * 1000
+            with pytest.raises(NotReady, match=r"after 0.2 s not there: .*torch-distributed"):
                 await until_ready(folder, 0.2)
 
     asyncio.run(run())

@@ -40,7 +40,8 @@ def test_pods_of_two_clusters_never_share_addresses() -> None:
 
 
 def test_the_next_time_it_is_as_it_was() -> None:
-    before = settings(address="10.0.0.7", port=7777, runtime="docker", nodes=(node("a"), node("b")))
+    loop = {"policy": {"backoff": 1.0}}
+    before = settings(address="10.0.0.7", port=7777, runtime="docker", nodes=(node("a"), node("b")), loop=loop)
     assert settled(Wanted(name="test"), before, around()) == before
 
 
@@ -65,6 +66,8 @@ def test_what_is_asked_for_wins() -> None:
         ({"runtime": "docker"}, ["its runtime is process, not docker"]),
         ({"nodes": [node("a"), node("b")]}, ["it has other nodes than the file"]),
         ({"nodes": [node("a", zone="x")]}, ["it has other nodes than the file"]),
+        ({"loop": {}}, []),
+        ({"loop": {"policy": {"backoff": 1.0}}}, ["it has other settings"]),
     ],
 )
 def test_a_running_cluster_that_is_not_what_is_asked_for(asked: dict[str, Any], said: list[str]) -> None:

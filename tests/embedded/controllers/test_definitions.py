@@ -1,4 +1,4 @@
-"""The kinds this package brings are defined where they are missing."""
+"""The kinds and objects this package brings are made where they are missing."""
 
 import asyncio
 
@@ -7,9 +7,10 @@ import yaml
 
 from tests.embedded.controllers.fake_cluster import FakeCluster
 from tests.embedded.controllers.running import story
-from understudy.embedded.controllers.definitions import DIGEST, define_kinds
+from understudy.embedded.controllers.definitions import DIGEST, define_kinds, provide
 from understudy.embedded.definitions import shipped
-from understudy.objects.resources import DEFINITIONS, JOB_SETS
+from understudy.embedded.provisions import provisions
+from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, DEFINITIONS, JOB_SETS
 
 
 def test_every_file_defines_what_it_is_named_for() -> None:
@@ -52,5 +53,34 @@ def test_a_cluster_that_does_not_answer_yet_is_waited_for() -> None:
         await api.clock.advance(5)
         await defining
         assert api.names(DEFINITIONS)
+
+    story(tell)
+
+
+def test_objects_are_made_where_they_belong_and_others_left_alone() -> None:
+    async def tell(api: FakeCluster) -> None:
+        mine = {"metadata": {"name": "plain"}, "spec": {"mine": True}}
+        api.put(CLUSTER_TRAINING_RUNTIMES, mine)
+        await provide(api, api.clock)
+        for ref, document in provisions():
+            if ref.name != "plain":
+                made = api.read(ref.resource, ref.name, ref.namespace)
+                assert made["metadata"]["annotations"][DIGEST]
+                assert all(made[field] == document[field] for field in document if field != "metadata")
+        assert api.read(CLUSTER_TRAINING_RUNTIMES, "plain")["spec"] == {"mine": True}
+        before = len(api.requests)
+        await provide(api, api.clock)
+        assert len(api.requests) == before
+
+    story(tell)
+
+
+def test_an_older_edition_of_an_object_is_brought_up_to_date() -> None:
+    async def tell(api: FakeCluster) -> None:
+        meta = {"name": "kubeflow-trainer-public", "namespace": "kubeflow-system", "annotations": {DIGEST: "older"}}
+        api.put(CONFIG_MAPS, {"metadata": meta, "data": {"kubeflow_trainer_version": "v1"}})
+        await provide(api, api.clock)
+        found = api.read(CONFIG_MAPS, "kubeflow-trainer-public", "kubeflow-system")
+        assert found["data"] == {"kubeflow_trainer_version": "v2.3.0"}
 
     story(tell)

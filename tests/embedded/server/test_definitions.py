@@ -50,7 +50,7 @@ async def served(ask: Server) -> bool:
 
 
 async def until_gone(ask: Server, url: str) -> None:
-    async with asyncio.timeout(10), ask.watch(DEFINITIONS) as watch:
+    async with asyncio.timeout(60), ask.watch(DEFINITIONS) as watch:
         while (await ask("GET", url)).code != 404:
             await watch.next()
 

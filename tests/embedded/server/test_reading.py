@@ -205,3 +205,19 @@ def test_the_same_object_in_another_version(tmp_path: Path) -> None:
             assert {item["apiVersion"] for item in listed["items"]} == {"scheduling.k8s.io/v1beta1"}
 
     asyncio.run(scenario())
+
+
+def test_a_table_of_events_tells_them_in_the_order_they_happened(tmp_path: Path) -> None:
+    events = "/api/v1/namespaces/default/events"
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            for name, reason in (("z", "Scheduled"), ("m", "Created"), ("a", "Started")):
+                about = {"kind": "Pod", "namespace": "default", "name": "worker"}
+                await ask.post(events, {"metadata": {"name": name}, "involvedObject": about, "reason": reason})
+            shown = (await ask("GET", events, headers={"accept": TABLE})).json
+            assert [row["cells"][2] for row in shown["rows"]] == ["Scheduled", "Created", "Started"]
+            plain = await ask.get(events)
+            assert [item["metadata"]["name"] for item in plain["items"]] == ["a", "m", "z"]
+
+    asyncio.run(scenario())

@@ -128,6 +128,37 @@ def test_users_without_rights_can_have_private_mounts_too(tmp_path: Path, volume
     assert "Read-only file system" in rest[0]
 
 
+_WITHOUT_EYES = ("setpriv", "--bounding-set=-sys_admin,-dac_override,-dac_read_search")
+LOCKED = """
+import sys
+from pathlib import Path
+from tests.embedded.shim.nurseries import nursery, said
+from understudy.embedded.shim.orders import Mount
+path, locked = Path(sys.argv[1]), sys.argv[2]
+with nursery(path) as one:
+    print(one.hello)
+    if one.hello.mounts:
+        mounts = (Mount(str(path / "volume"), f"{locked}/code"),)
+        attempt, ending = one.run("sh", "-c", f"cd {locked}; pwd; ls; cat code/file", mounts=mounts)
+        print(said(attempt), ending.exit_code, ending.message)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="only root can be kept out by others")
+def test_below_a_folder_that_only_its_owner_may_enter(tmp_path: Path, volume: Path) -> None:
+    assert volume.exists()
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o700)
+    os.chown(locked, 65534, 65534)
+    line = [*_WITHOUT_EYES, sys.executable, "-c", LOCKED, str(tmp_path), str(locked)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    hello, *rest = done.stdout.splitlines()
+    if "mounts=False" in hello:
+        pytest.skip(f"this machine permits no user namespaces: {hello}")
+    assert rest == [f"['stdout F {locked}', 'stdout F code', 'stdout F content'] 0 "]
+
+
 def test_a_mount_may_hide_what_others_are_made_of(tmp_path: Path, volume: Path) -> None:
     """Here all of the pod's own files, and with them the folder it starts in."""
     empty = tmp_path / "empty"

@@ -35,6 +35,7 @@ class World:
         self.family = family_of(parent["kind"])
         self.now = now
         self.children: dict[str, dict[str, Document]] = {resource.key: {} for resource in self.family.offspring}
+        self.consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in self.family.consults}
         self.notes: list[Note] = []
         self.expired = False
         self.again_at: float | None = None
@@ -44,6 +45,7 @@ class World:
 
     def wanted(self) -> Wanted:
         observed = Observed.read({key: list(found.values()) for key, found in self.children.items()})
+        observed = msgspec.structs.replace(observed, consulted=self.consulted)
         return self.family.children(copy.deepcopy(self.parent), observed, self.now)
 
     def look(self) -> None:
@@ -106,6 +108,14 @@ class World:
             del self.children[key][name]
 
     # what happens to it
+
+    def bring(self, *documents: Document) -> None:
+        """Objects of others that the family consults."""
+        for document in documents:
+            resource = next(each for each in self.family.consults if each.kind == document["kind"])
+            meta = document["metadata"]
+            namespace = meta.get("namespace", "default") if resource.namespaced else ""
+            self.consulted[resource.key][namespace, meta["name"]] = document
 
     @property
     def pods(self) -> dict[str, Document]:

@@ -15,9 +15,9 @@ from understudy.cli.settings import Settings
 from understudy.cli.story import script
 from understudy.cli.story.script import HERO, TOPOLOGY
 from understudy.decide.cycle import plan
-from understudy.decide.explain import describe
 from understudy.decide.outcome import after, settled
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import describe
 from understudy.model.nodes import Health, Verdict
 from understudy.model.plans import Wait
 from understudy.model.snapshot import Snapshot

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from understudy.embedded.agent.launching import MARK
 from understudy.embedded.agent.sights import LOST, STOPPED, End
+from understudy.embedded.doorway import MARK
 from understudy.embedded.shim import linux, orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Exit, State
@@ -76,6 +76,20 @@ def kill_marked(mark: str) -> None:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def freeze_marked(mark: str) -> None:
+    """All processes whose environment carries the mark stand still; so do those that they were about to fork."""
+    wanted = f"{MARK}={mark}".encode()
+    frozen: set[int] = set()
+    for _ in range(_MOST_ROUNDS):
+        pids = {pid for pid in _everyone() if wanted in _environment(pid)} - frozen
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        frozen |= pids
 
 
 def _everyone() -> list[int]:

@@ -14,7 +14,7 @@ from understudy.embedded.agent.events import PodVoice
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.launching import group_name, mark, tool_name
 from understudy.embedded.agent.lifecycle import Start
-from understudy.embedded.agent.nursery import Beside
+from understudy.embedded.agent.nursery import Beside, Finished
 from understudy.embedded.agent.pidfds import Watched, watch
 from understudy.embedded.agent.pods import Container, ContainerStatus, Hook, Pod
 from understudy.embedded.agent.probing import Finding, Result
@@ -30,6 +30,7 @@ _SOON = 0.05  # seconds after which a shim that was about to say something is lo
 _LATER = 1.0  # a look that failed is tried again,
 _LATE = 10.0  # and news should have come
 _POST_START_SECONDS = 120.0
+_CUT_OFF = 137
 
 log = logging.getLogger(__name__)
 
@@ -234,6 +235,14 @@ class Crew:
     def kill(self, name: str) -> None:
         attempts.strike(self._attempt_folder(name), signal.SIGKILL)
         self._set(name, killed=True)
+
+    def freeze_all(self) -> None:
+        """Nothing of them goes on, and they do not know."""
+        for name, sight in self.sights.items():
+            if sight.attempt >= 0 and sight.end is None:
+                attempts.freeze_marked(mark(self.pod.metadata.uid, name, sight.attempt))
+        for beside in [one for found in self._besides.values() for one in found]:
+            beside.left(Finished(_CUT_OFF, "its node does not answer"))
 
     def kill_all(self) -> None:
         """At once and without a word."""

@@ -41,7 +41,7 @@ class Inmates(Protocol):
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside: ...
 
-    def fail_node(self, name: str) -> None: ...
+    def fail_node(self, name: str, *, freeze: bool) -> None: ...
 
     async def recover_node(self, name: str) -> None: ...
 
@@ -81,8 +81,8 @@ class Door:
             match doorway.decode_request(data):
                 case ExecRequest() as request:
                     await Session(reader, writer, request).run(self._inmates)
-                case FailNode(node):
-                    self._inmates.fail_node(node)
+                case FailNode(node, how):
+                    self._inmates.fail_node(node, freeze=how == "freeze")
                     await _say(writer, Accepted())
                 case RecoverNode(node):
                     await self._inmates.recover_node(node)
@@ -127,7 +127,8 @@ class Session:
         inward.add_done_callback(lambda task: _hang_up_if_gone(task, beside))
         try:
             how = await asyncio.shield(beside.finished)
-            await asyncio.gather(*copies)
+            if not how.problem:  # else there may be no end to what it has to say, or it stands still
+                await asyncio.gather(*copies)
             await _say(self._writer, Denied(how.problem) if how.problem else Ended(how.exit_code))
         finally:
             beside.hang_up()

@@ -82,6 +82,18 @@ class Keeper:
         self._reporter.fall_silent()
         self.poke()
 
+    def freeze(self) -> None:
+        """Its node hangs: the processes stand still, nobody is told, and nobody keeps the pod any more."""
+        self._let_go()
+        if self._task is not None:
+            self._task.cancel()
+        self.crew.freeze_all()
+
+    @property
+    def is_gone(self) -> bool:
+        """From the API: when nothing of it runs any more, it clears up after itself."""
+        return self._gone
+
     def retry(self) -> None:
         """Devices came back that this pod may have been waiting for."""
         if self.crew.record is None:

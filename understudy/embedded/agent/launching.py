@@ -18,13 +18,12 @@ from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.runtimes import Tool, Wanted, remove_line, run_line
 from understudy.embedded.agent.sources import Holdings
 from understudy.embedded.agent.volumes import Place, subfolder
+from understudy.embedded.doorway import MARK, MOUNTS
 from understudy.embedded.shim import interposer
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Launch, Mount
 
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIBRARY_PATH")
-MOUNTS = "UNDERSTUDY_MOUNTS"
-MARK = "UNDERSTUDY_CONTAINER"
 
 
 class NothingToRun(Exception):
@@ -41,6 +40,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     groups: ControlGroups | None = None
     tool: Tool | None = None  # docker or podman, where asked for
     interposer: str = ""  # a library that gives pods ports of their own, unless they want those of the machine
+    programs: str = ""  # a folder of programs that every container finds after its own
 
     def close(self) -> None:
         self.directory.close()
@@ -124,6 +124,7 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
             **machine.env,
             "HOSTNAME": pod.hostname,
             **filled.values,
+            "PATH": _with_programs({**machine.env, **filled.values}.get("PATH") or os.defpath, machine.programs),
             **devices.variables(outfit.shares.get(name, {})),
             interposer.ADDRESS: outfit.facts.address,
             MARK: mark(uid, name, attempt.number),
@@ -138,6 +139,10 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
         delay=attempt.delay,
     )
     return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
+
+
+def _with_programs(path: str, programs: str) -> str:
+    return f"{path}{os.pathsep}{programs}" if programs else path
 
 
 def _by_tool(tool: Tool, machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:

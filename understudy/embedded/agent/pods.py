@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.kinds.levers import LEFT_TO_END
 from understudy.objects.meta import Part, Time
 
 Quantity = str | int | float
@@ -301,6 +302,12 @@ class Pod(Part, frozen=True, gc=False):
     @property
     def is_going(self) -> bool:
         return self.metadata.deletion_timestamp is not None
+
+    @property
+    def is_doomed(self) -> bool:
+        """Going, or known to have to."""
+        marks = ("DisruptionTarget", LEFT_TO_END)
+        return self.is_going or any(one.type in marks and one.status == "True" for one in self.status.conditions)
 
     @property
     def is_over(self) -> bool:

@@ -105,7 +105,7 @@ class Registry:
         if change.type is not ChangeType.DELETED:
             return
         name = _decoded(change.raw).metadata.name
-        if name in self._documents and name not in self._returning:
+        if name in self._documents and name not in self._returning and name not in self.failed:
             log.warning("node %s was deleted; it registers again in %.0f s", name, RETURN_AFTER)
             self._returning[name] = asyncio.get_running_loop().call_later(RETURN_AFTER, self._return, name)
 

@@ -20,6 +20,7 @@ from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.mpi.programs import install
 from understudy.embedded.shim import interposer, talk
 from understudy.ports import Cluster
 
@@ -56,6 +57,7 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         groups=_groups(folder) if tool is None else None,
         tool=tool,
         interposer=await _interposer(folder) if tool is None else "",
+        programs=str(install(folder.programs, folder.agent_socket)) if tool is None else "",
     )
 
 

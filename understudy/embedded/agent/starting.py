@@ -12,7 +12,6 @@ from understudy.embedded.agent.environment import BadEnvironment
 from understudy.embedded.agent.events import PodVoice
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.launching import (
-    MOUNTS,
     Attempt,
     NothingToRun,
     Outfit,
@@ -25,6 +24,7 @@ from understudy.embedded.agent.pods import Container, Pod
 from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.sights import Refusal
 from understudy.embedded.agent.sources import named_by
+from understudy.embedded.doorway import MOUNTS
 from understudy.embedded.shim import orders
 from understudy.embedded.shim.journal import Journal
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder

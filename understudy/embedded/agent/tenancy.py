@@ -15,7 +15,7 @@ from understudy.embedded.agent.nursery import Beside, ShimNews
 from understudy.embedded.agent.outfitting import forget
 from understudy.embedded.agent.pods import Container, Metadata, Pod, Spec, decode_pod
 from understudy.embedded.agent.registry import Registry
-from understudy.embedded.doorway import ExecRequest
+from understudy.embedded.doorway import GOING, ExecRequest
 from understudy.embedded.shim import talk
 from understudy.embedded.shim.layout import BadName, PodFolder, pod_folder
 from understudy.ports import Change, ChangeType
@@ -30,6 +30,7 @@ class Tenancy:
         self._keepers: dict[str, Keeper] = {}
         self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
         self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
+        self._unheard: dict[str, str] = {}  # deleted while their node hung, by uid: the node they stand still on
         self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
         house.on_freed = self._retry
         house.nursery.on_return = self._examine
@@ -39,6 +40,7 @@ class Tenancy:
         uid, container = _addressee(Path(news.folder))
         keeper = self._keepers.get(uid)
         if keeper is None:
+            self._freeze_late(uid)
             return
         if isinstance(news, talk.Forked):
             keeper.crew.forked(container, news.shim)
@@ -71,12 +73,12 @@ class Tenancy:
             return
         for uid, folder in records.found(self._house.folder.pods):
             if uid not in pods:
+                log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
                 self._end_orphan(uid, folder)
         for pod in sorted(pods.values(), key=lambda one: not one.is_over):
             self._updated(pod)
 
     def _end_orphan(self, uid: str, folder: PodFolder) -> None:
-        log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
         self._keepers[uid] = Keeper(self._house, _remains(uid, folder), self._done)
         self._keepers[uid].vanish()
 
@@ -101,14 +103,17 @@ class Tenancy:
 
     def _deleted(self, uid: str) -> None:
         self._removed.discard(uid)
-        self._stranded.pop(uid, None)
+        stranded = self._stranded.pop(uid, None)
         if self._first is not None:
             self._first.pop(uid, None)
         if uid in self._keepers:
             self._keepers[uid].vanish()
             return
         folder = pod_folder(self._house.folder.pods, uid)
-        if folder.path.exists():
+        if stranded is not None and anything_runs(folder):
+            self._unheard[uid] = stranded.spec.node_name  # a machine that hangs does not hear of it
+            self._house.machine.directory.leave(uid)
+        elif folder.path.exists():
             forget(self._house, folder, uid)
 
     def _done(self, keeper: Keeper) -> None:
@@ -128,25 +133,56 @@ class Tenancy:
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside:
         keeper = self._keepers.get(request.pod_uid)
-        if keeper is None or keeper.pod.container(request.container) is None:
-            raise LookupError(f'container "{request.container}" is not on this machine')
-        return keeper.crew.enter(request.container, request.command, streams, tty=request.tty)
+        if keeper is not None and request.neighbour:
+            keeper = self._neighbour(keeper, request.neighbour)
+        name = request.container or (keeper.pod.spec.containers[0].name if keeper is not None else "")
+        if keeper is None or keeper.pod.container(name) is None:
+            raise LookupError(f'container "{name or request.neighbour}" is not on this machine')
+        return keeper.crew.enter(name, request.command, streams, tty=request.tty)
 
-    def fail_node(self, name: str) -> None:
+    def _neighbour(self, keeper: Keeper, name: str) -> Keeper | None:
+        """The one of that name that stays: another may still be leaving. Who has to go itself is let in nowhere."""
+        wanted = (keeper.pod.metadata.namespace, name)
+        found = [k for k in self._keepers.values() if (k.pod.metadata.namespace, k.pod.metadata.name) == wanted]
+        staying = next((other for other in found if not other.pod.is_going), None)
+        if keeper.pod.is_doomed or (found and staying is None):
+            raise LookupError(f'pod "{keeper.pod.metadata.name if keeper.pod.is_doomed else name}" {GOING}')
+        return staying
+
+    def fail_node(self, name: str, *, freeze: bool) -> None:
         self._check(name)
+        if freeze and self._house.machine.tool is not None:
+            raise LookupError(f"only processes can be made to hang, not containers of {self._house.machine.tool.name}")
         self._registry.fail(name)
         for keeper in list(self._keepers.values()):
-            if keeper.pod.spec.node_name == name:
+            if keeper.pod.spec.node_name != name:
+                continue
+            if freeze:
+                self._freeze(keeper)
+            else:
                 keeper.perish()
+
+    def _freeze(self, keeper: Keeper) -> None:
+        keeper.freeze()
+        del self._keepers[keeper.uid]
+        self._stranded[keeper.uid] = keeper.pod
+
+    def _freeze_late(self, uid: str) -> None:
+        """A process that was on its way when its node began to hang."""
+        if uid in self._stranded:
+            Keeper(self._house, self._stranded[uid], self._done).freeze()
 
     async def recover_node(self, name: str) -> None:
         """Like a machine that boots again: the pods that are still meant to be there have all ended."""
         self._check(name)
         if name not in self._registry.failed:
             return
+        self._end_remains(name)
         fallen = [keeper for keeper in self._keepers.values() if keeper.pod.spec.node_name == name]
         for keeper in fallen:
             await keeper.fallen()
+            if keeper.is_gone:
+                continue
             await keeper.close()
             self._keepers.pop(keeper.uid, None)
             self._stranded[keeper.uid] = keeper.pod
@@ -154,6 +190,17 @@ class Tenancy:
         for uid, pod in list(self._stranded.items()):
             if pod.spec.node_name == name:
                 self._updated(self._stranded.pop(uid))
+
+    def _end_remains(self, name: str) -> None:
+        """What stood still while the node hung is killed: others have taken its place long ago."""
+        for uid, node in list(self._unheard.items()):
+            if node == name:
+                del self._unheard[uid]
+                self._end_orphan(uid, pod_folder(self._house.folder.pods, uid))
+        for uid, pod in list(self._stranded.items()):
+            if pod.spec.node_name == name and anything_runs(pod_folder(self._house.folder.pods, uid)):
+                self._keepers[uid] = Keeper(self._house, self._stranded.pop(uid), self._done)
+                self._keepers[uid].perish()
 
     def _check(self, name: str) -> None:
         if name not in self._registry.names:

@@ -91,3 +91,4 @@ class Served(msgspec.Struct, frozen=True):
     subresources: tuple[str, ...] = ()  # status, binding, eviction, log, exec
     other_versions: tuple[str, ...] = ()  # the same objects under another version: v1beta1
     printer_columns: tuple[tuple[Column, str], ...] = ()  # of a custom resource: with their JSONPaths
+    keeps_versions: bool = False  # objects stay in the version they were made in, whichever is asked for

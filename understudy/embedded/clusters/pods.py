@@ -29,8 +29,9 @@ async def end_all(folder: ClusterFolder, grace: float) -> int:
         attempt.stopped.touch()
     for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, LAST_WORDS)):
         for state in running(folder):
+            deaf = linux.stands_still(state.pid)  # on a node that was made to hang: it would be waited for in vain
             with contextlib.suppress(ProcessLookupError):
-                os.kill(state.pid, number)
+                os.kill(state.pid, signal.SIGKILL if deaf else number)
         await _gone(folder, seconds)
     _remove_groups(folder)
     return len(found)

@@ -1,4 +1,6 @@
-"""Waits until a cluster answers, its nodes are ready and its kinds served; takes nodes away that it no longer has."""
+"""Waits until a cluster answers, its nodes are ready and what it brings along is there; takes nodes away that it no
+longer has.
+"""
 
 import asyncio
 import contextlib
@@ -11,6 +13,7 @@ from understudy.embedded.clusters.nodes import POOL
 from understudy.embedded.clusters.processes import SUPERVISOR
 from understudy.embedded.definitions import shipped
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.provisions import provisions
 from understudy.objects.meta import Condition, ObjectMeta, Part, holds
 from understudy.objects.nodes import Node
 from understudy.objects.resources import DEFINITIONS, NODES
@@ -35,7 +38,7 @@ class _Definition(Part, frozen=True):
 async def until_ready(folder: ClusterFolder, seconds: float) -> None:
     """Raises NotReady after so many seconds."""
     wanted = {node["metadata"]["name"] for node in folder.read_settings().nodes}
-    waiting, kinds = set(wanted), set(shipped())
+    waiting, kinds, objects = set(wanted), set(shipped()), {ref: ref.name for ref, _ in provisions()}
     answered = False
     try:
         async with asyncio.timeout(seconds), connect(folder.access(SUPERVISOR)) as client:
@@ -43,10 +46,12 @@ async def until_ready(folder: ClusterFolder, seconds: float) -> None:
             answered = True
             await _until_nodes_are_ready(client, wanted, waiting)
             await _until_kinds_are_served(client, kinds)
+            await _until_objects_are_there(client, objects)
     except TimeoutError:
         lacks = "the API does not answer"
         if answered:
-            lacks = f"these nodes are not ready: {_some(waiting)}" if waiting else f"not served: {_some(kinds)}"
+            nodes = f"these nodes are not ready: {_some(waiting)}" if waiting else ""
+            lacks = nodes or (f"not served: {_some(kinds)}" if kinds else f"not there: {_some(objects.values())}")
         raise NotReady(f"after {seconds:g} s {lacks}") from None
 
 
@@ -85,6 +90,19 @@ async def _until_kinds_are_served(client: KubeClient, waiting: set[str]) -> None
                 waiting.discard(definition.metadata.name)
         if not waiting:
             return
+
+
+async def _until_objects_are_there(client: KubeClient, waiting: dict[Ref, str]) -> None:
+    """Empties `waiting`: the objects that the cluster brings along by itself."""
+    for ref in list(waiting):
+        while ref in waiting:
+            try:
+                await client.get(ref)
+                del waiting[ref]
+            except Refused as error:
+                if error.code != 404:
+                    raise
+                await asyncio.sleep(_LOOK)
 
 
 async def _retire(client: KubeClient, node: Node) -> None:

@@ -26,6 +26,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     port: int | None = None
     runtime: str | None = None
     nodes: Sequence[dict[str, Any]] | None = None
+    loop: dict[str, dict[str, Any]] | None = None
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,7 @@ def settled(wanted: Wanted, before: ClusterSettings | None, around: Around) -> C
         runtime=wanted.runtime or (before.runtime if before else DEFAULT_RUNTIME),
         pod_network=before.pod_network if before else _pod_network(around),
         nodes=tuple(_nodes(wanted, before, around)),
+        loop=wanted.loop if wanted.loop is not None else (before.loop if before else {}),
     )
 
 
@@ -58,6 +60,8 @@ def differences(wanted: Wanted, running: ClusterSettings) -> list[str]:
             found.append(f"its {field} is {getattr(running, field)}, not {asked}")
     if wanted.nodes is not None and _essence(wanted.nodes) != _essence(running.nodes):
         found.append("it has other nodes than the file")
+    if wanted.loop is not None and wanted.loop != running.loop:
+        found.append("it has other settings")
     return found
 
 

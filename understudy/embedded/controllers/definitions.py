@@ -1,60 +1,67 @@
-"""The custom resources this package brings along: their definitions, as files, into the cluster."""
+"""What this package brings along, from files into the cluster: definitions of custom resources, and a few objects."""
 
 import hashlib
 import logging
+from functools import partial
 from typing import Any
 
 import msgspec
-import yaml
 
+from understudy.control.together import together
 from understudy.embedded.definitions import shipped
+from understudy.embedded.provisions import provisions
 from understudy.objects.resources import DEFINITIONS
+from understudy.objects.yamls import load_one
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
 
 log = logging.getLogger(__name__)
 
-DIGEST = "understudy.dev/definition"  # which edition of ours it is; a definition without it is somebody else's
+DIGEST = "understudy.dev/definition"  # which edition of ours it is; an object without it is somebody else's
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+
+Document = dict[str, Any]
 
 
 async def define_kinds(cluster: Cluster, clock: Clock) -> None:
     """Missing ones are created, older editions of ours brought up to date. Waits until the cluster answers."""
+    found = [(Ref(DEFINITIONS, name=name), load_one(text)) for name, text in shipped().items()]
+    await together(partial(_bring, cluster, clock, ref, document) for ref, document in found)
+
+
+async def provide(cluster: Cluster, clock: Clock) -> None:
+    """The same for objects, one after the other. One that somebody has deleted is back at the next start."""
+    for ref, document in provisions():
+        await _bring(cluster, clock, ref, document)
+
+
+async def _bring(cluster: Cluster, clock: Clock, ref: Ref, document: Document) -> None:
     pause = FIRST_PAUSE
-    for name, text in shipped().items():
-        while True:
-            try:
-                await _define(cluster, name, text)
-            except Unreachable:
-                await clock.sleep(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
-                continue
-            except Refused as error:
-                log.error("%s cannot be defined: %s", name, error)
-            break
+    while True:
+        try:
+            await _ensure(cluster, ref, document)
+            return
+        except Unreachable:
+            await clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+        except Refused as error:
+            log.error("%s %s cannot be made: %s", ref.resource.kind, ref.name, error)
+            return
 
 
-async def _define(cluster: Cluster, name: str, text: str) -> None:
-    ref = Ref(DEFINITIONS, name=name)
-    edition = hashlib.sha256(text.encode()).hexdigest()[:16]
+async def _ensure(cluster: Cluster, ref: Ref, document: Document) -> None:
+    edition = hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()[:16]
     try:
         known = msgspec.json.decode(await cluster.get(ref))
     except Refused as error:
         if error.code != 404:
             raise
-        await cluster.create(Ref(DEFINITIONS), _noted(_read(text), edition))
+        await cluster.create(Ref(ref.resource, ref.namespace), _noted(document, edition))
         return
     ours = known["metadata"].get("annotations", {}).get(DIGEST)
     if ours is not None and ours != edition:
-        document = _noted(_read(text), edition)
-        change = {"metadata": document["metadata"], "spec": document["spec"]}
-        await cluster.patch(ref, change, form=PatchForm.MERGE)
+        await cluster.patch(ref, _noted(document, edition), form=PatchForm.MERGE)
 
 
-def _read(text: str) -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load(text)
-    return document
-
-
-def _noted(document: dict[str, Any], edition: str) -> dict[str, Any]:
+def _noted(document: Document, edition: str) -> Document:
     meta = document["metadata"]
     return {**document, "metadata": {**meta, "annotations": {**meta.get("annotations", {}), DIGEST: edition}}}

@@ -10,7 +10,7 @@ from understudy.embedded.controllers.operating import Hearing
 from understudy.embedded.controllers.worklist import Worklist
 from understudy.kinds.children import Family, Observed
 from understudy.kinds.children.seen import SeenObject, read_as
-from understudy.kinds.children.wanted import NOTHING
+from understudy.kinds.children.wanted import NOTHING, Document
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Clock
 
@@ -35,10 +35,15 @@ class FamilyController:
         self._children: dict[str, dict[ChildKey, SeenObject]] = {}  # by the uid of the parent
         self._keys: dict[ChildKey, str] = {}
         self._looked: dict[str, float] = {}
+        self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in family.consults}
 
     def hearings(self) -> Mapping[Resource, Hearing]:
         family = self._family
-        return {family.parent: self._hear_parent, **{child: self._child_hearing(child) for child in family.offspring}}
+        return {
+            family.parent: self._hear_parent,
+            **{child: self._child_hearing(child) for child in family.offspring},
+            **{resource: self._consulted_hearing(resource) for resource in family.consults},
+        }
 
     def _hear_parent(self, change: Change) -> None:
         uid = _read_parent(change.raw).metadata.uid
@@ -61,6 +66,22 @@ class FamilyController:
                 self._keys[key] = owner
                 self._children.setdefault(owner, {})[key] = child
                 self._touch(owner)
+
+        return hear
+
+    def _consulted_hearing(self, resource: Resource) -> Hearing:
+        """These change rarely, and then every parent is looked at again."""
+        shelf = self._consulted[resource.key]
+
+        def hear(change: Change) -> None:
+            document: Document = msgspec.json.decode(change.raw)
+            key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
+            if change.type is ChangeType.DELETED:
+                shelf.pop(key, None)
+            else:
+                shelf[key] = document
+            for uid in self._parents:
+                self._touch(uid)
 
         return hear
 
@@ -109,7 +130,7 @@ class FamilyController:
         found: dict[str, list[SeenObject]] = {}
         for (resource, _, _), child in self._children.get(key, {}).items():
             found.setdefault(resource, []).append(self._as_leaving(child))
-        return Observed(found)
+        return Observed(found, self._consulted)
 
     def _as_leaving(self, child: SeenObject) -> SeenObject:
         """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""

@@ -12,6 +12,7 @@ from understudy.embedded.api.tables import Include, table
 from understudy.embedded.server.answers import Answer
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.pages import Page
+from understudy.objects.resources import EVENTS
 
 _encode = msgspec.json.Encoder().encode
 _HEAD = b'{"apiVersion":"'
@@ -32,7 +33,8 @@ def in_version(head: bytes, body: bytes) -> bytes:
 
 
 def _head(target: Target) -> bytes:
-    return b'%s%s"' % (_HEAD, target.api_version.encode())
+    """How bodies are to begin. Objects that stay in their versions begin as they were stored."""
+    return _HEAD if target.served.keeps_versions else b'%s%s"' % (_HEAD, target.api_version.encode())
 
 
 def view_of(call: Call) -> View:
@@ -51,7 +53,10 @@ def present(call: Call, target: Target, body: bytes, code: int = 200) -> Answer:
 
 
 def present_page(call: Call, target: Target, page: Page) -> Answer:
-    bodies = [record.body for record in page.records]
+    records = page.records
+    if target.served.resource == EVENTS and view_of(call) is View.TABLE:
+        records = sorted(records, key=lambda record: record.revision)  # people read them as a story
+    bodies = [record.body for record in records]
     return _present(call, target, bodies, _ListMeta(str(page.revision), page.token, page.remaining))
 
 

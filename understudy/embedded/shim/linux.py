@@ -82,6 +82,12 @@ def birth(pid: int) -> int | None:
     return None if fields is None or fields[_STATE_FIELD] in "ZX" else int(fields[_BIRTH_FIELD])
 
 
+def stands_still(pid: int) -> bool:
+    """Whether it was stopped by a signal: it hears no other one, but for SIGKILL, until it may go on."""
+    fields = _stat(pid)
+    return fields is not None and fields[_STATE_FIELD] == "T"
+
+
 def session(pid: int) -> int | None:
     fields = _stat(pid)
     return None if fields is None else int(fields[_SESSION_FIELD])

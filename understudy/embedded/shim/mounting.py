@@ -137,8 +137,7 @@ class _View:
 def stand_in(folder: str, backing: str) -> None:
     """Puts `backing`, a mount point, in the place of `folder`, showing all that the folder holds."""
     linux.mount(None, backing, linux.UNBINDABLE)  # else it would be bound into itself with one of its parents
-    with os.scandir(folder) as entries:
-        found = list(entries)
+    found = _entries(folder)
     if len(found) > _MOST_ENTRIES:
         raise CannotMount(
             f"{folder} holds {len(found)} entries, too many to add a mount point; make it on this machine"
@@ -151,6 +150,15 @@ def stand_in(folder: str, backing: str) -> None:
         os.chdir("/")
     else:
         linux.mount(backing, folder, linux.MOVE)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What this user may not see, such as another user's home, he does not miss."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError:
+        return []
 
 
 def _show(entry: os.DirEntry[str], place: str) -> None:

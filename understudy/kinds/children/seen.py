@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.kinds.annotations import written_time
 from understudy.objects.meta import Condition, Part, Time, holds, seconds
-from understudy.objects.resources import JOBS, PODS
+from understudy.objects.resources import JOB_SETS, JOBS, PODS
 
 
 class Owner(Part, frozen=True, gc=False):
@@ -57,10 +57,12 @@ class ContainerStatus(Part, frozen=True, gc=False):
     name: str = ""
     restart_count: int = 0
     state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
 
 
 class PodStatus(Part, frozen=True, gc=False):
     phase: str = "Pending"
+    reason: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
@@ -131,7 +133,30 @@ class SeenJob(SeenObject, frozen=True, gc=False, kw_only=True):
     status: ChildJobStatus = ChildJobStatus()
 
 
-_STRUCTS: dict[str, type[SeenObject]] = {PODS.key: SeenPod, JOBS.key: SeenJob}
+class ChildJobSetSpec(Part, frozen=True, gc=False):
+    suspend: bool = False
+
+
+class ReplicatedJobFigures(Part, frozen=True, gc=False):
+    name: str
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    active: int = 0
+    suspended: int = 0
+
+
+class ChildJobSetStatus(Part, frozen=True, gc=False):
+    conditions: tuple[Condition, ...] = ()
+    replicated_jobs_status: tuple[ReplicatedJobFigures, ...] = ()
+
+
+class SeenJobSet(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: ChildJobSetSpec = ChildJobSetSpec()
+    status: ChildJobSetStatus = ChildJobSetStatus()
+
+
+_STRUCTS: dict[str, type[SeenObject]] = {PODS.key: SeenPod, JOBS.key: SeenJob, JOB_SETS.key: SeenJobSet}
 
 
 def read_as(resource_key: str) -> type[SeenObject]:

@@ -5,16 +5,17 @@ from typing import Any
 
 import msgspec
 
-from understudy.kinds.children.seen import Meta, SeenJob, SeenObject, SeenPod, read_as
-from understudy.objects.resources import JOBS, PODS, SERVICES, Resource
+from understudy.kinds.children.seen import Meta, SeenJob, SeenJobSet, SeenObject, SeenPod, read_as
+from understudy.objects.resources import JOB_SETS, JOBS, PODS, SERVICES, Resource
 
 Document = dict[str, Any]  # a Kubernetes object, or part of one; never changed, only copied
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """The children of one object as they were last seen, by resource key."""
+    """The children of one object as they were last seen, and what its family consults, both by resource key."""
 
     children: Mapping[str, Sequence[SeenObject]] = {}
+    consulted: Mapping[str, Mapping[tuple[str, str], Document]] = {}  # whole, by namespace ('' for none) and name
 
     def of(self, resource: Resource) -> Sequence[SeenObject]:
         return self.children.get(resource.key, ())
@@ -28,8 +29,20 @@ class Observed(msgspec.Struct, frozen=True):
         return [job for job in self.of(JOBS) if isinstance(job, SeenJob)]
 
     @property
+    def jobsets(self) -> list[SeenJobSet]:
+        return [jobset for jobset in self.of(JOB_SETS) if isinstance(jobset, SeenJobSet)]
+
+    @property
     def services(self) -> Sequence[SeenObject]:
         return self.of(SERVICES)
+
+    def consult(self, resource: Resource, namespace: str, name: str) -> Document | None:
+        """Somebody else's object that the family has said it reads; None where there is none."""
+        return self.consulted.get(resource.key, {}).get((namespace, name))
+
+    def consultable(self, resource: Resource, namespace: str) -> list[str]:
+        """The names of those there are, for messages."""
+        return sorted(name for place, name in self.consulted.get(resource.key, ()) if place == namespace)
 
     @staticmethod
     def read(documents: Mapping[str, Sequence[Document]]) -> "Observed":

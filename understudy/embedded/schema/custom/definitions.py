@@ -25,6 +25,8 @@ from understudy.embedded.schema.typed import TOO_DEEP, Rules, TypedForm, unreada
 from understudy.objects.resources import DEFINITIONS, Resource
 
 _APPROVED = "api-approved.kubernetes.io"
+# "true": versions with nothing in common but their name; each object stays in the one it was made in, and is shown so.
+KEEPS_VERSIONS = "understudy.dev/keeps-versions"
 _UNEVALUATED = "x-kubernetes-validations are kept, but this server does not evaluate CEL rules"
 _AGE = (Column("Age", "date", description="when the object was made"), ".metadata.creationTimestamp")
 
@@ -219,16 +221,18 @@ def served_by(definition: CustomResourceDefinition) -> tuple[Served, ...]:
         (Column(one.name, one.type, one.format or "", one.description or "", one.priority or 0), one.json_path)
         for one in stored.additional_printer_columns or ()
     )
+    keeps_versions = (definition.metadata.annotations or {}).get(KEEPS_VERSIONS) == "true"
     return (
         Served(
             resource,
-            CustomForm(resource, [_version(version) for version in offered]),
+            CustomForm(resource, [_version(version) for version in offered], keeps_versions),
             spec.names.singular or spec.names.kind.lower(),
             tuple(spec.names.short_names or ()),
             tuple(spec.names.categories or ()),
             ("status",) if _has_status(stored) else (),
             tuple(version.name for version in offered[1:]),
             columns or (_AGE,),
+            keeps_versions,
         ),
     )
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
 from understudy.embedded.api.served import Draft, Lookup, Reading, Strictness
-from understudy.embedded.schema.causes import MOST_TOLD, child
+from understudy.embedded.schema.causes import MOST_TOLD, bad_value, child
 from understudy.embedded.schema.custom.budget import Budget, Exhausted
 from understudy.embedded.schema.custom.cleaning import clean
 from understudy.embedded.schema.custom.structure import Node, build
@@ -70,17 +70,21 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class CustomForm:
-    """Implements served.Form. Whatever version an object comes in, it is stored under the one of `resource`."""
+    """Implements served.Form. Whatever version an object comes in, it is stored under the one of `resource`; or, with
+    `keeps_versions`, under the one it came in, and it is held against the schema of that one for as long as it lives.
+    """
 
-    def __init__(self, resource: Resource, versions: Sequence[Version]) -> None:
+    def __init__(self, resource: Resource, versions: Sequence[Version], keeps_versions: bool = False) -> None:
         self.resource = resource
+        self._keeps_versions = keeps_versions
         self._versions = {version.name: version for version in versions}
         self._trees: dict[str, Node] = {}
 
     @cached_property
     def list_keys(self) -> Mapping[str, tuple[str, ...]]:
         found = {f"metadata.{path}": keys for path, keys in list_keys(ObjectMeta).items()}
-        _collect(self._tree(self.resource.version), "", found)
+        for version in self._versions if self._keeps_versions else (self.resource.version,):
+            _collect(self._tree(version), "", found)
         return found
 
     def read(self, body: bytes, strictness: Strictness) -> Reading:
@@ -105,30 +109,35 @@ class CustomForm:
             raise bad_request(_TOO_MUCH) from None
         given = msgspec.structs.replace(self.resource, version=version)
         refuse_unreadable(found, given, document, strictness)
-        draft = CustomDraft(self.resource.api_version, self.resource.kind, about, content)
+        kept = given if self._keeps_versions else self.resource
+        draft = CustomDraft(kept.api_version, self.resource.kind, about, content)
         return Reading(draft, warnings_of(found, strictness))
 
     def load(self, body: bytes) -> Draft:
         document = msgspec.json.decode(body)
         about = msgspec.convert(document.pop("metadata"), ObjectMeta)
         content = {name: value for name, value in document.items() if name not in _HEAD}
-        return CustomDraft(self.resource.api_version, self.resource.kind, about, content)
+        api_version = document["apiVersion"] if self._keeps_versions else self.resource.api_version
+        return CustomDraft(api_version, self.resource.kind, about, content)
 
     def admit_create(self, draft: Draft, lookup: Lookup) -> None:  # noqa: ARG002
         new = cast(CustomDraft, draft)
         new.metadata.generation = 1
         new.metadata.self_link = UNSET
         new.metadata.deletion_timestamp = new.metadata.deletion_grace_period_seconds = UNSET
-        if self._has_status:
+        if self._has_status(new):
             new.content.pop("status", None)
         self._check(new)
 
     def admit_update(self, draft: Draft, old: Draft, sub: str, lookup: Lookup) -> None:  # noqa: ARG002
         new, before = cast(CustomDraft, draft), cast(CustomDraft, old)
+        if new.api_version != before.api_version:
+            problem = f"field is immutable: it was made in {before.api_version}, and stays in it"
+            raise self._invalid(before.metadata.name or "", [bad_value("apiVersion", new.api_version, problem)])
         metadata.carry(new.metadata, before.metadata)
         if sub == "status":
             self._keep_all_but_status(new, before)
-        elif self._has_status:
+        elif self._has_status(new):
             new.content.pop("status", None)
             if "status" in before.content:
                 new.content["status"] = before.content["status"]
@@ -147,16 +156,20 @@ class CustomForm:
 
     def _judged(self, draft: CustomDraft) -> dict[str, Any]:
         """What counts as a new generation when it changes."""
-        return {name: value for name, value in draft.content.items() if name != "status" or not self._has_status}
+        return {name: value for name, value in draft.content.items() if name != "status" or not self._has_status(draft)}
 
-    @property
-    def _has_status(self) -> bool:
-        return self._versions[self.resource.version].has_status
+    def _version(self, draft: CustomDraft) -> str:
+        """The one whose schema it is held against."""
+        version = draft.api_version.rpartition("/")[2]
+        return version if version in self._versions else self.resource.version  # no longer served: by what there is
+
+    def _has_status(self, draft: CustomDraft) -> bool:
+        return self._versions[self._version(draft)].has_status
 
     def _check(self, draft: CustomDraft) -> None:
         found = list(metadata.check(draft.metadata, names.subdomain))
         try:
-            tree = self._tree(self.resource.version)
+            tree = self._tree(self._version(draft))
             found += itertools.islice(validate(tree, draft.content, "", Budget()), MOST_TOLD)
         except Exhausted:
             raise bad_request(_TOO_MUCH) from None
@@ -168,6 +181,9 @@ class CustomForm:
 
     def _version_of(self, document: Mapping[str, Any]) -> str:
         kind, api_version = document.get("kind"), document.get("apiVersion")
+        if self._keeps_versions and not api_version:
+            known = ", ".join(f"{self.resource.group}/{version}" for version in self._versions)
+            raise bad_request(f"apiVersion is missing: a {self.resource.kind} is one of {known}")
         group, _, version = str(api_version or self.resource.api_version).rpartition("/")
         if (
             (kind or self.resource.kind) != self.resource.kind

@@ -1,0 +1,143 @@
+"""`understudy why`: sentences from conditions, events and notes."""
+
+import pytest
+
+from tests.cli.jobs.documents import NOW, conditions, event, job, pod, spec_of, summary
+from understudy.cli.jobs.reasons import plainly, sentences
+from understudy.cli.jobs.seen import SeenEvent, SeenPod
+
+NO_ROOM = (
+    "needs 1 x 1 nvidia.com/gpu; room for 0 of 1 pods; 3 x taint a is not tolerated; 1 x too little nvidia.com/gpu is"
+    " free; held by Job/default/critical, 1 seat: priority 1100000 is not lower than 1000000"
+)
+PREEMPTED = "preempt Job/default/train (2 pods) for Job/default/critical: priority 9 goes before 1"
+
+
+def test_a_reason_is_told_part_by_part() -> None:
+    assert plainly(NO_ROOM) == [
+        "It needs 1 x 1 nvidia.com/gpu.",
+        "There is room for 0 of 1 pods.",
+        "Why the rest does not do: 3 x taint a is not tolerated; 1 x too little nvidia.com/gpu is free.",
+        "Job/default/critical holds 1 seat: priority 1100000 is not lower than 1000000.",
+    ]
+    assert plainly("0/3 nodes are available") == ["It waits: 0/3 nodes are available."]
+    assert plainly("") == []
+
+
+@pytest.mark.parametrize(
+    ("pods", "events"),
+    [
+        ([pod("train-abcde", "Pending", node="", waits=NO_ROOM)], []),
+        (
+            [],
+            [event("Job/train", "Waiting", "needs other things", age=9), event("Job/train", "Waiting", NO_ROOM, age=3)],
+        ),
+    ],
+    ids=["on its pods", "on the job"],
+)
+def test_a_job_that_waits_says_for_what_and_who_has_it(pods: list[SeenPod], events: list[SeenEvent]) -> None:
+    said = sentences(summary(job("Job"), *pods), events, NOW)
+    assert said[0].startswith("Job default/train is pending, 1m after it was made")
+    assert "Job/default/critical holds 1 seat: priority 1100000 is not lower than 1000000." in said
+
+
+def test_a_job_that_runs_says_where_and_an_old_reason_is_not_told() -> None:
+    said = sentences(
+        summary(job("Job"), pod("a"), pod("b", node="node-b")), [event("Job/train", "Waiting", NO_ROOM)], NOW
+    )
+    assert said == ["Job default/train runs: 2 of 2 instances on node-a, node-b, for 1m."]
+
+
+def test_a_preempted_job_tells_for_whom_it_went_and_what_it_waits_for() -> None:
+    found = job("Job", spec={**spec_of("Job"), "suspend": True}, requeued_at="2026-01-01T11:59:00Z")
+    events = [
+        event("Pod/train-abcde", "Preempted", "Preempted by default/critical-x on node n1 (pod uid 7)", age=60),
+        event("Job/train", "Preempted", PREEMPTED, age=60),
+        event("Job/train", "Waiting", NO_ROOM, age=59),
+    ]
+    said = sentences(summary(found), events, NOW)
+    assert said[0] == "Job default/train waits to go on: it gave up its seats, and is resumed by itself when it fits."
+    assert "It needs 1 x 1 nvidia.com/gpu." in said
+    assert said[-2:] == [
+        "1m ago it gave up all its seats (2) for Job/default/critical: priority 9 goes before 1.",
+        "train-abcde left n1 to default/critical-x.",
+    ]
+
+
+def test_one_that_came_back_tells_that_too() -> None:
+    events = [
+        event("Job/train", "Preempted", PREEMPTED, age=600),
+        event("Job/train", "Resumed", "start Job/default/train on n1, n2", age=120),
+        event("Job/train", "Resumed", "Job resumed", age=119),
+    ]
+    said = sentences(summary(job("Job", age=900), pod("a")), events, NOW)
+    assert said[1:] == [
+        "10m ago it gave up all its seats (2) for Job/default/critical: priority 9 goes before 1.",
+        "2m ago it went on, on n1, n2.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "sentence"),
+    [
+        (
+            "HotSwapped",
+            "swap JobSet/default/train: a n1 -> n2 (spare); n1 is lost",
+            "10s ago seats were swapped: a n1 -> n2 (spare); n1 is lost.",
+        ),
+        (
+            "HotSwapped",
+            "swap JobSet/default/train: a n1 -> n2 (victim), once Job/default/low left; n1 is lost",
+            "10s ago seats were swapped: a n1 -> n2 (victim), once Job/default/low had left; n1 is lost.",
+        ),
+        ("Requeued", "requeue JobSet/default/train: no spare", "10s ago it went back to the queue: no spare."),
+        ("Shrunk", "shrink JobSet/default/train by a, b: no room", "10s ago it went on without a, b: no room."),
+        ("Preempted", "in other words", "10s ago: Preempted: in other words."),
+    ],
+)
+def test_the_last_thing_that_happened_to_its_seats_is_told(reason: str, message: str, sentence: str) -> None:
+    events = [event("JobSet/train", "Preempted", PREEMPTED, age=50), event("JobSet/train", reason, message)]
+    assert sentences(summary(job("JobSet"), pod("a")), events, NOW)[1:] == [sentence]
+
+
+def test_another_scheduler_tells_the_pods_only() -> None:
+    events = [event("Pod/train-abcde", "Preempted", "Preempted by pod 77 on node n1")]
+    said = sentences(summary(job("Job"), pod("train-fghij")), events, NOW)
+    assert said[1] == "10s ago: train-abcde: Preempted by pod 77 on node n1."
+
+
+def test_a_job_that_failed_says_how_and_which_pods_did() -> None:
+    status = conditions(Failed="True")
+    status["conditions"][0] |= {"message": "too many failures", "lastTransitionTime": "2026-01-01T11:59:50Z"}
+    said = sentences(summary(job("Job", status=status), pod("a", "Failed", exit_code=137)), [], NOW)
+    assert said == [
+        "Job default/train failed 10s ago, after 50s of training: too many failures.",
+        "a ended on node-a with exit code 137 (Error).",
+    ]
+
+
+def test_one_that_failed_since_it_was_preempted_says_so_once() -> None:
+    status = conditions(Failed="True")
+    status["conditions"][0] |= {"reason": "Preempted", "message": PREEMPTED}
+    said = sentences(summary(job("Job", status=status)), [event("Job/train", "Preempted", PREEMPTED)], NOW)
+    assert said == [
+        "Job default/train failed, after 0s of training: it was preempted, and asks to fail rather than to queue.",
+        "10s ago it gave up all its seats (2) for Job/default/critical: priority 9 goes before 1.",
+    ]
+
+
+def test_one_that_its_owner_paused_says_how_it_goes_on() -> None:
+    said = sentences(summary(job("Job", spec={**spec_of("Job"), "suspend": True})), [], NOW)
+    assert said == ["Job default/train is suspended by its owner; `understudy resume train` lets it go on."]
+
+
+def test_seats_that_are_held_and_room_that_others_made_are_told() -> None:
+    found = job("Job", holds="train-0=n1,train-1=n2", preempted_for="2026-01-01T11:00:00Z,2026-01-01T11:30:00Z")
+    said = sentences(summary(found), [], NOW)
+    assert "Seats are held for it: n1 for train-0, n2 for train-1." in said
+    assert "Others made room for it 2 times lately." in said
+
+
+def test_pods_that_have_their_seats_and_do_not_run_yet_say_what_they_wait_for() -> None:
+    said = sentences(summary(job("Job"), pod("a", "Pending", waiting="ImagePullBackOff")), [], NOW)
+    assert said[1] == "a has its seat on node-a and starts: ImagePullBackOff."

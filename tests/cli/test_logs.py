@@ -1,0 +1,101 @@
+"""Logs of instances: of those that run, have ended, have not begun, and of the attempt before."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import PATIENCE, ended, refuses, shows, started, typed
+from tests.cli.shell import Shell
+from tests.embedded.manifests import job, jobset
+from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.witness import Document, Witness
+
+
+def pods(witness: Witness, name: str, phase: str, count: int = 1) -> list[Document]:
+    found = [one for one in witness.pods_of(name) if one.get("status", {}).get("phase") == phase]
+    return found if len(found) == count else []
+
+
+def test_logs_of_every_instance_while_it_runs_and_after(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    program = f"echo I am $JOB_COMPLETION_INDEX; echo two; until test -e {go_on}; do sleep 0.05; done; echo end"
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.create(jobset("set", 1, job("any", pods=2, program=program)))
+        await witness.until("it runs", lambda: pods(witness, "set", "Running", 2))
+        follower = await started(cluster, "logs", "set", "-f", "-i", "job-0-1")
+        assert follower.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            assert await follower.stdout.readline() == b"I am 1\n"
+        assert await shows(cluster, "logs", "set") == ["I am 0", "two"]
+        assert await shows(cluster, "log", "set", "--tail", "1") == ["two"]
+        [stamped] = await shows(cluster, "logs", "set", "--timestamps", "-t", "1", "--since", "5m")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\S+Z two", stamped)
+        said = await refuses(cluster, "logs", "set", "-i", "job-0-7")
+        assert "--instance job-0-7: no such instance of set" in said
+        assert "has no such container; it has main" in await refuses(cluster, "logs", "set", "-c", "other")
+        before = await typed(cluster, "logs", "set", "--previous")
+        assert (before.code, before.out) == (1, "")
+        assert "is the first attempt: there is none before it" in before.err
+        go_on.touch()
+        assert (await ended(follower)).out == "two\nend\n"
+        await witness.until("it has ended", lambda: pods(witness, "set", "Succeeded", 2))
+        assert (await shows(cluster, "logs", "set"))[-1] == "end"
+
+    play(tmp_path, [node("n-0")], scene)
+
+
+def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path: Path) -> None:
+    again = job("again", program=f"echo from inside; test -e {tmp_path}/in && sleep 1000; touch {tmp_path}/in; exit 1")
+    again["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    again["spec"]["backoffLimit"] = 3
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.cordon("n-1")
+        await cluster.create(again, job("fails", program="echo last words; exit 1"))
+        await cluster.create(job("waits", gpus=1, program="echo begun; sleep 1000"))
+        [dead] = await witness.until("it has failed", lambda: pods(witness, "fails", "Failed"))
+        assert await shows(cluster, "logs", "fails") == ["last words"]
+        assert await shows(cluster, "logs", "fails", "-i", dead["metadata"]["name"]) == ["last words"]
+        await witness.until("it was started again", lambda: _restarted(witness, "again"))
+        assert await shows(cluster, "logs", "again", "--previous") == ["from inside"]
+        await witness.until("why it waits", lambda: witness.told("FailedScheduling", "Pod", "waits"))
+        said = await typed(cluster, "logs", "waits")
+        assert (said.code, said.out) == (1, "")
+        assert re.match(r"understudy: waits-\S+ has no log yet: needs 1 x 1 nvidia.com/gpu", said.err)
+        waiting = await started(cluster, "logs", "waits", "-f")
+        assert waiting.stdout is not None
+        await cluster.cordon("n-1", yes=False)
+        async with asyncio.timeout(PATIENCE):
+            assert await waiting.stdout.readline() == b"begun\n"
+        waiting.terminate()
+        await waiting.wait()
+
+    play(tmp_path, [node("n-0"), node("n-1", gpu="1")], scene)
+
+
+def _restarted(witness: Witness, name: str) -> bool:
+    named = [one.get("status", {}) for one in witness.pods_of(name)]
+    return any(c["restartCount"] and "running" in c["state"] for s in named for c in s.get("containerStatuses", ()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--tail", "-3"), "--tail -3: write how many lines, 0 or more"),
+        (("--since", "soon"), "--since soon: not a length of time"),
+        (("--since-time", "noon"), "--since-time: 'noon' is not a time"),
+        (("--since", "5s", "--since-time", "2026-01-01T00:00:00Z"), "--since and --since-time both say from when on"),
+        (("--type", "tensorjob"), "--type tensorjob: no such type of job"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anybody_is_asked(
+    shell: Shell, arguments: tuple[str, ...], words: str
+) -> None:
+    shell.write(kubeconfig="current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n")  # fmt: skip
+    assert words in shell.refuses("logs", "train", "--kubeconfig", "kubeconfig.yaml", *arguments)

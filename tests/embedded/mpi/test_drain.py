@@ -1,0 +1,42 @@
+"""A worker that is told to go has its processes end first, and only its own."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+from tests.embedded.mpi.workers import Workers
+from understudy.embedded.doorway import MARK
+from understudy.embedded.mpi.hosts import Host, ranks
+from understudy.embedded.mpi.options import Options
+from understudy.embedded.mpi.programs import install
+from understudy.embedded.mpi.running import Run
+from understudy.objects.mpi import DRAIN, LOST_WORKER
+
+
+def test_processes_save_before_their_worker_goes(tmp_path: Path) -> None:
+    drain = install(tmp_path / "programs", tmp_path / "agent.sock") / DRAIN
+    program = (
+        f"sleep 1000 & trap 'kill $!; sleep 0.2; touch {tmp_path}/saved.$WORKER; exit 0' TERM;"
+        f"touch {tmp_path}/up.$WORKER; wait"
+    )
+
+    async def scene() -> int:
+        workers = Workers("w0", "w1")
+        options = Options(("sh", "-c", program))
+        async with workers.at(tmp_path) as entrance, asyncio.timeout(20):
+            run = asyncio.create_task(Run(options, entrance, {}).run(ranks(options, [Host("w0", 1), Host("w1", 1)])))
+            while not all((tmp_path / f"up.{name}").exists() for name in ("w0", "w1")):
+                await asyncio.sleep(0.01)
+            variables = {**os.environ, MARK: "w1/main/0"}
+            await asyncio.to_thread(subprocess.run, [drain], env=variables, check=True)
+            assert (tmp_path / "saved.w1").exists()
+            return await run
+
+    assert asyncio.run(scene()) == LOST_WORKER
+    assert (tmp_path / "saved.w0").exists()  # told by mpirun, since it has lost its peer
+
+
+def test_where_nothing_runs_nothing_is_waited_for(tmp_path: Path) -> None:
+    drain = install(tmp_path / "programs", tmp_path / "agent.sock") / DRAIN
+    subprocess.run([drain], env={**os.environ, MARK: "nobody/main/0"}, check=True, timeout=10)

@@ -1,0 +1,82 @@
+"""Workers as an agent knows them, for one test: commands that enter them are processes of this machine."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from understudy.embedded.agent.crew import NotRunning
+from understudy.embedded.agent.door import Door
+from understudy.embedded.agent.nursery import Beside, Finished
+from understudy.embedded.doorway import GOING, MARK, ExecRequest
+from understudy.embedded.mpi.entrance import Entrance
+
+
+class Workers:
+    """By name. One that is not `up` cannot be entered yet; one that is `going`, not any more."""
+
+    def __init__(self, *names: str) -> None:
+        self.up = set(names)
+        self.going: set[str] = set()
+        self.asked: list[str] = []
+        self.processes: dict[str, list[tuple[subprocess.Popen[bytes], Beside]]] = {}
+
+    def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside:
+        name = request.neighbour
+        self.asked.append(name)
+        if name in self.going:
+            raise LookupError(f'pod "{name}" {GOING}')
+        if name not in self.up:
+            raise NotRunning(f"{name} is not running")
+        variables = {**os.environ, "WORKER": name, MARK: f"{name}/main/0"}
+        process = subprocess.Popen(
+            request.command, stdin=streams[0], stdout=streams[1], stderr=streams[2], env=variables
+        )
+        for file in streams:
+            os.close(file)
+        beside = Beside()
+        loop = asyncio.get_running_loop()
+
+        def wait() -> None:
+            code = process.wait()
+            with contextlib.suppress(RuntimeError):  # the test is over
+                loop.call_soon_threadsafe(beside.left, Finished(128 - code if code < 0 else code))
+
+        threading.Thread(target=wait, daemon=True).start()
+        self.processes.setdefault(name, []).append((process, beside))
+        return beside
+
+    def lose(self, name: str) -> None:
+        """With all that was started in it."""
+        for process, _ in self.processes[name]:
+            for pid in _children(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, 9)
+            process.kill()
+
+    def fail_node(self, name: str, *, freeze: bool) -> None:
+        raise LookupError(name, freeze)
+
+    async def recover_node(self, name: str) -> None:
+        raise LookupError(name)
+
+    @contextlib.asynccontextmanager
+    async def at(self, folder: Path, patience: float = 10.0) -> AsyncIterator[Entrance]:
+        door = Door(folder / "agent.sock", self)
+        await door.open()
+        try:
+            yield Entrance(folder / "agent.sock", "launcher-uid", patience)
+        finally:
+            await door.close()
+            for process, _ in (each for found in self.processes.values() for each in found):
+                process.kill()
+                await asyncio.to_thread(process.wait)
+
+
+def _children(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []

@@ -1,0 +1,105 @@
+"""Document 000, to the letter: two JobSets on slices, and what happens when nodes of the important one die."""
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.embedded.test_stories import domain, seated, shared_slices, uids
+from tests.embedded.witness import PATIENCE, Document, Witness
+from tests.guides.terminal import Terminal, terminal
+from tests.seeds import texts
+
+LOOK = 0.05
+
+# The containers install packages first. A machine without a network tells them so, at once.
+NO_NETWORK = "#!/bin/sh\necho 'pip: no network' >&2; exit 1\n"
+
+
+def test_a_spare_steps_in_and_then_the_less_important_jobset_goes_whole(tmp_path: Path) -> None:
+    written = [block for block in texts.blocks("000") if block.startswith("apiVersion:")]
+    assert [document["kind"] for document in texts.manifests("000")] == ["PriorityClass"] * 2 + ["JobSet"] * 2
+
+    async def story() -> None:
+        async with terminal(tmp_path, [shared_slices]) as typing:
+            typing.program("pip", NO_NETWORK)
+            await typing.types("understudy up --detach -f examples/clusters/slices.yaml")
+            for number, block in enumerate(written):
+                (tmp_path / f"{number}.yaml").write_text(block)
+                await typing.types(f"understudy apply -f {tmp_path}/{number}.yaml")
+            assert typing.witness is not None
+            await _nodes_die(typing, typing.witness)
+
+    asyncio.run(story())
+
+
+async def _nodes_die(typing: Terminal, witness: Witness) -> None:
+    low = await witness.until("low runs", lambda: _up(witness, "low-priority", 2))
+    high = await witness.until("high runs", lambda: _up(witness, "high-priority", 6))
+    home, [loan] = _slices(witness, high), _slices(witness, low)
+    await asyncio.to_thread(_all_sleep, low + high)
+    assert len(home) == 3
+
+    # There is a spare slice: it steps in, and the less important JobSet does not notice.
+    dying = high[0]["spec"]["nodeName"]
+    lost = domain(witness, high[0])
+    await typing.types(f"understudy node fail {dying}")
+    swapped = _moved(witness, away_from=lost)
+    high = await witness.until("the spare steps in", swapped)
+    [spare] = _slices(witness, high) - home
+    assert spare != loan
+    assert uids(witness.pods_of("low-priority")) == uids(low)
+
+    # There is none: the less important one makes room, whole.
+    await typing.types(f"understudy node fail {next(iter(_nodes(witness, high, spare)))}")
+    high = await witness.until("the slice of the other is taken", _moved(witness, away_from=spare))
+    assert loan in _slices(witness, high)
+    assert seated(witness, "low-priority") == []
+
+    # And comes back by itself.
+    await typing.types(f"understudy node recover {dying}")
+    back = await witness.until("low runs again", lambda: _up(witness, "low-priority", 2))
+    assert _slices(witness, back) == {lost}
+
+
+def _moved(witness: Witness, away_from: str) -> Callable[[], list[Document]]:
+    def seen() -> list[Document]:
+        pods = _up(witness, "high-priority", 6)
+        return pods if pods and away_from not in _slices(witness, pods) else []
+
+    return seen
+
+
+def _slices(witness: Witness, pods: list[Document]) -> set[str]:
+    return {domain(witness, pod) for pod in pods}
+
+
+def _nodes(witness: Witness, pods: list[Document], slice_name: str) -> set[str]:
+    return {pod["spec"]["nodeName"] for pod in pods if domain(witness, pod) == slice_name}
+
+
+def _up(witness: Witness, name: str, count: int) -> list[Document]:
+    pods = witness.pods_of(name)
+    return pods if [pod.get("status", {}).get("phase") for pod in pods] == ["Running"] * count else []
+
+
+def _all_sleep(pods: list[Document]) -> None:
+    """The last line of every container's script: what comes before it failed, as the machine has no network."""
+    wanted = uids(pods)
+    deadline = time.monotonic() + PATIENCE
+    while _sleepers() & wanted != wanted:
+        assert time.monotonic() < deadline, f"{len(wanted - _sleepers())} of {len(wanted)} containers do not sleep"
+        time.sleep(LOOK)
+
+
+def _sleepers() -> set[str]:
+    """The pods of processes that run `sleep 60000`."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cmdline").read_bytes() == b"sleep\x0060000\0":
+                mark = re.search(rb"UNDERSTUDY_CONTAINER=([^/]+)/", (process / "environ").read_bytes())
+                found.add(mark[1].decode() if mark else "")
+    return found

@@ -1,0 +1,148 @@
+"""Document 003, to the letter: jobs that want an island for themselves, by the anti-affinity the document writes down.
+
+It says why that does not work elsewhere: the rule keeps the important job out as long as anybody sits on the island.
+"""
+
+import asyncio
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.embedded.manifests import job, jobset
+from tests.embedded.test_stories import running, seated, uids
+from tests.embedded.witness import Document, Witness
+from tests.guides.terminal import Terminal, terminal
+from tests.seeds import texts
+from understudy.objects.resources import NODES, PODS
+
+ISLANDS = """\
+name: islands
+pools:
+- {name: rack, count: %d, cpu: 8, memory: 32Gi, topology: {key: rack, size: 2}}
+"""
+LINGERS = "sleep 1000000 & trap 'kill $!; sleep 0.3; exit 1' TERM; wait"
+
+
+def rules() -> list[str]:
+    """What stands between a line and the topologyKey that ends it, twice."""
+    found = re.findall(r"^ +podAntiAffinity:.*?topologyKey: rack$", texts.text("003"), re.MULTILINE | re.DOTALL)
+    assert len(found) == 2
+    return [textwrap.dedent(rule) for rule in found]
+
+
+def exclusive(name: str, priority: str) -> Document:
+    """A Job of two pods with the rule of the document, which names `my-job`."""
+    document = job(name, priority, pods=2, program=LINGERS)
+    document["spec"]["template"]["spec"]["affinity"] = yaml.safe_load(rules()[0].replace("my-job", name))
+    return document
+
+
+def test_the_important_job_takes_an_island_and_nobody_ever_shares_one(tmp_path: Path) -> None:
+    jobs = [exclusive("first", "low"), exclusive("second", "low"), exclusive("my-job", "high")]
+
+    async def story() -> None:
+        async with terminal(tmp_path, [shared_islands]) as typing:
+            await _island_changes_hands(typing, await _racks(typing, 2), jobs)
+
+    asyncio.run(story())
+
+
+async def _racks(typing: Terminal, count: int) -> Witness:
+    file = typing.home.parent / "islands.yaml"
+    file.write_text(ISLANDS % (2 * count))
+    await typing.types(f"understudy up --detach -f {file}")
+    for priority, value in (("low", 1000), ("high", 2000)):
+        await typing.types(f"understudy priority create {priority} --value {value}")
+    assert typing.witness is not None
+    return typing.witness
+
+
+async def _island_changes_hands(typing: Terminal, witness: Witness, jobs: list[Document]) -> None:
+    *low, high = jobs
+    for document in low:
+        await typing.apply(document)
+        await witness.until("it runs", lambda name=document["metadata"]["name"]: running(witness, name, 2))  # type: ignore[misc]
+    before = {name: uids(witness.pods_of(name)) for name in ("first", "second")}
+    await typing.apply(high)
+    taken = {_rack(witness, pod) for pod in await witness.until("my-job runs", lambda: running(witness, "my-job", 2))}
+    gone = [name for name in before if not seated(witness, name)]
+    assert gone, "somebody had to leave"
+    assert all(uids(witness.pods_of(name)) == before[name] for name in before if name not in gone)
+    assert len(gone) == len(taken)
+    await typing.types("understudy delete my-job")
+    for name in before:
+        await witness.until(f"{name} runs again", lambda name=name: running(witness, name, 2))  # type: ignore[misc]
+
+
+def test_a_jobset_goes_whole_and_the_important_one_takes_its_islands(tmp_path: Path) -> None:
+    """The three steps of the document: the low one runs, the high one comes, and its leader finds a place."""
+    key = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+    low, high = (
+        jobset(name, islands, job(name, name, pods=2, program=LINGERS)) for name, islands in (("low", 3), ("high", 2))
+    )
+    low["metadata"]["annotations"] = high["metadata"]["annotations"] = {key: "rack"}
+
+    async def story() -> None:
+        async with terminal(tmp_path, [shared_islands]) as typing:
+            witness = await _racks(typing, 3)
+            await typing.apply(low)
+            await witness.until("low runs", lambda: running(witness, "low", 6))
+            await typing.apply(high)
+            pods = await witness.until("high runs", lambda: running(witness, "high", 4))
+            assert len({_rack(witness, pod) for pod in pods}) == 2
+            assert seated(witness, "low") == []
+            await typing.types("understudy delete high")
+            await witness.until("low runs again", lambda: running(witness, "low", 6))
+
+    asyncio.run(story())
+
+
+def test_the_second_rule_is_no_yaml_and_the_answer_says_where(tmp_path: Path) -> None:
+    """It lacks a colon after `mismatchLabelKeys`; and with it, it would keep out all but the own priority."""
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load(rules()[1])
+    (tmp_path / "pod.yaml").write_text(_pod_around(rules()[1]))
+
+    async def story() -> None:
+        async with terminal(tmp_path) as typing:
+            printed = await typing.run(f"understudy apply -f {tmp_path}/pod.yaml")
+            assert printed.code == 2
+            assert re.match(rf"understudy: {tmp_path}/pod.yaml: .*line \d+", printed.text), printed.text
+
+    asyncio.run(story())
+
+
+def _pod_around(affinity: str) -> str:
+    head = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: leader}
+spec:
+  containers: [{name: main, image: any}]
+  affinity:
+"""
+    return head + textwrap.indent(affinity, "    ") + "\n"
+
+
+def _rack(witness: Witness, pod: Document) -> str:
+    node: dict[str, Any] | None = witness.find(NODES, pod["spec"]["nodeName"])
+    assert node is not None
+    return str(node["metadata"]["labels"]["rack"])
+
+
+def shared_islands(witness: Witness) -> Iterator[str]:
+    found: dict[str, set[str]] = {}
+    for pod in _alive(witness.all(PODS)):
+        found.setdefault(_rack(witness, pod), set()).add(pod["metadata"]["labels"]["job-name"])
+    yield from (f"{rack} is shared by {sorted(there)}" for rack, there in found.items() if len(there) > 1)
+
+
+def _alive(pods: Iterable[Document]) -> Iterator[Document]:
+    for pod in pods:
+        if pod["spec"].get("nodeName") and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+            yield pod

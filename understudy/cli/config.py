@@ -1,0 +1,126 @@
+"""`understudy config`: the settings in force, and where each of them is from."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from understudy.cli.complaint import BadInput, one_line
+from understudy.cli.target import add_target, config_of
+
+if TYPE_CHECKING:
+    from understudy.cli.settings import Settings
+    from understudy.control.scheduling import LoopSettings
+
+_ABOUT = """\
+Print the settings in force and where each is from: an option, a variable of the environment, a
+file, or the default. Those of `policy` and `health` are what `understudy plan` decides with, and
+what `understudy up` gives to the scheduler of a cluster; with --cluster, what that one runs with.
+The others say which cluster the verbs talk to."""
+
+_EXAMPLES = """\
+examples:
+  understudy config
+  understudy config --settings understudy.yaml -o yaml
+  understudy config --cluster slices
+  UNDERSTUDY_POLICY_MIN_RUNTIME=300 understudy config"""
+
+
+def add_to(verbs: Any) -> None:
+    summary = "print the settings in force and where they are from"
+    parser: argparse.ArgumentParser = verbs.add_parser("config", help=summary, description=_ABOUT, epilog=_EXAMPLES)
+    parser.add_argument("--settings", metavar="FILE", help="an understudy.yaml (default: $UNDERSTUDY_SETTINGS)")
+    parser.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text", help="form (default: text)")
+    add_target(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    import sys
+
+    from understudy.cli.figures import dumped
+    from understudy.cli.jobs.tables import table
+    from understudy.cli.settings import origins
+
+    if options.cluster and options.settings:
+        raise BadInput(
+            "--cluster shows what a cluster runs with, --settings what a file would change: give one of them"
+        )
+    found = [*_target(options), *(_of_cluster(options.cluster) if options.cluster else origins(options.settings))]
+    if options.output == "text":
+        rows = [(one.key, _written(one.value), one.source) for one in found]
+        sys.stdout.write("".join(f"{line}\n" for line in table([("SETTING", "VALUE", "FROM"), *rows])))
+    else:
+        settings = {one.key: {"value": one.value, "from": one.source} for one in found}
+        sys.stdout.write(dumped({"settings": settings}, options.output))
+    return 0
+
+
+def _target(options: argparse.Namespace) -> list[Any]:
+    """Which cluster the verbs talk to. None there is no error here: it is what is to be seen."""
+    from understudy.cli.settings import DEFAULT, Origin
+    from understudy.embedded.folders import home
+
+    found = [Origin("home", str(home()), _home_source())]
+    try:
+        config = config_of(options)
+    except BadInput as error:
+        if options.cluster or options.kubeconfig or options.context or options.namespace:
+            raise
+        return [*found, Origin("server", None, one_line(str(error)))]
+    found.append(Origin("server", config.server, _server_source(options, config.gang_binding)))
+    namespace = options.namespace or config.namespace
+    source = "--namespace" if options.namespace else "the context" if namespace != "default" else DEFAULT
+    return [*found, Origin("namespace", namespace, source)]
+
+
+def _of_cluster(name: str) -> list[Any]:
+    """What the scheduler of an embedded cluster runs with."""
+    from understudy.cli.clusters import chosen
+    from understudy.cli.settings import DEFAULT, Settings, told
+    from understudy.embedded.looping import EMBEDDED, looped
+
+    loop = chosen(name, "--cluster").settings.loop
+    own, plain = (_by_key(told(settings, lambda *_: "")) for settings in (_settings(EMBEDDED), Settings()))
+
+    def source(section: str, key: str) -> str:
+        if key in loop.get(section, {}):
+            return "understudy up"
+        full = f"{section}.{key}"
+        return DEFAULT if own[full] == plain[full] else f"{DEFAULT} of embedded clusters"
+
+    return told(_settings(looped(loop)), source)
+
+
+def _settings(loop: "LoopSettings") -> "Settings":
+    from understudy.cli.settings import Settings
+
+    return Settings(policy=loop.policy, health=loop.limits)
+
+
+def _by_key(origins: list[Any]) -> dict[str, Any]:
+    return {one.key: one.value for one in origins}
+
+
+def _home_source() -> str:
+    import os
+
+    from understudy.cli.settings import DEFAULT
+
+    return next((name for name in ("UNDERSTUDY_HOME", "XDG_STATE_HOME") if os.environ.get(name)), DEFAULT)
+
+
+def _server_source(options: argparse.Namespace, embedded: bool) -> str:
+    import os
+
+    if given := [f"--{name}" for name in ("cluster", "kubeconfig", "context") if getattr(options, name)]:
+        return ", ".join(given)
+    if os.environ.get("KUBECONFIG"):
+        return "KUBECONFIG"
+    return "the embedded cluster of this machine" if embedded else "~/.kube/config"
+
+
+def _written(value: object) -> str:
+    import json
+
+    if value is None:
+        return "<none>"
+    return value if isinstance(value, str) else json.dumps(value)

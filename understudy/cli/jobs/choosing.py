@@ -1,0 +1,36 @@
+"""The instance of a job that somebody means, and the container in it."""
+
+from understudy.cli.complaint import BadInput, listed, suggestion
+from understudy.cli.jobs.instances import Instance
+from understudy.cli.jobs.summaries import JobSummary
+
+
+def chosen(job: JobSummary, wanted: str | None) -> Instance | None:
+    """The first of all, or the one that -i names in full or without the job's name before it. None: there are none."""
+    if wanted is None:
+        return job.chief
+    for one in job.instances:  # the newest of those that took each other's place comes first
+        if wanted in (one.name, one.place, one.place.removeprefix(f"{job.name}-")):
+            return one
+    if alike := [one for one in job.instances if one.role == wanted.lower()]:
+        return alike[0]
+    if not job.instances:
+        return None
+    hint = suggestion(wanted, [one.name for one in job.instances], f"{job.name} has")
+    raise BadInput(f"--instance {wanted}: no such instance of {job.name}; {hint}")
+
+
+def attempt_before(job: JobSummary, instance: Instance) -> Instance | None:
+    """The pod whose place this one took, where it is still there."""
+    older = [one for one in job.instances if one.place == instance.place and one.created < instance.created]
+    others = [one for one in job.instances if one.place == instance.place and one.name != instance.name]
+    return next(iter(older or others), None)
+
+
+def container_of(instance: Instance, wanted: str | None) -> str:
+    if wanted is None:
+        return instance.containers[0] if instance.containers else ""
+    if wanted not in instance.containers and wanted not in instance.init_containers:
+        known = listed([*instance.containers, *instance.init_containers])
+        raise BadInput(f"--container {wanted}: {instance.name} has no such container; it has {known}")
+    return wanted

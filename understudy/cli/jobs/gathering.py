@@ -1,0 +1,86 @@
+"""Asks a cluster for jobs, pods, events and nodes: lists of any length, page by page, into values of one type."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Generic, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from understudy.cli.jobs.seen import SeenEvent, SeenNode, SeenPod
+from understudy.kinds.ownership import JOBSET_NAME, MPI_JOB, OLD_JOB_NAME, TRAINING_JOB
+from understudy.objects.resources import EVENTS, NODES, PODS, Resource
+
+if TYPE_CHECKING:
+    from understudy.client import KubeClient
+
+PAGE = 1000
+Item = TypeVar("Item")
+
+# The labels by which the pods of each kind know their job: any one of them does.
+POD_LABELS = {
+    "Job": (OLD_JOB_NAME,),
+    "JobSet": (JOBSET_NAME,),
+    "TrainJob": (JOBSET_NAME,),
+    "MPIJob": (TRAINING_JOB, MPI_JOB),
+}
+_OPERATED = (TRAINING_JOB,)
+
+
+def selectors(kind: str, name: str) -> list[str]:
+    """Label selectors that between them find the pods of a job."""
+    return [f"{label}={name}" for label in POD_LABELS.get(kind, _OPERATED)]
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    more: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct, Generic[Item], frozen=True):
+    items: list[Item] | None = None
+    metadata: _Metadata = _Metadata()
+
+
+_PODS = msgspec.json.Decoder(_Page[SeenPod])
+_EVENTS = msgspec.json.Decoder(_Page[SeenEvent])
+_NODES = msgspec.json.Decoder(_Page[SeenNode])
+
+
+async def pods_in(client: "KubeClient", namespace: str, labels: str = "") -> list[SeenPod]:
+    """No namespace: of all of them."""
+    return await _listed(client, PODS, _PODS, namespace, labelSelector=labels)
+
+
+async def pods_on(client: "KubeClient", names: Iterable[str]) -> list[SeenPod]:
+    """Those on this one node, else all: who asks about several nodes reads most pods anyway."""
+    asked = list(names)
+    fields = f"spec.nodeName={asked[0]}" if len(asked) == 1 else ""
+    return await _listed(client, PODS, _PODS, "", fieldSelector=fields)
+
+
+async def pods_of(client: "KubeClient", namespace: str, kind: str, name: str) -> list[SeenPod]:
+    """Those that carry the job's name; whether they are of a job of this kind is for `summaries` to say."""
+    found = [await pods_in(client, namespace, selector) for selector in selectors(kind, name)]
+    by_uid = {pod.metadata.uid or pod.metadata.name: pod for pods in found for pod in pods}
+    return list(by_uid.values())
+
+
+async def events_in(client: "KubeClient", namespace: str, fields: str = "") -> list[SeenEvent]:
+    return await _listed(client, EVENTS, _EVENTS, namespace, fieldSelector=fields)
+
+
+async def nodes_of(client: "KubeClient") -> list[SeenNode]:
+    return await _listed(client, NODES, _NODES, "")
+
+
+async def _listed(
+    client: "KubeClient", resource: Resource, pages: msgspec.json.Decoder[_Page[Item]], namespace: str, **query: str
+) -> list[Item]:
+    given = {name: value for name, value in query.items() if value}
+    found: list[Item] = []
+    more, first = "", True
+    while first or more:
+        asked = urlencode({"limit": str(PAGE), **given, **({"continue": more} if more else {})})
+        page = pages.decode(await client.request("GET", f"{resource.path(namespace)}?{asked}"))
+        found += page.items or ()
+        more, first = page.metadata.more, False
+    return found

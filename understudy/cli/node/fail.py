@@ -1,0 +1,78 @@
+"""`understudy node fail`: a rehearsal. A virtual node of an embedded cluster dies, in one of several ways."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from understudy.cli.target import FAILED, Session, add_target, config_of, with_session
+
+_ABOUT = """\
+Let nodes of an embedded cluster fail, to see what happens to the jobs on them. The nodes are
+virtual, their pods are real processes, and nobody is warned. On any other cluster it is refused.
+
+  kill      the power is cut: processes die, the lease runs out, nobody is told (the default)
+  freeze    it hangs: processes stand still, the lease runs out
+  vanish    like kill, and the Node object is deleted, as when a cloud takes a machine back
+  notready  it says itself that it is not well; processes run on until they are moved
+  gpu       an accelerator is reported as broken; processes run on until they are moved
+
+`understudy node recover` brings a node back."""
+
+_EXAMPLES = """\
+examples:
+  understudy node fail slice-a-0
+  understudy node fail slice-a-0 slice-b-1 --how freeze"""
+
+_TOLD = {
+    "kill": "is dead: its processes are killed, and nobody is told",
+    "freeze": "hangs: its processes stand still, and nobody is told",
+    "vanish": "has vanished: its processes are killed, and its Node is deleted",
+    "notready": "says that it is not ready",
+    "gpu": "has a broken accelerator, says its monitor",
+}
+
+
+def add_to(parts: Any) -> None:
+    parser: argparse.ArgumentParser = parts.add_parser(
+        "fail", help="rehearse the failure of nodes (embedded clusters only)", description=_ABOUT, epilog=_EXAMPLES
+    )
+    parser.add_argument("names", metavar="NODE", nargs="+", help="their names")
+    parser.add_argument("--how", choices=tuple(_TOLD), default="kill", help="in which way (default: kill)")
+    add_target(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from understudy.cli.node.rehearsing import broken_here
+
+    return with_session(options, partial(_fail, options, broken_here(config_of(options), options.names)))
+
+
+async def _fail(options: argparse.Namespace, socket: Path, session: Session) -> int:
+    import sys
+
+    from understudy.cli.node.naming import nodes_named
+    from understudy.embedded.doorway import DoorClosed
+
+    await nodes_named(session.client, options.names)
+    for name in dict.fromkeys(options.names):
+        try:
+            await _one(session, socket, name, options.how)
+        except DoorClosed as error:
+            print(f"understudy: node {name} does not fail: {error}", file=sys.stderr)
+            return FAILED
+        print(f"node/{name} {_TOLD[options.how]}", flush=True)
+    return 0
+
+
+async def _one(session: Session, socket: Path, name: str, how: str) -> None:
+    from understudy.cli.node.rehearsing import AT_THE_AGENT, remove, sickness, write
+    from understudy.embedded.doorway import FailNode, ask
+
+    if (condition := sickness(how)) is not None:
+        await write(session.client, name, [condition])
+        return
+    await ask(socket, FailNode(name, AT_THE_AGENT[how]))
+    if how == "vanish":
+        await remove(session.client, name)

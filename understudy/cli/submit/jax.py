@@ -1,0 +1,23 @@
+"""`understudy submit jax`: flags into a JAXJob, whose workers are all alike."""
+
+import argparse
+
+from understudy.cli.submit import flags
+from understudy.cli.submit.pods import labels_of, template, worker
+from understudy.cli.submit.training import job, replicas, run_policy
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import JAX_JOBS, Resource
+
+NAMES = ("jax", "jaxjob")
+RESOURCES = (JAX_JOBS,)
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    flags.add_cleaning(parser, "Running")
+
+
+def document(wish: Wish, resource: Resource) -> Document:
+    labels = labels_of(wish, resource.kind, wish.workers)
+    pods = template(wish, worker(wish, "jax"), labels)
+    roles = {"Worker": replicas(wish, wish.workers, pods)}
+    return job(wish, resource, labels, {"runPolicy": run_policy(wish), "jaxReplicaSpecs": roles})

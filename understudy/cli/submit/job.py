@@ -1,0 +1,45 @@
+"""`understudy submit job`: flags into a batch/v1 Job. Several workers are told apart by their index."""
+
+import argparse
+
+from understudy.cli.submit import training, values
+from understudy.cli.submit.pods import labels_of, template, worker
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import JOBS, Resource
+
+NAMES = ("job",)
+RESOURCES = (JOBS,)
+# Who loses its node or makes room for others has not failed.
+_NO_FAILURE = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--completions", metavar="N", type=values.positive, help="how many pods have to succeed (default: --workers)")
+    add("--parallelism", metavar="N", type=values.count,
+        help="how many run at a time (default: --workers, or all there are)")  # fmt: skip
+
+
+def document(wish: Wish, resource: Resource) -> Document:
+    completions = wish.more.get("completions") or wish.workers
+    parallelism = wish.more.get("parallelism")
+    if parallelism is None:
+        parallelism = wish.workers if wish.workers > 1 else completions
+    labels = labels_of(wish, resource.kind, parallelism)
+    return training.job(wish, resource, labels, spec(wish, labels, completions, parallelism))
+
+
+def spec(wish: Wish, labels: dict[str, str], completions: int, parallelism: int) -> Document:
+    pods = template(wish, worker(wish, "main"), labels)
+    pods["spec"]["restartPolicy"] = "Never"
+    found: Document = {
+        "completions": completions,
+        "parallelism": parallelism,
+        "completionMode": "Indexed" if completions > 1 else None,
+        "backoffLimit": wish.retry,
+        "podFailurePolicy": _NO_FAILURE,
+        "activeDeadlineSeconds": wish.running_timeout,
+        "ttlSecondsAfterFinished": wish.ttl_after_finished,
+        "template": pods,
+    }
+    return {field: value for field, value in found.items() if value is not None}

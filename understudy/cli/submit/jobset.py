@@ -1,0 +1,35 @@
+"""`understudy submit jobset`: flags into a JobSet of like child Jobs, with domains of their own on request."""
+
+import argparse
+
+from understudy.cli.submit import job, values
+from understudy.cli.submit.pods import annotations_of, labels_of
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import JOB_SETS, Resource
+
+NAMES = ("jobset", "js")
+RESOURCES = (JOB_SETS,)
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_CHILD = "worker"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--replicas", "--slices", metavar="N", type=values.positive, default=1,
+                        help="child Jobs of --workers pods each, such as one a slice (default: 1)")  # fmt: skip
+
+
+def document(wish: Wish, resource: Resource) -> Document:
+    replicas = wish.more["replicas"]
+    labels = labels_of(wish, resource.kind, replicas * wish.workers)
+    child = job.spec(wish, labels, wish.workers, wish.workers) | {"completionMode": "Indexed", "backoffLimit": 0}
+    child.pop("ttlSecondsAfterFinished", None)  # a child that went away would be made again
+    spec: Document = {
+        "replicatedJobs": [{"name": _CHILD, "replicas": replicas, "template": {"spec": child}}],
+        "failurePolicy": {"maxRestarts": wish.retry},
+    }
+    if wish.ttl_after_finished is not None:
+        spec["ttlSecondsAfterFinished"] = wish.ttl_after_finished
+    metadata: Document = {"name": wish.name, "labels": labels}
+    if notes := annotations_of(wish, EXCLUSIVE):
+        metadata["annotations"] = notes
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}

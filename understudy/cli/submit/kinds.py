@@ -1,0 +1,27 @@
+"""The kinds of job that can be submitted: each is a module that adds its flags and turns all of them into an object."""
+
+import argparse
+from typing import Protocol
+
+from understudy.cli.submit import jax, job, jobset, mpi, paddle, pytorch, tf, xgboost
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import Resource
+
+
+class Kind(Protocol):
+    __doc__: str | None
+
+    @property
+    def NAMES(self) -> tuple[str, ...]:  # noqa: N802
+        """What people may call it, the name first."""
+
+    @property
+    def RESOURCES(self) -> tuple[Resource, ...]:  # noqa: N802
+        """The versions it can be made in, the preferred one first."""
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def document(self, wish: Wish, resource: Resource) -> Document: ...
+
+
+KINDS: tuple[Kind, ...] = (mpi, pytorch, tf, xgboost, paddle, jax, jobset, job)

@@ -1,0 +1,108 @@
+"""`-f FILE`: a manifest of a job, with the flags that were given put on top of it."""
+
+import argparse
+from collections.abc import Iterator
+
+from understudy.cli import documents
+from understudy.cli.complaint import BadInput, listed, suggestion
+from understudy.cli.submit import setting
+from understudy.cli.submit.pods import EXCLUSIVE, OWN
+from understudy.cli.submit.templates import templates
+from understudy.cli.submit.values import Pair
+from understudy.cli.submit.wish import Document
+from understudy.objects.resources import JOB_KINDS, Resource, job_resource
+
+_ON_TOP = {
+    "name", "priority", "on_preemption", "label", "annotation", "env", "selector", "toleration", "exclusive",
+    "scheduler", "image", "image_pull_secret",
+}  # fmt: skip
+_NOT_ABOUT_THE_JOB = {
+    "file", "set", "dry_run", "wait", "watch", "namespace", "cluster", "context", "kubeconfig",
+}  # fmt: skip
+
+
+def read(name: str) -> Document:
+    found = documents.read([name])
+    if len(found) > 1:
+        raise BadInput(f"-f {name}: has {len(found)} objects; submit takes one job, `understudy apply -f` takes any")
+    try:
+        document: Document = setting.copied(found[0].value)
+    except RecursionError:
+        raise BadInput(f"-f {name}: {documents.TOO_DEEP}") from None
+    kind = document.get("kind")
+    kinds = [resource.kind for resource in JOB_KINDS]
+    if kind not in kinds:
+        raise BadInput(f"-f {name}: kind: {kind!r} is no job kind; {suggestion(str(kind), kinds, 'there are')}")
+    return document
+
+
+def resource_of(document: Document, name: str) -> Resource:
+    resource = job_resource(str(document.get("apiVersion")), document["kind"])
+    if document.get("apiVersion") != resource.api_version:
+        raise BadInput(f"-f {name}: apiVersion: a {resource.kind} has one like {resource.api_version}")
+    return resource
+
+
+def put_flags(document: Document, options: argparse.Namespace) -> None:
+    given = options.given - _NOT_ABOUT_THE_JOB
+    if wrong := sorted(given - _ON_TOP):
+        flags = listed("a command" if flag == "command" else f"--{flag.replace('_', '-')}" for flag in wrong)
+        raise BadInput(f"{flags}: does not go with -f; change the field itself with --set PATH=VALUE")
+    _change_job(document, options)
+    found = [template for _, template in templates(document)]
+    if given & {"priority", "env", "selector", "toleration", "scheduler", "image"} and not found:
+        raise BadInput(
+            f"-f: a {document['kind']} without pod templates takes no flags about pods; its runtime has them"
+        )
+    for template in found:
+        _change_pods(template, options)
+
+
+def _change_job(document: Document, options: argparse.Namespace) -> None:
+    metadata = document["metadata"] = dict(document.get("metadata") or {})
+    if options.name:
+        metadata["name"] = options.name
+    if not metadata.get("name"):
+        raise BadInput("--name: missing, and the manifest has no metadata.name either")
+    _merge(metadata, "labels", options.label)
+    _merge(metadata, "annotations", [*options.annotation, *_own(document, options)])
+
+
+def _own(document: Document, options: argparse.Namespace) -> Iterator[Pair]:
+    from understudy.cli.submit import jobset
+
+    if options.exclusive:
+        yield jobset.EXCLUSIVE if document["kind"] == "JobSet" else EXCLUSIVE, options.exclusive
+    if options.on_preemption:
+        yield f"{OWN}on-preemption", options.on_preemption
+
+
+def _change_pods(template: Document, options: argparse.Namespace) -> None:
+    metadata = template["metadata"] = dict(template.get("metadata") or {})
+    _merge(metadata, "labels", options.label)
+    _merge(metadata, "annotations", [(key, value) for key, value in options.annotation if not key.startswith(OWN)])
+    spec = template["spec"]
+    for field, value in (("priorityClassName", options.priority), ("schedulerName", options.scheduler)):
+        if value:
+            spec[field] = value
+    _merge(spec, "nodeSelector", options.selector)
+    _extend(spec, "tolerations", options.toleration)
+    _extend(spec, "imagePullSecrets", [{"name": name} for name in options.image_pull_secret])
+    containers = [container for container in spec["containers"] if isinstance(container, dict)]
+    if options.image and containers:
+        containers[0]["image"] = options.image
+    for container in containers:
+        told = dict(options.env)
+        kept = [entry for entry in container.get("env") or [] if entry.get("name") not in told]
+        if told:
+            container["env"] = [*kept, *({"name": name, "value": value} for name, value in told.items())]
+
+
+def _merge(holder: Document, field: str, pairs: list[Pair]) -> None:
+    if pairs:
+        holder[field] = {**(holder.get(field) or {}), **dict(pairs)}
+
+
+def _extend(holder: Document, field: str, more: list[Document]) -> None:
+    if more:
+        holder[field] = [*(holder.get(field) or []), *more]

@@ -1,0 +1,74 @@
+"""`understudy submit mpi`: flags into an MPIJob, in the version the cluster serves. The command runs in a launcher.
+
+The launcher has the same files and variables as the workers, and none of their accelerators.
+"""
+
+import argparse
+
+import msgspec
+
+from understudy.cli.complaint import BadInput
+from understudy.cli.submit import flags, values
+from understudy.cli.submit.pods import Role, labels_of, template, worker
+from understudy.cli.submit.training import job, replicas, run_policy
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, Resource
+
+NAMES = ("mpi", "mpijob", "mj", "horovod", "horovodjob", "hj")
+RESOURCES = (MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1)
+CONTAINER = "mpi"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    flags.add_cleaning(parser, "All")
+    add = parser.add_argument
+    add("--nproc-per-node", metavar="N", type=values.positive,
+        help="processes of each worker (default: one a GPU, or one)")  # fmt: skip
+    add("--mpi-version", choices=[resource.version for resource in RESOURCES],
+        help="the version of the MPIJob (default: the first of these that the cluster serves)")  # fmt: skip
+
+
+def document(wish: Wish, resource: Resource) -> Document:
+    if resource.version == MPI_JOBS_V1ALPHA1.version:
+        return _first_version(wish, resource)
+    labels = labels_of(wish, resource.kind, wish.workers)
+    launcher = template(wish, Role(container=CONTAINER), labels)
+    workers = template(wish, _worker(wish, runs=False), labels)
+    newest = resource.version == MPI_JOBS.version
+    spec: Document = {
+        "slotsPerWorker": _slots(wish),
+        "runPolicy": run_policy(wish, wish.retry if newest else None),  # there it is the limit of a batch/v1 Job
+        "mpiReplicaSpecs": {
+            "Launcher": {"replicas": 1, "template": launcher} if newest else replicas(wish, 1, launcher),
+            "Worker": {"replicas": wish.workers, "template": workers},
+        },
+    }
+    if newest:
+        # As in the older versions. A launcher that is there before its workers fails, and --retry is 0 unless given.
+        spec["launcherCreationPolicy"] = "WaitForWorkersReady"
+    return job(wish, resource, labels, spec)
+
+
+def _first_version(wish: Wish, resource: Resource) -> Document:
+    """v1alpha1: one template for both. Its operator takes the command and the resources where they do not belong."""
+    if wish.ttl_after_finished is not None:
+        raise BadInput("--ttl-after-finished: MPIJob v1alpha1 cannot be told so; leave it out, or use a newer version")
+    labels = labels_of(wish, resource.kind, wish.workers)
+    spec: Document = {
+        "replicas": wish.workers,
+        "slotsPerWorker": _slots(wish),
+        "backoffLimit": wish.retry,
+        "cleanPodPolicy": wish.clean_task_policy,
+        "template": template(wish, _worker(wish, runs=True), labels),
+    }
+    if wish.running_timeout is not None:
+        spec["activeDeadlineSeconds"] = wish.running_timeout
+    return job(wish, resource, labels, spec)
+
+
+def _worker(wish: Wish, *, runs: bool) -> Role:
+    return msgspec.structs.replace(worker(wish, CONTAINER), runs=runs)
+
+
+def _slots(wish: Wish) -> int:
+    return wish.more.get("nproc_per_node") or max(wish.gpus, 1)

@@ -1,0 +1,30 @@
+"""`understudy submit pytorch`: flags into a PyTorchJob. One of its workers is the master."""
+
+import argparse
+
+from understudy.cli.submit import flags, values
+from understudy.cli.submit.pods import labels_of, template, worker
+from understudy.cli.submit.training import job, replicas, run_policy
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import PYTORCH_JOBS, Resource
+
+NAMES = ("pytorch", "pytorchjob")
+RESOURCES = (PYTORCH_JOBS,)
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    flags.add_cleaning(parser, "Running")
+    parser.add_argument("--nproc-per-node", metavar="N", type=values.processes,
+                        help="processes of each worker: a number, auto, cpu or gpu")  # fmt: skip
+
+
+def document(wish: Wish, resource: Resource) -> Document:
+    labels = labels_of(wish, resource.kind, wish.workers)
+    pods = template(wish, worker(wish, "pytorch"), labels)
+    roles = {"Master": replicas(wish, 1, pods)}
+    if wish.workers > 1:
+        roles["Worker"] = replicas(wish, wish.workers - 1, pods, restart="OnFailure")
+    spec: Document = {"runPolicy": run_policy(wish), "pytorchReplicaSpecs": roles}
+    if processes := wish.more.get("nproc_per_node"):
+        spec["nprocPerNode"] = processes
+    return job(wish, resource, labels, spec)

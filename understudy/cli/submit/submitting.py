@@ -1,0 +1,142 @@
+"""The verb itself: options into a job, checked, then printed or made, told of, and followed if asked."""
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from understudy.cli.complaint import BadInput
+from understudy.cli.submit import checks, code, configfiles, manifest, setting, tensorboard
+from understudy.cli.submit.creating import Piece, create
+from understudy.cli.submit.discovery import Catalogue
+from understudy.cli.submit.kinds import Kind
+from understudy.cli.submit.pods import labels_of
+from understudy.cli.submit.wish import Document, Wish
+from understudy.cli.target import Session, with_session
+from understudy.objects.resources import CONFIG_MAPS, PODS, SERVICES, Resource
+from understudy.ports import Ref
+
+QUIET = ("warn", "error")
+_BESIDE = {one.kind: one for one in (CONFIG_MAPS, SERVICES, PODS, tensorboard.DEPLOYMENTS)}
+
+
+def submit(options: argparse.Namespace) -> int:
+    if options.file is not None:
+        return _submit_manifest(options)
+    kind, wish = options.kind, _wish(options)
+    if options.dry_run:
+        resource = _asked_version(kind, wish) or kind.RESOURCES[0]
+        return _print([_job(kind, wish, resource, options.set), *_beside(wish, kind, deployments=True)], options)
+
+    async def work(session: Session) -> int:
+        checks.check_source(session, wish.sync_source)
+        catalogue = Catalogue(session.client)
+        resource = await _served(catalogue, kind, wish)
+        job = _job(kind, wish, resource, options.set)
+        await checks.check(session, resource, job)
+        deployments = await catalogue.first([tensorboard.DEPLOYMENTS]) is not None
+        others = _beside(wish, kind, deployments=deployments)
+        return await _made(session, options, Piece(resource, job), others)
+
+    return with_session(options, work)
+
+
+def _submit_manifest(options: argparse.Namespace) -> int:
+    document = manifest.read(options.file)
+    resource = manifest.resource_of(document, options.file)
+    if options.kind is not None and resource.kind != options.kind.RESOURCES[0].kind:
+        raise BadInput(f"-f {options.file}: a {resource.kind}, not a {options.kind.RESOURCES[0].kind}")
+    manifest.put_flags(document, options)
+    job = setting.changed(document, options.set)
+    if options.namespace is None:
+        options.namespace = job["metadata"].get("namespace")
+    elif job["metadata"].get("namespace") not in (None, options.namespace):
+        raise BadInput(f"--namespace {options.namespace}: the manifest says {job['metadata']['namespace']}")
+    if options.dry_run:
+        return _print([job], options)
+
+    async def work(session: Session) -> int:
+        if await Catalogue(session.client).first([resource]) is None:
+            raise _unknown(resource)
+        await checks.check(session, resource, job)
+        return await _made(session, options, Piece(resource, job), [])
+
+    return with_session(options, work)
+
+
+def _wish(options: argparse.Namespace) -> Wish:
+    if options.kind is None:
+        raise BadInput("submit: say which KIND of job, such as pytorch, or give a manifest with -f")
+    if not options.name:
+        raise BadInput("--name: missing; every job has a name")
+    words: list[str] = options.command
+    command = words[0] if len(words) == 1 else shlex.join(words)
+    if not command.strip():
+        raise BadInput('a command is missing; put it last, in quotes, such as "python train.py"')
+    if options.sync_source and Path(options.sync_source).is_dir():
+        options.sync_source = str(Path(options.sync_source).absolute())
+    wish = Wish.of(options, command)
+    code.checked(wish)
+    return wish
+
+
+def _asked_version(kind: Kind, wish: Wish) -> Resource | None:
+    version = wish.more.get("mpi_version")
+    return next((one for one in kind.RESOURCES if one.version == version), None)
+
+
+async def _served(catalogue: Catalogue, kind: Kind, wish: Wish) -> Resource:
+    asked = _asked_version(kind, wish)
+    resource = await catalogue.first([asked] if asked else kind.RESOURCES)
+    if resource is None:
+        raise _unknown(asked or kind.RESOURCES[0])
+    return resource
+
+
+def _unknown(resource: Resource) -> BadInput:
+    return BadInput(f"this cluster has no {resource.kind} ({resource.api_version}); its operator is not installed")
+
+
+def _job(kind: Kind, wish: Wish, resource: Resource, settings: list[str]) -> Document:
+    return setting.changed(kind.document(wish, resource), settings)
+
+
+def _beside(wish: Wish, kind: Kind, *, deployments: bool) -> list[Document]:
+    found = configfiles.documents(wish, labels_of(wish, kind.RESOURCES[0].kind, wish.workers))
+    return [*found, *tensorboard.documents(wish, deployments=deployments)] if wish.tensorboard else found
+
+
+def _print(documents: list[Document], options: argparse.Namespace) -> int:
+    """A namespace that was asked for is printed too: whoever applies the YAML need not ask for it again."""
+    from understudy.cli.submit.printing import as_yaml
+
+    space = {"namespace": options.namespace} if options.namespace else {}
+    placed = [{**one, "metadata": {**one["metadata"], **space}} for one in documents]
+    sys.stdout.write(as_yaml(placed))
+    return 0
+
+
+async def _made(session: Session, options: argparse.Namespace, job: Piece, others: list[Document]) -> int:
+    pieces = [Piece(_BESIDE[document["kind"]], document) for document in others]
+    await create(session, job, pieces)
+    for piece in (job, *pieces):
+        print(f"{piece.title} created")
+    sys.stdout.flush()
+    name = job.document["metadata"]["name"]
+    if options.loglevel not in QUIET:
+        _tell(options, name, job.resource.kind.lower())
+    if not (options.wait or options.watch):
+        return 0
+    from understudy.cli.live import follow
+
+    return await follow(session, Ref(job.resource, session.namespace, name), live=options.watch)
+
+
+def _tell(options: argparse.Namespace, name: str, kind: str) -> None:
+    """Arena's words. The command they tell leads to the same cluster as this one."""
+    where = {flag: getattr(options, flag) for flag in ("cluster", "context", "kubeconfig")}
+    target = "".join(f" --{flag} {value}" for flag, value in where.items() if value)
+    space = f" -n {options.namespace}" if options.namespace else ""
+    print(f"INFO[0000] The Job {name} has been submitted successfully", file=sys.stderr)
+    again = f"understudy get {name} --type {kind}{space}{target}"
+    print(f"INFO[0000] You can run `{again}` to check the job status", file=sys.stderr)

@@ -1,0 +1,45 @@
+"""--tensorboard: a TensorBoard beside the job, and a Service that leads to it. Both go when the job goes."""
+
+from understudy.cli.submit.pods import MANAGED_BY
+from understudy.cli.submit.volumes import data, logs
+from understudy.cli.submit.wish import Document, Wish
+from understudy.objects.resources import Resource
+
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
+PORT = 6006
+
+
+def documents(wish: Wish, *, deployments: bool) -> list[Document]:
+    """A Deployment, or a lone Pod that is always started again where the cluster has none."""
+    labels = {"app": "tensorboard", "release": wish.name, MANAGED_BY: "understudy"}
+    metadata = {"name": f"{wish.name}-tensorboard", "labels": labels}
+    pod = _pod(wish)
+    if deployments:
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        board: Document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    else:
+        spec = {**pod, "restartPolicy": "Always"}
+        board = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    port = {"name": "tensorboard", "port": PORT, "targetPort": PORT}
+    service = {"type": "NodePort", "selector": labels, "ports": [port]}
+    return [board, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}]
+
+
+def _pod(wish: Wish) -> Document:
+    """It sees the data and the logs as the job does, and nothing of its code and configuration."""
+    placed = [data(wish), logs(wish)]
+    container: Document = {
+        "name": "tensorboard",
+        "image": wish.tensorboard_image,
+        "command": ["tensorboard", f"--logdir={wish.logdir}", "--host=0.0.0.0", f"--port={PORT}"],
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "volumeMounts": [mount for one in placed for mount in one.mounts],
+    }
+    spec: Document = {
+        "nodeSelector": dict(wish.selector),
+        "tolerations": list(wish.toleration),
+        "containers": [container],
+        "volumes": [volume for one in placed for volume in one.volumes],
+    }
+    return {field: value for field, value in spec.items() if value}

@@ -1,0 +1,23 @@
+"""What the loops of an embedded cluster are set with: defaults of its own, and over them what `up` was given."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.control.health import HealthLimits
+from understudy.control.scheduling import LoopSettings
+from understudy.decide.policy import Policy
+
+# Agents of an embedded cluster renew their leases every second or so: a node that says nothing is lost in seconds.
+EMBEDDED = LoopSettings(limits=HealthLimits(not_ready_lost=5.0))
+
+Given = Mapping[str, Mapping[str, Any]]  # section -> key -> value, as understudy.yaml has them; only what was given
+
+
+def looped(given: Given, defaults: LoopSettings = EMBEDDED) -> LoopSettings:
+    return msgspec.structs.replace(
+        defaults,
+        policy=msgspec.convert({**msgspec.to_builtins(defaults.policy), **given.get("policy", {})}, Policy),
+        limits=msgspec.convert({**msgspec.to_builtins(defaults.limits), **given.get("health", {})}, HealthLimits),
+    )

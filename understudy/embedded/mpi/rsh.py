@@ -1,0 +1,59 @@
+"""The remote shell a real MPI is given: `understudy-rsh HOST COMMAND` runs a command in the pod of that name."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from understudy.embedded.doorway import STDERR, DoorClosed, ExecSession
+from understudy.embedded.mpi.entrance import Entrance, NoEntrance, is_here
+from understudy.embedded.mpi.running import NOT_STARTED
+
+_WITH_VALUE = frozenset(f"-{letter}" for letter in "oplibcemEF")  # options of secure shells that have a value
+_BLOCK = 1 << 15
+
+
+def target(words: Sequence[str]) -> tuple[str, str]:
+    """The host and the command, without what only a secure shell has a use for."""
+    left = list(words)
+    while left and left[0].startswith("-"):
+        option = left.pop(0)
+        if option in _WITH_VALUE and left:
+            left.pop(0)
+    host, *command = left or [""]
+    return host.rpartition("@")[2], " ".join(command)
+
+
+def main(socket: Path, words: Sequence[str]) -> int:
+    host, command = target(words)
+    if not host or not command:
+        sys.stderr.write("understudy-rsh: say a host and a command: understudy-rsh worker-0 hostname\n")
+        return 2
+    if is_here(host):
+        os.execv("/bin/sh", ("sh", "-c", command))
+    try:
+        code = asyncio.run(_run(Entrance.of(socket, os.environ), host, command))
+    except (NoEntrance, DoorClosed) as problem:
+        sys.stderr.write(f"understudy-rsh: {problem}\n")
+        code = NOT_STARTED
+    sys.stderr.flush()
+    os._exit(code)  # a thread may still be reading what nobody writes any more
+
+
+async def _run(entrance: Entrance, host: str, command: str) -> int:
+    async with await entrance.enter(host, ("/bin/sh", "-c", command)) as session:
+        inward = asyncio.ensure_future(_inward(session))
+        async for channel, data in session:
+            os.write(2 if channel == STDERR else 1, data)
+        inward.cancel()
+        return session.exit_code or 0
+
+
+async def _inward(session: ExecSession) -> None:
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(DoorClosed, OSError):
+        while block := await loop.run_in_executor(None, os.read, 0, _BLOCK):
+            await session.send(block)
+        await session.close_stdin()

@@ -1,0 +1,95 @@
+"""What a launcher has to know of its workers, as files: who they are, how many processes each takes, how to get in."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+from understudy.kinds.children.mpijob.objects import THIRD, MPIJob
+from understudy.kinds.children.seen import SeenObject
+from understudy.kinds.children.wanted import Create, Document, Patch, owner_reference
+from understudy.kinds.ownership import OPERATOR, TRAINING_JOB
+from understudy.objects.mpi import CONFIG_FOLDER, REMOTE_SHELL
+from understudy.objects.resources import CONFIG_MAPS, MPI_JOBS, SERVICES
+
+VOLUME = "mpi-job-config"
+DIGEST = "understudy.dev/config"  # which edition of the files it is
+_REMOTE_SHELL = f'#!/bin/sh\nexec {REMOTE_SHELL} "$@"\n'
+_PROGRAMS = ("kubexec.sh", "discover_hosts.sh")
+
+
+def identity(job: MPIJob, name: str) -> Document:
+    return {
+        "name": name,
+        "namespace": job.metadata.namespace,
+        "ownerReferences": [owner_reference(job.api_version, MPI_JOBS.kind, job.metadata)],
+    }
+
+
+def hosts(job: MPIJob) -> Iterator[str]:
+    """In the order of their ranks."""
+    names = [job.worker_name(index) for index in range(job.workers)]
+    if job.launcher_works:
+        names.insert(0, job.launcher_name)
+    domain = f".{job.name}.{job.metadata.namespace}.svc" if job.version == THIRD else ""
+    return (f"{name}{domain}" for name in names)
+
+
+def files(job: MPIJob) -> dict[str, str]:
+    """Open MPI writes slots in one way, the others in another."""
+    form = "{} slots={}\n" if job.implementation == "OpenMPI" else "{}:{}\n"
+    found = {"hostfile": "".join(form.format(host, job.slots) for host in hosts(job)), "kubexec.sh": _REMOTE_SHELL}
+    if job.version != "v1alpha1":
+        lines = "".join(f"echo {host}:{job.slots}\n" for host in hosts(job))
+        found["discover_hosts.sh"] = f"#!/bin/sh\n{lines}"
+    return found
+
+
+def config_map(job: MPIJob) -> Create:
+    data = files(job)
+    metadata = {**identity(job, _config_name(job)), "labels": {"app": job.name}, "annotations": _edition(data)}
+    return Create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def correction(job: MPIJob, known: SeenObject) -> Patch | None:
+    """Where the files are those of an earlier spec."""
+    data = files(job)
+    if known.metadata.annotations.get(DIGEST) == _edition(data)[DIGEST]:
+        return None
+    metadata = {"uid": known.metadata.uid, "annotations": _edition(data)}
+    return Patch(CONFIG_MAPS, known.metadata.name, {"metadata": metadata, "data": data})
+
+
+def _config_name(job: MPIJob) -> str:
+    return f"{job.name}-config"
+
+
+def _edition(data: Mapping[str, str]) -> dict[str, str]:
+    text = "\0".join(f"{name}\0{content}" for name, content in data.items())
+    return {DIGEST: hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+
+def with_config(job: MPIJob, spec: Document) -> Document:
+    """The spec of a pod whose first container finds the files."""
+    items = [
+        {"key": name, "path": name, "mode": 0o555 if name in _PROGRAMS else 0o444}  # mode as Kubernetes counts: decimal
+        for name in files(job)
+    ]
+    volume = {"name": VOLUME, "configMap": {"name": _config_name(job), "items": items}}
+    first, *others = spec["containers"]
+    mounts = [*(first.get("volumeMounts") or ()), {"name": VOLUME, "mountPath": CONFIG_FOLDER}]
+    return {
+        **spec,
+        "volumes": [*(spec.get("volumes") or ()), volume],
+        "containers": [{**first, "volumeMounts": mounts}, *others],
+    }
+
+
+def service(job: MPIJob) -> Create:
+    """Headless: the names of the pods are all it is for."""
+    labels = job.labels("worker")
+    spec = {
+        "clusterIP": "None",
+        "selector": {key: labels[key] for key in (OPERATOR, TRAINING_JOB)},
+        "publishNotReadyAddresses": True,
+    }
+    metadata = {**identity(job, job.name), "labels": {"app": job.name}}
+    return Create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})

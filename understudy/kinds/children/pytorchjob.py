@@ -1,0 +1,79 @@
+"""PyTorchJob: ranks that meet at the master, or, without one, workers that torchrun brings together."""
+
+from functools import partial
+from typing import Any
+
+from understudy.kinds.children import training
+from understudy.kinds.children.training import Kind, Replica, Standing, TrainingJob, all_done, when_seats_are_open
+from understudy.kinds.children.wanted import Document
+from understudy.objects.resources import PYTORCH_JOBS
+
+MASTER, WORKER = "Master", "Worker"
+
+
+def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
+    """PET_ variables are options of torchrun; those without the prefix are for programs that are started directly."""
+    processes = str(job.spec.get("nprocPerNode") or "auto")
+    told = {"PYTHONUNBUFFERED": "1"}
+    if job.leader is not None:
+        rank = str(replica.index + (replica.role.name == WORKER))
+        size = job.total * (int(processes) if processes.isdecimal() else 1)
+        told |= _at_master(job) | {"WORLD_SIZE": str(size), "RANK": rank, "PET_NODE_RANK": rank}
+    told |= {"PET_NPROC_PER_NODE": processes, "PET_NNODES": str(job.total)}
+    policy: Document | None = job.spec.get("elasticPolicy")
+    return told if policy is None else told | _elastic(job, policy)
+
+
+def _at_master(job: TrainingJob) -> dict[str, str]:
+    address, port = job.replica_name(MASTER, 0), str(job.port(MASTER))
+    return {"MASTER_ADDR": address, "MASTER_PORT": port, "PET_MASTER_ADDR": address, "PET_MASTER_PORT": port}
+
+
+def _elastic(job: TrainingJob, policy: Document) -> dict[str, str]:
+    host = policy.get("rdzvHost") or job.replica_name(WORKER, 0)
+    told = {
+        "PET_RDZV_ENDPOINT": f"{host}:{policy.get('rdzvPort') or job.port(WORKER)}",
+        "PET_RDZV_BACKEND": policy.get("rdzvBackend") or "c10d",
+        "PET_NNODES": _nodes(job, policy),
+    }
+    settings: list[dict[str, Any]] = policy.get("rdzvConf") or []
+    given = {
+        "PET_MAX_RESTARTS": policy.get("maxRestarts"),
+        "PET_NPROC_PER_NODE": policy.get("nProcPerNode"),
+        "PET_RDZV_ID": policy.get("rdzvId"),
+        "PET_RDZV_CONF": ",".join(f"{one.get('key', '')}={one.get('value', '')}" for one in settings) or None,
+    }
+    told |= {name: str(value) for name, value in given.items() if value is not None}
+    return told | ({"PET_STANDALONE": ""} if policy.get("standalone") else {})
+
+
+def _nodes(job: TrainingJob, policy: Document) -> str:
+    """As many as there may be, where only one end of the range is given."""
+    workers = job.count(WORKER)
+    least, most = policy.get("minReplicas"), policy.get("maxReplicas")
+    if least is None and most is None:
+        return str(workers)
+    return f"{workers if least is None else least}:{workers if most is None else most}"
+
+
+def enough(job: TrainingJob, standing: Standing) -> bool:
+    """All workers have succeeded; of an elastic set, any: it says so when the whole is done."""
+    workers = standing.of(WORKER)
+    elastic = job.spec.get("elasticPolicy") is not None
+    return all_done(job, standing) or (elastic and workers is not None and workers.succeeded > 0)
+
+
+KIND = Kind(
+    resource=PYTORCH_JOBS,
+    field="pytorchReplicaSpecs",
+    roles=(MASTER, WORKER),
+    container="pytorch",
+    port=("pytorchjob-port", 23456),
+    restart_policy="OnFailure",
+    variables=variables,
+    enough=enough,
+    failed=when_seats_are_open,
+    leaders=(MASTER,),
+)
+
+children = partial(training.children, KIND)

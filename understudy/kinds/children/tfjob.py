@@ -1,0 +1,79 @@
+"""TFJob: a chief, parameter servers, workers and evaluators, all of whom TF_CONFIG tells who the others are."""
+
+from functools import partial
+
+import msgspec
+
+from understudy.kinds.children import training
+from understudy.kinds.children.training import Kind, Outcome, Replica, RoleStanding, Standing, TrainingJob, all_done
+from understudy.kinds.children.wanted import Document
+from understudy.objects.resources import TF_JOBS
+
+PS, WORKER, EVALUATOR = "PS", "Worker", "Evaluator"
+
+
+def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
+    """Nothing for a replica that is alone."""
+    if job.total == 1:
+        return {}
+    task = {"type": replica.role.lower, "index": replica.index}
+    cluster = _cluster(job)
+    if job.spec.get("enableDynamicWorker"):  # workers come and go: each knows itself and the servers
+        config: Document = {"cluster": _sparse(cluster, replica), "task": task}
+    else:
+        config = {"cluster": cluster, "task": task, "environment": "cloud"}
+    return {"TF_CONFIG": msgspec.json.encode(config).decode()}
+
+
+def _cluster(job: TrainingJob) -> dict[str, list[str]]:
+    """Evaluators look at what the others make, and are none of them."""
+    domain = f"{job.metadata.namespace}.svc"
+    return {
+        role.lower: [f"{job.replica_name(role.name, i)}.{domain}:{job.port(role.name)}" for i in range(role.count)]
+        for role in sorted(job.roles, key=lambda role: role.lower)
+        if role.name != EVALUATOR
+    }
+
+
+def _sparse(cluster: dict[str, list[str]], replica: Replica) -> Document:
+    if replica.role.name == PS:
+        return {"worker": {}, "ps": [cluster["ps"][replica.index]]}
+    if replica.role.name == WORKER:
+        return {"worker": {str(replica.index): cluster["worker"][replica.index]}, "ps": cluster.get("ps", [])}
+    return {"worker": {}, "ps": []}
+
+
+def enough(job: TrainingJob, standing: Standing) -> bool:
+    """The first worker has succeeded, unless the policy asks for all."""
+    workers = standing.of(WORKER)
+    if all_done(job, standing) or workers is None or job.spec.get("successPolicy") == "AllWorkers":
+        return all_done(job, standing)
+    first = job.replica_name(WORKER, 0)
+    return any(pod.metadata.name == first and pod.status.phase == "Succeeded" for pod in workers.pods)
+
+
+def failed(job: TrainingJob, found: RoleStanding) -> Outcome:
+    """Any failure is the end, unless it is known that the pod is being made again."""
+    known = found.restarting or found.retried
+    if known and found.role.restart_policy != "Never":
+        return Outcome.RESTARTING
+    dynamic = job.spec.get("enableDynamicWorker") and found.role.name == WORKER
+    return Outcome.NONE if dynamic else Outcome.FAILED
+
+
+KIND = Kind(
+    resource=TF_JOBS,
+    field="tfReplicaSpecs",
+    roles=("Chief", EVALUATOR, "Master", PS, WORKER),
+    container="tensorflow",
+    port=("tfjob-port", 2222),
+    restart_policy="Never",
+    variables=variables,
+    enough=enough,
+    failed=failed,
+    failed_words="{kind} {namespace}/{name} has failed because {count} {role} replica(s) failed.",
+    leaders=("Chief", "Master"),
+    told_everywhere=False,
+)
+
+children = partial(training.children, KIND)

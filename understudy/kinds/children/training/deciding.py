@@ -1,0 +1,120 @@
+"""A training job, its pods and its services, into what is to be done next."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from understudy.kinds.children.seen import SeenObject, SeenPod
+from understudy.kinds.children.training import pods as making
+from understudy.kinds.children.training.judging import deadline, verdict_of
+from understudy.kinds.children.training.objects import OWN_CONTROLLER, Kind, TrainingJob, read
+from understudy.kinds.children.training.reporting import Reporter
+from understudy.kinds.children.training.standing import Standing, standing_of
+from understudy.kinds.children.training.validity import problem_of
+from understudy.kinds.children.wanted import NOTHING, Create, Delete, Document, Note, Observed, Wanted, soonest
+from understudy.objects.meta import seconds
+from understudy.objects.resources import PODS, SERVICES
+
+MOST_AT_ONCE = 500  # pods made in one go; the rest follows at the next look
+POD_DELETED = Note("SuccessfulDeletePod", "Deleted pod: {name}")
+SERVICE_DELETED = Note("SuccessfulDeleteService", "Deleted service: {name}")
+
+
+class _Case(NamedTuple):
+    job: TrainingJob
+    observed: Observed
+    reporter: Reporter
+    now: float
+
+
+def children(kind: Kind, document: Document, observed: Observed, now: float) -> Wanted:
+    job = read(kind, document)
+    if job.policy.managed_by not in ("", OWN_CONTROLLER) or job.metadata.leaving:
+        return NOTHING
+    case = _Case(job, observed, Reporter(job, document.get("status") or {}, now), now)
+    if job.finished:
+        return _after_the_end(case)
+    if problem := problem_of(job):
+        status, notes = case.reporter.invalid(problem)
+        return Wanted(status=status, notes=notes)
+    if job.policy.suspend or (job.was_suspended and observed.pods):
+        return _standing_back(case)
+    return _going_on(case)
+
+
+def _standing_back(case: _Case) -> Wanted:
+    """A suspended job keeps nothing. It goes on once the last pod of the old run has left."""
+    status, notes = case.reporter.suspended()
+    return Wanted(status=status, deletes=_sent_home(case.observed.pods) + _closed(case.observed.services), notes=notes)
+
+
+def _going_on(case: _Case) -> Wanted:
+    job = case.job
+    standing = standing_of(job, case.observed.pods, case.now)
+    verdict = verdict_of(job, standing, case.now)
+    status, notes = case.reporter.running(standing, verdict)
+    if verdict is not None and verdict.final:  # the end is on record before anything is done about it
+        return Wanted(status=status, notes=notes)
+    creates = tuple(_missing(case, standing))
+    if making.overwrites(job) and any(create.resource == PODS for create in creates):
+        notes += (making.OVERWRITTEN,)
+    return Wanted(
+        status=status,
+        deletes=_sent_home((*standing.retried, *standing.wrecks, *standing.surplus)) + _closed(_idle_services(case)),
+        creates=creates,
+        notes=notes,
+        again_at=soonest(deadline(job), standing.doubtful_until),
+    )
+
+
+def _missing(case: _Case, standing: Standing) -> Iterator[Create]:
+    """Services first: their names lead to pods from the first moment on."""
+    served = {service.metadata.name for service in case.observed.services}
+    for replica in case.job.replicas():
+        if replica.name not in served:
+            yield making.service(case.job, replica)
+    for replica in standing.missing[:MOST_AT_ONCE]:
+        yield making.pod(case.job, replica)
+
+
+def _idle_services(case: _Case) -> list[SeenObject]:
+    """Those of replicas that are no longer wanted."""
+    wanted = {replica.name for replica in case.job.replicas()}
+    return [service for service in case.observed.services if service.metadata.name not in wanted]
+
+
+def _after_the_end(case: _Case) -> Wanted:
+    job = case.job
+    status, notes = case.reporter.ended(standing_of(job, case.observed.pods, case.now))
+    removed, closed = _cleaned(case)
+    ended, allowed = seconds(job.status.completion_time), job.policy.ttl_seconds_after_finished
+    expires = None if ended is None or allowed is None else ended + allowed
+    return Wanted(
+        status=status,
+        deletes=_sent_home(removed) + _closed(closed),
+        notes=notes,
+        expired=expires is not None and case.now >= expires,
+        again_at=expires,
+    )
+
+
+def _cleaned(case: _Case) -> tuple[list[SeenPod], list[SeenObject]]:
+    """Pods and services that go when the job has ended. One that still waits for a seat would run in the end."""
+    match case.job.policy.clean_pod_policy:
+        case "All":
+            removed = case.observed.pods
+        case "Running":
+            removed = [pod for pod in case.observed.pods if not pod.finished]
+        case _:
+            return [], []
+    kept = {pod.metadata.name for pod in case.observed.pods} - {pod.metadata.name for pod in removed}
+    return removed, [service for service in case.observed.services if service.metadata.name not in kept]
+
+
+def _sent_home(pods: Iterable[SeenPod]) -> tuple[Delete, ...]:
+    staying = {pod.metadata.uid: pod.metadata.name for pod in pods if not pod.metadata.leaving}
+    return tuple(Delete(PODS, name, uid, POD_DELETED) for uid, name in staying.items())
+
+
+def _closed(services: Iterable[SeenObject]) -> tuple[Delete, ...]:
+    staying = [service.metadata for service in services if not service.metadata.leaving]
+    return tuple(Delete(SERVICES, meta.name, meta.uid, SERVICE_DELETED) for meta in staying)

@@ -1,0 +1,109 @@
+"""The pods of a training job and the services that lead to them: a template each, and on each which replica it is."""
+
+from collections.abc import Sequence
+
+from understudy.kinds.children.training.objects import Replica, TrainingJob, Variables
+from understudy.kinds.children.wanted import Create, Document, Note, owner_reference
+from understudy.kinds.ownership import JOB_ROLE
+from understudy.objects.resources import PODS, SERVICES
+
+POD_CREATED = Note("SuccessfulCreatePod", "Created pod: {name}")
+SERVICE_CREATED = Note("SuccessfulCreateService", "Created service: {name}")
+OVERWRITTEN = Note(
+    "SetPodTemplateRestartPolicy",
+    "Restart policy in pod template will be overwritten by restart policy in replica spec",
+    "Warning",
+)
+
+
+def pod(job: TrainingJob, replica: Replica) -> Create:
+    """Elsewhere workers have an init container that waits until the name of the master is known. Here pods that are
+    seated together know each other from the first moment on, and nothing has to wait."""
+    template: Document = replica.role.template
+    given: Document = template.get("metadata") or {}
+    metadata: Document = {
+        **{key: given[key] for key in ("annotations", "finalizers") if given.get(key)},
+        **_identity(job, replica),
+        "labels": {**(given.get("labels") or {}), **job.labels(replica.role, replica.index), **_lead(job, replica)},
+    }
+    spec = {
+        **template["spec"],
+        "containers": _containers(job, replica),
+        "restartPolicy": _pod_policy(replica.role.restart_policy),
+    }
+    return Create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, POD_CREATED)
+
+
+def service(job: TrainingJob, replica: Replica) -> Create:
+    """Headless: its name is that of its one pod."""
+    labels = job.labels(replica.role, replica.index)
+    ports = [_service_port(port) for port in _ports(job, replica.role.containers)]
+    spec = {"clusterIP": "None", "selector": labels, "ports": ports}
+    metadata = {**_identity(job, replica), "labels": labels}
+    document = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+    return Create(SERVICES, document, SERVICE_CREATED)
+
+
+def overwrites(job: TrainingJob) -> bool:
+    """Whether somebody wrote a restart policy where it does not count."""
+    return any((role.template.get("spec") or {}).get("restartPolicy") for role in job.roles)
+
+
+def _identity(job: TrainingJob, replica: Replica) -> Document:
+    resource = job.kind.resource
+    return {
+        "name": replica.name,
+        "namespace": job.metadata.namespace,
+        "ownerReferences": [owner_reference(resource.api_version, resource.kind, job.metadata)],
+    }
+
+
+def _lead(job: TrainingJob, replica: Replica) -> dict[str, str]:
+    """The pod whose log is the log of the job."""
+    leader = job.leader
+    leads = replica.role is leader if leader else (replica.role.name, replica.index) == ("Worker", 0)
+    return {JOB_ROLE: "master"} if leads else {}
+
+
+def _pod_policy(policy: str) -> str:
+    """Exit codes are judged by the controller, not where the pod runs."""
+    return "Never" if policy == "ExitCode" else policy
+
+
+def _containers(job: TrainingJob, replica: Replica) -> list[Document]:
+    variables = job.kind.variables(job, replica)
+    kind = job.kind
+    made = []
+    for container in replica.role.containers:
+        trains = container.get("name") == kind.container
+        new = {**container, "ports": _with_port(job, container)} if trains else container
+        made.append(_told(new, variables) if trains or kind.told_everywhere else new)
+    return made
+
+
+def _ports(job: TrainingJob, containers: Sequence[Document]) -> list[Document]:
+    return next((_with_port(job, one) for one in containers if one.get("name") == job.kind.container), [])
+
+
+def _with_port(job: TrainingJob, container: Document) -> list[Document]:
+    """With the port of the kind, unless it is given."""
+    ports: list[Document] = list(container.get("ports") or ())
+    name, number = job.kind.port
+    if any(port.get("name") == name for port in ports):
+        return ports
+    return [*ports, {"name": name, "containerPort": number, "protocol": "TCP"}]
+
+
+def _service_port(port: Document) -> Document:
+    number = port["containerPort"]
+    return {"name": port.get("name") or f"port-{number}", "port": number, "protocol": port.get("protocol", "TCP")}
+
+
+def _told(container: Document, variables: Variables) -> Document:
+    """What the operator says comes last, and in place of what the template says."""
+    own = [one for one in container.get("env") or () if one.get("name") not in variables]
+    told = [
+        {"name": name, "value": value} if isinstance(value, str) else {"name": name, "valueFrom": value}
+        for name, value in variables.items()
+    ]
+    return {**container, "env": own + told} if variables else container

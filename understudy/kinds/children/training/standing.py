@@ -1,0 +1,160 @@
+"""How a training job stands: the pods in its places, sorted into what runs, what has ended, and whose fault it was."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from understudy.kinds.children.seen import SeenPod
+from understudy.kinds.children.training.excusing import Excuses, disrupted_at, excuses_of, last_fall
+from understudy.kinds.children.training.objects import Replica, Role, TrainingJob
+from understudy.kinds.children.wanted import soonest
+from understudy.objects.meta import holds
+
+RETRYABLE = 128  # exit codes from here on come from outside, such as a signal
+RETRIED = ("OnFailure", "Always", "ExitCode")
+
+
+def blameless(pod: SeenPod) -> bool:
+    """Taken away by the cluster."""
+    return disrupted_at(pod) is not None
+
+
+class RoleStanding(msgspec.Struct, frozen=True):
+    role: Role
+    pods: tuple[SeenPod, ...]  # those in its places
+    broken: tuple[SeenPod, ...] = ()  # failed by themselves, and nothing speaks for them
+    retried: tuple[SeenPod, ...] = ()  # those of them that are made again
+    restarts: int = 0  # in place, where that spends the budget
+    restarting: bool = False  # the job is on record as restarting
+
+    @property
+    def active(self) -> int:
+        return sum(pod.status.phase == "Running" and not pod.metadata.leaving for pod in self.pods)
+
+    @property
+    def succeeded(self) -> int:
+        return sum(pod.status.phase == "Succeeded" for pod in self.pods)
+
+    @property
+    def failed(self) -> int:
+        """With those that run and were asked to go: who does that without a word takes a replica from the job."""
+        going = [pod for pod in self.pods if pod.status.phase == "Running" and pod.metadata.leaving]
+        return len(self.broken) + sum(not blameless(pod) for pod in going)
+
+    @property
+    def done(self) -> bool:
+        return self.succeeded >= self.role.count
+
+    @property
+    def lacking(self) -> bool:
+        """Whether some of its replicas neither run nor have succeeded."""
+        return self.role.count > self.succeeded + self.active
+
+    @property
+    def fatal(self) -> bool:
+        """Whether a pod ended with a code that says it makes no sense to try again."""
+        return self.role.restart_policy == "ExitCode" and len(self.retried) < len(self.broken)
+
+
+class Standing(msgspec.Struct, frozen=True):
+    roles: tuple[RoleStanding, ...]
+    missing: tuple[Replica, ...]  # places without a pod
+    surplus: tuple[SeenPod, ...]  # pods without a place
+    wrecks: tuple[SeenPod, ...]  # pods that fell through no fault of their own, and are in the way of the next
+    excuses: Excuses
+    doubtful_until: float | None  # until when it is open whose fault something was
+
+    def of(self, name: str) -> RoleStanding | None:
+        return next((found for found in self.roles if found.role.name == name), None)
+
+    @property
+    def restarts(self) -> int:
+        return sum(found.restarts for found in self.roles)
+
+    @property
+    def broken(self) -> tuple[SeenPod, ...]:
+        return tuple(pod for found in self.roles for pod in found.broken)
+
+    @property
+    def retried(self) -> tuple[SeenPod, ...]:
+        return tuple(pod for found in self.roles for pod in found.retried)
+
+
+def standing_of(job: TrainingJob, pods: Sequence[SeenPod], now: float) -> Standing:
+    sorter = _Sorter(job, excuses_of(job, pods, now))
+    by_name = {pod.metadata.name: pod for pod in pods}
+    places = list(job.replicas())
+    roles = tuple(
+        sorter.role(role, [by_name[at.name] for at in places if at.role is role and at.name in by_name])
+        for role in job.roles
+    )
+    wanted = {place.name for place in places}
+    return Standing(
+        roles=roles,
+        missing=tuple(place for place in places if place.name not in by_name),
+        surplus=tuple(pod for name, pod in sorted(by_name.items()) if name not in wanted),
+        wrecks=tuple(sorter.wrecks),
+        excuses=sorter.excuses,
+        doubtful_until=soonest(*sorter.doubts),
+    )
+
+
+class _Sorter:
+    """Lives for one look."""
+
+    def __init__(self, job: TrainingJob, excuses: Excuses) -> None:
+        self.job = job
+        self.excuses = excuses
+        self.wrecks: list[SeenPod] = []
+        self.doubts: list[float] = []
+        self.limited = job.policy.backoff_limit is not None
+
+    def role(self, role: Role, pods: list[SeenPod]) -> RoleStanding:
+        broken = list(self._broken(role, pods))
+        restarting = holds(self.job.status.conditions, "Restarting")
+        retried = tuple(pod for pod in broken if self._is_retried(role, pod))
+        return RoleStanding(role, tuple(pods), tuple(broken), retried, self._restarts(role, pods), restarting)
+
+    def _broken(self, role: Role, pods: Iterable[SeenPod]) -> Iterator[SeenPod]:
+        for pod in pods:
+            if pod.status.phase != "Failed":
+                continue
+            if blameless(pod) or self.excuses.covers(pod, pod.finished_at):
+                self.wrecks.append(pod)
+            elif not self._is_doubtful(pod, pod.finished_at, matters=self.limited or not self._is_retried(role, pod)):
+                yield pod
+
+    def _restarts(self, role: Role, pods: Iterable[SeenPod]) -> int:
+        if role.restart_policy not in RETRIED or not self.limited:
+            return 0
+        running = [pod for pod in pods if pod.status.phase == "Running" and self.excuses.restarts(pod)]
+        return sum(
+            self.excuses.restarts(pod) for pod in running if not self._is_doubtful(pod, last_fall(pod) or 0.0, True)
+        )
+
+    def _is_doubtful(self, pod: SeenPod, fell_at: float, matters: bool) -> bool:
+        """Not where the pod is made again whoever is to blame, and nobody counts."""
+        until = self.excuses.open_until(pod, fell_at) if matters and not self._is_on_record(pod) else None
+        if until is not None:
+            self.doubts.append(until)
+        return until is not None
+
+    def _is_on_record(self, pod: SeenPod) -> bool:
+        return pod.metadata.uid in self.job.status.counted_pods
+
+    def _is_retried(self, role: Role, pod: SeenPod) -> bool:
+        if role.restart_policy == "ExitCode":
+            code = exit_code(pod, self.job.kind.container)
+            return code is None or code >= RETRYABLE
+        return role.restart_policy in RETRIED
+
+
+def exit_code(pod: SeenPod, container: str) -> int | None:
+    """None: nobody knows."""
+    ends = [c.state.terminated for c in pod.containers if c.name == container and c.state.terminated is not None]
+    return ends[0].exit_code if ends else None
+
+
+def all_done(_: TrainingJob, standing: Standing) -> bool:
+    workers = standing.of("Worker")
+    return workers is not None and workers.done

@@ -1,0 +1,152 @@
+"""A TrainJob, its runtime and its JobSet, into what is to be done next."""
+
+import msgspec
+
+from understudy.kinds.children.seen import SeenJobSet, condition_of, with_condition, written
+from understudy.kinds.children.trainjob.building import MADE_OF, Unsupported, edition, jobset_of
+from understudy.kinds.children.trainjob.objects import OWN_CONTROLLER, TrainJobObject
+from understudy.kinds.children.wanted import NOTHING, Create, Delete, Document, Note, Observed, Patch, Wanted
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import Condition, holds, seconds
+from understudy.objects.resources import JOB_SETS
+
+NOT_SUPPORTED = "TrainingRuntimeNotSupported"
+# How a JobSet ends, and what a TrainJob calls it.
+_ENDS = {"Completed": "Complete", "Failed": "Failed"}
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """One look at one job."""
+
+    job: TrainJobObject
+    document: Document  # the same, as it is written
+    observed: Observed
+    now: float
+
+
+def children(document: Document, observed: Observed, now: float) -> Wanted:
+    job = msgspec.convert(document, TrainJobObject)
+    if job.spec.managed_by not in ("", OWN_CONTROLLER) or job.metadata.leaving:
+        return NOTHING
+    jobset = next(iter(observed.jobsets), None)
+    if job.finished:
+        return Wanted(deletes=_outlived(jobset))
+    status = _with_suspension(job, _with_figures(document.get("status") or {}, jobset), now)
+    if jobset is not None and (end := _end_of(jobset)) is not None:
+        return _ended(status, end)
+    deadline = _deadline(job, status)
+    if deadline is not None and now >= deadline:
+        note = Note("DeadlineExceeded", "TrainJob exceeded its active deadline", "Warning")
+        return msgspec.structs.replace(_failed(status, note, now), deletes=_outlived(jobset))
+    case = _Case(job, document, observed, now)
+    wanted = _begun(case, status) if jobset is None else _going_on(case, status, jobset)
+    return msgspec.structs.replace(wanted, again_at=deadline)
+
+
+def _begun(case: _Case, status: Document) -> Wanted:
+    try:
+        made = jobset_of(case.job, case.document, _runtime(case.job, case.observed))
+    except Unsupported as error:
+        return _failed(status, Note(NOT_SUPPORTED, str(error), "Warning"), case.now)
+    except BadObject as error:
+        return Wanted(status=status, notes=(Note("TrainJobResourcesCreationFailed", str(error), "Warning"),))
+    return Wanted(status=status, creates=(Create(JOB_SETS, made, Note("SuccessfulCreate", "Created jobset: {name}")),))
+
+
+def _runtime(job: TrainJobObject, observed: Observed) -> Document:
+    """Raises BadObject where it is not there yet, and Unsupported where it never will be."""
+    ref = job.spec.runtime_ref
+    resource = ref.resource
+    if resource is None:
+        raise Unsupported(f"unsupported runtime: {ref.kind}.{ref.api_group}")
+    namespace = job.metadata.namespace if resource.namespaced else ""
+    runtime = observed.consult(resource, namespace, ref.name)
+    if runtime is None:
+        known = ", ".join(observed.consultable(resource, namespace)) or "none"
+        words = f"there is no {ref.kind} {ref.name!r}; there are: {known}"
+        raise BadObject(job.title, "spec.runtimeRef.name", words)
+    return runtime
+
+
+def _going_on(case: _Case, status: Document, jobset: SeenJobSet) -> Wanted:
+    """It pauses when its job pauses. One made of another edition is made again before it goes on."""
+    meta, suspend = jobset.metadata, case.job.spec.suspend
+    if meta.leaving:
+        return Wanted(status=status)
+    if jobset.spec.suspend and meta.annotations.get(MADE_OF) != edition(case.document):
+        return _made_again(case, status, jobset)
+    if jobset.spec.suspend == suspend:
+        return Wanted(status=status)
+    change: Document = {"metadata": {"uid": meta.uid}, "spec": {"suspend": suspend}}
+    return Wanted(status=status, patches=(Patch(JOB_SETS, meta.name, change),))
+
+
+def _made_again(case: _Case, status: Document, jobset: SeenJobSet) -> Wanted:
+    """The old one goes when its pods have left, and not before it is clear that there will be a new one."""
+    if any(each.active for each in jobset.status.replicated_jobs_status):
+        return Wanted(status=status)
+    anew = _begun(case, status)
+    return Wanted(status=status, deletes=_deleted(jobset)) if anew.creates else anew
+
+
+def _with_figures(status: Document, jobset: SeenJobSet | None) -> Document:
+    if jobset is None:
+        return status
+    return {**status, "jobsStatus": [msgspec.structs.asdict(each) for each in jobset.status.replicated_jobs_status]}
+
+
+def _with_suspension(job: TrainJobObject, status: Document, now: float) -> Document:
+    was = holds(job.status.conditions, "Suspended")
+    if job.spec.suspend == was:
+        return status
+    if job.spec.suspend:
+        condition = Condition("Suspended", "True", "Suspended", "TrainJob is suspended")
+    else:
+        condition = Condition("Suspended", "False", "Resumed", "TrainJob is resumed")
+    return _noted(status, condition, now)
+
+
+def _end_of(jobset: SeenJobSet) -> Condition | None:
+    return next((each for each in jobset.status.conditions if each.type in _ENDS and each.status == "True"), None)
+
+
+def _ended(status: Document, end: Condition) -> Wanted:
+    """As its JobSet did, for the same reason and at the same time."""
+    condition = msgspec.structs.replace(end, type=_ENDS[end.type])
+    note = Note(condition.reason, condition.message, "Normal" if condition.type == "Complete" else "Warning")
+    return Wanted(status=_noted(status, condition, seconds(end.last_transition_time) or 0.0), notes=(note,))
+
+
+def _failed(status: Document, why: Note, now: float) -> Wanted:
+    return Wanted(status=_noted(status, Condition("Failed", "True", why.reason, why.message), now), notes=(why,))
+
+
+def _deadline(job: TrainJobObject, status: Document) -> float | None:
+    """The clock starts with the job, and anew whenever it goes on after a pause."""
+    if job.spec.active_deadline_seconds is None or job.spec.suspend:
+        return None
+    resumed = condition_of(msgspec.convert(status.get("conditions") or [], list[Condition]), "Suspended")
+    begun = seconds(resumed.last_transition_time if resumed else job.metadata.creation_timestamp)
+    return None if begun is None else begun + job.spec.active_deadline_seconds
+
+
+def _outlived(jobset: SeenJobSet | None) -> tuple[Delete, ...]:
+    """What still runs when the job has ended is taken away; what has ended with it is kept to be looked at."""
+    return () if jobset is None or _end_of(jobset) is not None else _deleted(jobset)
+
+
+def _deleted(jobset: SeenJobSet) -> tuple[Delete, ...]:
+    """In the foreground: its name is free again only when its pods are gone as well."""
+    meta = jobset.metadata
+    return () if meta.leaving else (Delete(JOB_SETS, meta.name, meta.uid, propagation="Foreground"),)
+
+
+def _noted(status: Document, condition: Condition, moment: float) -> Document:
+    plain = {
+        "type": condition.type,
+        "status": condition.status,
+        "lastTransitionTime": written(moment),
+        "reason": condition.reason,
+        "message": condition.message,
+    }
+    return {**status, "conditions": with_condition(status.get("conditions") or [], plain)}

@@ -1,0 +1,84 @@
+"""What each framework wants to find in the environment of its nodes: who is the first among them, how many, which one.
+
+The names and values are those of Kubeflow Trainer; to add a framework, write a function and name it in `FRAMEWORKS`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.kinds.children.wanted import Document
+from understudy.kinds.ownership import COMPLETION_INDEX
+from understudy.model.quantity import parse_quantity
+
+PORT = 29500
+
+
+class Crew(msgspec.Struct, frozen=True):
+    """The nodes of a TrainJob, as their environment tells of them."""
+
+    leader: str  # the name by which all of them reach the first
+    nodes: int
+    processes: int | str | None  # on each node, if the job says so
+    resources: Document  # of each node
+
+    @property
+    def accelerators(self) -> int:
+        return self._amount("gpu")
+
+    @property
+    def processors(self) -> int:
+        return -(-self._amount("cpu") // 1000)
+
+    def _amount(self, word: str) -> int:
+        """What a node asks for, else its limit, of the first resource whose name has this word in it."""
+        for amounts in (self.resources.get("requests") or {}, self.resources.get("limits") or {}):
+            for name, amount in amounts.items():
+                if word in name.lower() and (counted := parse_quantity(amount, name)):
+                    return counted
+        return 0
+
+
+def torch(crew: Crew) -> dict[str, Any]:
+    processes = crew.processes
+    if processes in (None, "auto"):
+        processes = "auto" if crew.accelerators else max(1, crew.processors)
+    return {
+        "PET_NNODES": str(crew.nodes),
+        "PET_NPROC_PER_NODE": str(processes),
+        "PET_NODE_RANK": None,
+        "PET_MASTER_ADDR": crew.leader,
+        "PET_MASTER_PORT": str(PORT),
+    }
+
+
+def jax(crew: Crew) -> dict[str, Any]:
+    return {
+        "JAX_NUM_PROCESSES": str(crew.nodes),
+        "JAX_PROCESS_ID": None,
+        "JAX_COORDINATOR_ADDRESS": f"{crew.leader}:{PORT}",
+    }
+
+
+def xgboost(crew: Crew) -> dict[str, Any]:
+    return {
+        "DMLC_TRACKER_URI": crew.leader,
+        "DMLC_TRACKER_PORT": str(PORT),
+        "DMLC_TASK_ID": None,
+        "DMLC_NUM_WORKER": str(crew.nodes * max(1, crew.accelerators)),
+    }
+
+
+# By the field of `mlPolicy`. A value of None stands for the number of the node.
+FRAMEWORKS: Mapping[str, Callable[[Crew], dict[str, Any]]] = {"torch": torch, "jax": jax, "xgboost": xgboost}
+UNSUPPORTED = ("mpi", "flux")
+
+
+def environment(framework: str, crew: Crew) -> list[Document]:
+    number = {"fieldRef": {"fieldPath": f"metadata.annotations['{COMPLETION_INDEX}']"}}
+    variables = FRAMEWORKS[framework](crew)
+    return [
+        {"name": name, "valueFrom": number} if value is None else {"name": name, "value": value}
+        for name, value in variables.items()
+    ]

@@ -1,0 +1,45 @@
+"""XGBoostJob: workers around a master that keeps track of them; LightGBM's machines are told to each other as well."""
+
+from functools import partial
+
+from understudy.kinds.children import training
+from understudy.kinds.children.training import Kind, Outcome, Replica, RoleStanding, TrainingJob, all_done
+from understudy.objects.resources import XGBOOST_JOBS
+
+MASTER, WORKER = "Master", "Worker"
+
+
+def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
+    told = {
+        "MASTER_ADDR": job.replica_name(MASTER, 0),
+        "MASTER_PORT": str(job.port(MASTER)),
+        "WORLD_SIZE": str(job.total),
+        "RANK": str(replica.index + (job.count(MASTER) if replica.role.name == WORKER else 0)),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if job.total == 1:
+        return told
+    workers = ",".join(job.replica_name(WORKER, index) for index in range(job.count(WORKER)))
+    return {**told, "WORKER_PORT": str(job.port(WORKER)), "WORKER_ADDRS": workers}
+
+
+def failed(_: TrainingJob, found: RoleStanding) -> Outcome:
+    """Any failure is the end, unless exit codes are looked at."""
+    return Outcome.RESTARTING if found.role.restart_policy == "ExitCode" else Outcome.FAILED
+
+
+KIND = Kind(
+    resource=XGBOOST_JOBS,
+    field="xgbReplicaSpecs",
+    roles=(MASTER, WORKER),
+    container="xgboost",
+    port=("xgboostjob-port", 9999),
+    restart_policy="Never",
+    variables=variables,
+    enough=all_done,
+    failed=failed,
+    leaders=(MASTER,),
+    needs_leader=True,
+)
+
+children = partial(training.children, KIND)
