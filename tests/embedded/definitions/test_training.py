@@ -10,10 +10,8 @@ from tests.objects.documents import Document
 from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.served import Form, Strictness
 from understudy.embedded.definitions import shipped
-from understudy.embedded.schema.containers import Container
 from understudy.embedded.schema.custom.definitions import DefinitionForm, served_by
 from understudy.embedded.schema.definitions import CustomResourceDefinition
-from understudy.embedded.schema.pods import PodSpec
 from understudy.kinds.children import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.kinds.children.training import Kind
 
@@ -47,15 +45,6 @@ def form(kind: Kind) -> Form:
 def job(kind: Kind, worker: Document, **spec: Any) -> bytes:
     body = {"spec": {kind.field: {"Worker": worker}, **spec}, "metadata": {"name": "train"}}
     return msgspec.json.encode({"apiVersion": kind.resource.api_version, "kind": kind.name, **body})
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_pods_and_containers_may_say_what_they_may_say_elsewhere(kind: Kind) -> None:
-    pod = replicas(kind)["template"]["properties"]["spec"]["properties"]
-    assert pod.keys() == {field.encode_name for field in msgspec.structs.fields(PodSpec)}
-    container = pod["containers"]["items"]["properties"]
-    assert container.keys() == {field.encode_name for field in msgspec.structs.fields(Container)}
-    assert pod["initContainers"]["items"]["properties"] == container
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -93,6 +82,12 @@ TEMPLATE: Document = {"spec": {"containers": [{"name": "jax", "image": "any"}]}}
             {},
             "Worker.template.spec.containers[0].comand",
             "Worker.template.spec.containers[0].command",
+        ),
+        (
+            {"template": {"spec": {**TEMPLATE["spec"], "affinity": {"nodeAfinity": {}}}}},
+            {},
+            "Worker.template.spec.affinity.nodeAfinity",
+            "Worker.template.spec.affinity.nodeAffinity",
         ),
         ({"template": TEMPLATE, "restartPolcy": "Never"}, {}, "Worker.restartPolcy", "Worker.restartPolicy"),
     ],

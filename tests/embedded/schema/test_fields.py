@@ -13,13 +13,16 @@ from understudy.embedded.schema.wording import FIELDS
 KNOWN: dict[str, list[str]] = json.loads((Path(__file__).parent / "fields-1.33.json").read_text())
 
 
+OUR_OWN = {"x-understudy-type"}
+
+
 def declared() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
 
     def visit(kind: inspect.Type) -> None:
         match plain(kind):
             case inspect.StructType(cls=cls, fields=fields) if cls.__name__ not in found:
-                found[cls.__name__] = sorted(field.encode_name for field in fields)
+                found[cls.__name__] = sorted({field.encode_name for field in fields} - OUR_OWN)
                 for field in fields:
                     visit(field.type)
             case inspect.ListType(item_type=item) | inspect.DictType(value_type=item):

@@ -147,6 +147,7 @@ class JSONSchemaProps(Part):
     map_type: Maybe[str] = field(name="x-kubernetes-map-type", default=UNSET)
     preserve_unknown_fields: Maybe[bool] = field(name="x-kubernetes-preserve-unknown-fields", default=UNSET)
     validations: Maybe[list[ValidationRule]] = field(name="x-kubernetes-validations", default=UNSET)
+    core_type: Maybe[str] = field(name="x-understudy-type", default=UNSET)  # a type of Kubernetes', by name
 
 
 class CustomResourceValidation(Part):

@@ -10,6 +10,7 @@ from msgspec import inspect
 
 from understudy.embedded.api.served import Served
 from understudy.embedded.schema.components import Components, reference
+from understudy.embedded.schema.custom.core_types import CORE_TYPES
 from understudy.embedded.schema.custom.form import CustomForm
 from understudy.embedded.schema.meta import ObjectMeta
 from understudy.embedded.schema.typed import TypedForm
@@ -78,7 +79,7 @@ def _component(served: Served, resource: Resource, components: Components) -> st
     form = served.form
     match form:
         case CustomForm():
-            schema = form.schema(resource.version)
+            schema = _referring(form.schema(resource.version), components)
             about = components.of(inspect.type_info(ObjectMeta))
             schema["properties"] = {**_HEAD, "metadata": about, **schema.get("properties", {})}
             name = f"{resource.version}.{resource.kind}"
@@ -89,6 +90,19 @@ def _component(served: Served, resource: Resource, components: Components) -> st
             raise TypeError(f"no schema is known for {resource.key}")
     components.schemas[name]["x-kubernetes-group-version-kind"] = [_gvk(resource)]
     return name
+
+
+def _referring(schema: Any, components: Components) -> Any:
+    """The same with references to the types of Kubernetes it names."""
+    match schema:
+        case {"x-understudy-type": str(name)} if name in CORE_TYPES:
+            about = {"description": schema.get("description", "")}
+            return {"allOf": [{"$ref": reference(components.add(CORE_TYPES[name]))}], **about}
+        case dict():
+            return {key: _referring(inner, components) for key, inner in schema.items()}
+        case list():
+            return [_referring(inner, components) for inner in schema]
+    return schema
 
 
 _HEAD: Document = {name: {"type": "string", "description": HEAD[name]} for name in ("apiVersion", "kind")}

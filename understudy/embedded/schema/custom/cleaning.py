@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.custom.budget import Budget
-from understudy.embedded.schema.custom.structure import Node
+from understudy.embedded.schema.custom.tree import Node
 from understudy.embedded.schema.diagnosis import Unknown, note_unknown
 
 _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")

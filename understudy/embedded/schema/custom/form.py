@@ -13,7 +13,8 @@ from understudy.embedded.api.served import Draft, Lookup, Reading, Strictness
 from understudy.embedded.schema.causes import MOST_TOLD, bad_value, child
 from understudy.embedded.schema.custom.budget import Budget, Exhausted
 from understudy.embedded.schema.custom.cleaning import clean
-from understudy.embedded.schema.custom.structure import Node, build
+from understudy.embedded.schema.custom.structure import build
+from understudy.embedded.schema.custom.tree import Node
 from understudy.embedded.schema.custom.validation import validate
 from understudy.embedded.schema.definitions import JSONSchemaProps
 from understudy.embedded.schema.diagnosis import Diagnosis, diagnose

@@ -1,7 +1,6 @@
 """The schema of a custom resource, as its definition gives it, into a tree that objects are held against."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -9,8 +8,10 @@ from msgspec import UNSET
 from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
-from understudy.embedded.schema.custom.patterns import Pattern, compiled
+from understudy.embedded.schema.custom.core_types import CORE_TYPES, core_type
+from understudy.embedded.schema.custom.patterns import compiled
 from understudy.embedded.schema.custom.regexes import BadPattern
+from understudy.embedded.schema.custom.tree import Limits, Node
 from understudy.embedded.schema.definitions import JSONSchemaProps
 from understudy.embedded.schema.nesting import deeper
 
@@ -19,55 +20,10 @@ MAX_DEPTH = 80
 MAX_NODES = 60_000
 
 
-class Limits(msgspec.Struct, frozen=True, gc=False):
-    """Bounds on a value. What is not given does not bind."""
-
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: bool = False
-    exclusive_maximum: bool = False
-    multiple_of: float | None = None
-    min_size: int | None = None  # of a text, a list or a map
-    max_size: int | None = None
-    format: str = ""
-    enum: tuple[Any, ...] | None = None
-    pattern: str = ""
-
-
-class Node(msgspec.Struct):
-    """What one value may be. `kind` is '' where the schema says nothing about it."""
-
-    kind: str = ""
-    nullable: bool = False
-    properties: dict[str, "Node"] = {}
-    additional: "Node | None" = None
-    items: "Node | None" = None
-    required: tuple[str, ...] = ()
-    preserve: bool = False  # fields it does not know are kept
-    embedded: bool = False  # a whole object: apiVersion, kind and metadata come by themselves
-    int_or_string: bool = False
-    default: Any = UNSET
-    default_size: int = 0
-    list_type: str = ""
-    list_keys: tuple[str, ...] = ()
-    limits: Limits | None = None
-    all_of: "tuple[Node, ...]" = ()
-    any_of: "tuple[Node, ...]" = ()
-    one_of: "tuple[Node, ...]" = ()
-    never: "Node | None" = None
-
-    def names(self) -> list[str]:
-        return list(self.properties)
-
-    def below(self, name: str) -> "Node | None":
-        return self.properties.get(name)
-
-    def pattern(self) -> Pattern | None:
-        return compiled(self.limits.pattern) if self.limits and self.limits.pattern else None
-
-
 def build(schema: JSONSchemaProps) -> Node:
     """The tree of a schema that `problems` has nothing to say about."""
+    if schema.core_type:
+        return core_type(schema.core_type)
     size = schema.default is not UNSET and len(msgspec.json.encode(schema.default))
     return Node(
         kind=schema.type or "",
@@ -185,6 +141,8 @@ def _unsupported(schema: JSONSchemaProps, field: str) -> Iterator[Cause]:
 
 
 def _values(schema: JSONSchemaProps, field: str) -> Iterator[Cause]:
+    if schema.core_type and schema.core_type not in CORE_TYPES:
+        yield causes.unsupported(child(field, "x-understudy-type"), schema.core_type, sorted(CORE_TYPES))
     if schema.type and schema.type not in KINDS:
         yield causes.unsupported(child(field, "type"), schema.type, sorted(KINDS))
     if schema.pattern:

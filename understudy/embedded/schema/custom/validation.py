@@ -10,7 +10,7 @@ from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.custom.budget import Budget
-from understudy.embedded.schema.custom.structure import Limits, Node
+from understudy.embedded.schema.custom.tree import Limits, Node
 from understudy.embedded.schema.values import TIME
 
 _INTEGERS = {"int32": 2**31, "int64": 2**63}
