@@ -14,7 +14,7 @@ from understudy.objects.resources import CONFIG_MAPS
 
 # Seconds of the server's own work before somebody is served, which is generous. What the machine does besides does not
 # count, but for the time after which a client gives up.
-SOON = 2.0
+SOON = 4.0
 MOST_MEMORY = 600 << 20
 PAUSE = 0.02
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from understudy.embedded.api import patches
 from understudy.embedded.api.errors import bad_request
 from understudy.embedded.server.answers import Answer
@@ -10,6 +12,7 @@ from understudy.embedded.server.calls import Call, Target, read_body
 from understudy.embedded.server.creating import store_new
 from understudy.embedded.server.state import State
 from understudy.embedded.server.updating import Amendment, amend, find, writer_of
+from understudy.embedded.server.writing import check_size
 from understudy.ports import PatchForm
 
 
@@ -52,6 +55,7 @@ async def _apply(state: State, call: Call, target: Target, config: dict[str, Any
     if not isinstance(config.get("metadata") or {}, dict):
         raise bad_request("metadata: must be an object")
     config = _about(target, config)
+    check_size(len(msgspec.json.encode(config)))  # before all the work: what is applied is part of the object
     form, force = target.served.form, call.flag("force")
     writer = writer_of(call, target, state.timestamp(), applying=True)
     record = state.store.newest(target.key)

@@ -24,12 +24,16 @@ def _stamping(draft: Draft) -> Callable[[int], bytes]:
     def body(revision: int) -> bytes:
         draft.metadata.resource_version = str(revision)
         encoded = draft.encode()
-        if len(encoded) > MAX_OBJECT:
-            said = f"the object has {len(encoded)} bytes, at most {MAX_OBJECT} can be stored"
-            raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
+        check_size(len(encoded))
         return encoded
 
     return body
+
+
+def check_size(size: int) -> None:
+    if size > MAX_OBJECT:
+        said = f"the object has {size} bytes, at most {MAX_OBJECT} can be stored"
+        raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
 
 
 def at_revision(body: bytes, revision: int) -> bytes:

@@ -91,7 +91,7 @@ def with_owners(document: Mapping[str, Any], owners: Iterable[Owner]) -> dict[st
 
 def differ_only_in_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether writing `new` would tell nobody anything: all it says anew is when somebody wrote what was there."""
-    return same(_timeless(old), _timeless(new))
+    return same(with_owners(old, ()), with_owners(new, ())) and same(_timeless(old), _timeless(new))
 
 
 def _timeless(document: Mapping[str, Any]) -> dict[str, Any]:
