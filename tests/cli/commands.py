@@ -11,7 +11,7 @@ from unittest import mock
 from tests.embedded.real_cluster import RealCluster
 from understudy.main import main
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Said(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.shell import Shell
 from understudy.cli import bringup
 
-PATIENCE = 30.0  # seconds
+PATIENCE = 90.0  # seconds
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from understudy.embedded.folders import ClusterFolder, folder_of
 from understudy.objects.resources import CONFIG_MAPS, JOBS, PODS
 from understudy.ports import ChangeType, Ref
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 LOOP = "trap 'exit 3' TERM; while true; do sleep 0.05; done"
 POD = {
     "apiVersion": "v1",

@@ -39,7 +39,7 @@ from understudy.ports import PatchForm, Ref, Unreachable
 
 Document = dict[str, Any]
 
-START = 30.0  # seconds; on a machine that has nothing else to do it takes one
+START = 90.0  # seconds; on a machine that has nothing else to do it takes one
 LOOK = 0.02
 KINDS = {
     (resource.api_version, resource.kind): resource

@@ -29,7 +29,7 @@ from understudy.ports import Change, ChangeType, Cluster, Refused
 Document = dict[str, Any]
 Found = TypeVar("Found")
 
-PATIENCE = 30.0  # seconds; what is waited for takes a fraction of one on a machine that has nothing else to do
+PATIENCE = 90.0  # seconds; what is waited for takes a fraction of one on a machine that has nothing else to do
 _LOOK = 0.02
 
 _SEEN_ONLY = (EVENTS, resources.SERVICES, resources.CONFIG_MAPS)  # the view has no use for these

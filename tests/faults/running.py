@@ -23,7 +23,7 @@ from understudy.embedded.clusters.parts import package_root, part_command
 from understudy.embedded.clusters.processes import PARTS, SERVER, SUPERVISOR, Holder, holder
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
 
-PATIENCE = 30.0  # seconds for anything that ought to happen, on a machine that is busy with other things
+PATIENCE = 90.0  # seconds for anything that ought to happen, on a machine that is busy with other things
 LOOK = 0.01  # seconds between two looks at something that nobody announces
 # Below those that the kernel gives out by itself: nobody takes such a port while its server is dead.
 _PORTS = range(20_000, 32_000)

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 QUIET = 0.2  # seconds in which nothing happens where nothing is left to do
 LOOK = 0.03
-PATIENCE = 30.0
+PATIENCE = 90.0
 SILENCE = 60.0  # seconds for which nothing was heard of a node that is lost
 OWN_KINDS = {family.parent.kind for family in FAMILIES}
 # Stays until it is told to go, and longer if it clings: until the file it is given the name of is taken away.

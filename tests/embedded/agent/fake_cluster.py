@@ -14,7 +14,7 @@ from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused, Seatin
 
 Document = dict[str, Any]
 Key = tuple[str, str, str]
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class FakeCluster:

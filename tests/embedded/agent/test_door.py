@@ -308,7 +308,7 @@ def test_who_has_to_go_is_let_in_nowhere(tmp_path: Path) -> None:
         patch = {"status": {"conditions": [mark]}}
         await world.cluster.patch(Ref(PODS, "default", "asker"), patch, sub="status")
         with contextlib.suppress(DoorClosed):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while True:  # until the agent has heard of it
                     await outcome(world, to_neighbour(uid, "peer", "true"))
         with pytest.raises(DoorClosed, match='pod "asker" is on its way out'):

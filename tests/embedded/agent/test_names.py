@@ -156,7 +156,7 @@ import sys, time, urllib.request
 for name in sys.argv[1:]:
     for attempt in range(400):
         try:
-            print(name, urllib.request.urlopen(f"http://{name}:8123", timeout=5).read().decode(), flush=True)
+            print(name, urllib.request.urlopen(f"http://{name}:8123", timeout=30).read().decode(), flush=True)
             break
         except OSError:
             time.sleep(0.02)

@@ -98,7 +98,7 @@ class World:
 
 
 async def _ticks() -> AsyncIterator[None]:
-    async with asyncio.timeout(30.0):
+    async with asyncio.timeout(90.0):
         while True:
             yield
             await asyncio.sleep(0.02)

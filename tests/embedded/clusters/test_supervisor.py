@@ -16,7 +16,7 @@ from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER
 from understudy.embedded.clusters.supervisor import Stop, stop_cluster, supervise
 from understudy.embedded.folders import ClusterFolder
 
-PATIENCE = 20.0
+PATIENCE = 90.0
 
 
 def command(part: str, folder: ClusterFolder) -> list[str]:
@@ -113,7 +113,7 @@ def test_a_part_that_cannot_run_is_tried_less_and_less_often_and_its_last_words_
 
 
 def test_a_part_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PATIENCE", 0.1)
+    monkeypatch.setattr(parts, "PATIENCE", 2.0)
     (tmp_path / "control-is-stubborn").touch()
 
     async def run() -> None:

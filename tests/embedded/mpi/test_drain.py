@@ -24,7 +24,7 @@ def test_processes_save_before_their_worker_goes(tmp_path: Path) -> None:
     async def scene() -> int:
         workers = Workers("w0", "w1")
         options = Options(("sh", "-c", program))
-        async with workers.at(tmp_path) as entrance, asyncio.timeout(20):
+        async with workers.at(tmp_path) as entrance, asyncio.timeout(60):
             run = asyncio.create_task(Run(options, entrance, {}).run(ranks(options, [Host("w0", 1), Host("w1", 1)])))
             while not all((tmp_path / f"up.{name}").exists() for name in ("w0", "w1")):
                 await asyncio.sleep(0.01)

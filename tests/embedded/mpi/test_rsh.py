@@ -31,7 +31,7 @@ def test_a_command_there_with_streams_and_code(tmp_path: Path) -> None:
     shell = install(tmp_path / "programs", tmp_path / "agent.sock") / REMOTE_SHELL
 
     async def scene() -> tuple[int | None, bytes, bytes]:
-        async with Workers("w0").at(tmp_path), asyncio.timeout(20):
+        async with Workers("w0").at(tmp_path), asyncio.timeout(60):
             process = await asyncio.create_subprocess_exec(
                 shell, "w0.train.default.svc", "read line; echo $WORKER $line;", "echo oh >&2; exit 3",
                 stdin=asyncio.subprocess.PIPE,

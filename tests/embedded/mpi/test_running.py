@@ -22,7 +22,7 @@ def sh(program: str, **more: object) -> Options:
 
 
 async def seen(path: Path) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not path.exists():
             await asyncio.sleep(0.01)
 
@@ -35,7 +35,7 @@ def play(folder: Path, options: Options, workers: Workers, scene: Callable[[], A
             run = asyncio.create_task(Run(options, entrance, {"MORE": "told"}).run(ranks(options, HOSTS)))
             if scene is not None:
                 await scene()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 return await run
 
     return asyncio.run(played())
@@ -107,7 +107,7 @@ def test_a_worker_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     started = tmp_path / "started"
 
     async def scene() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while workers.asked.count("w1") < 2:
                 await asyncio.sleep(0.01)
         assert not started.exists()  # nothing starts before everybody is there
@@ -131,7 +131,7 @@ def test_a_signal_before_anything_has_started(tmp_path: Path) -> None:
     workers = Workers("w0")
 
     async def scene() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not workers.asked.count("w1"):
                 await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)

@@ -13,7 +13,7 @@ from understudy.embedded.shim import orders, talk
 from understudy.embedded.shim.layout import AttemptFolder, pod_folder
 from understudy.embedded.shim.orders import Exit, Launch
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 N = TypeVar("N", bound=talk.News)
 
 
