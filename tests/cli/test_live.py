@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.commands import PATIENCE
 from tests.embedded.manifests import job, jobset
-from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.real_cluster import LOOK, RealCluster, node, play
 from understudy.cli.live import follow
 from understudy.cli.target import Session
 from understudy.objects.resources import JOB_SETS, JOBS, Resource
@@ -60,9 +60,13 @@ def test_a_job_is_followed_to_its_good_or_bad_end(tmp_path: Path, capsys: pytest
         await cluster.create(job("waits", gpus=1))
         following = asyncio.create_task(followed(cluster, JOBS, "waits"))
         await cluster.witness.until("why", lambda: cluster.witness.told("FailedScheduling", "Pod", "waits"))
+        said = ""
+        async with asyncio.timeout(PATIENCE):
+            while not re.search(r" waits PENDING(: needs 1 x 1 nvidia.com/gpu.*)?\n", said):
+                await asyncio.sleep(LOOK)
+                said += capsys.readouterr().out
         await cluster.delete(JOBS, "waits", propagation="Background")
         assert await following == 1
-        assert re.search(r" waits PENDING(: needs 1 x 1 nvidia.com/gpu.*)?\n", capsys.readouterr().out)
 
     play(tmp_path, [node("n-0")], scene)
 
