@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from understudy.embedded.folders import ClusterFolder
 ROOT = Path(__file__).resolve().parents[2]
 SLICES = 5
 PATIENCE = 240.0  # seconds; the story takes about 15 where nothing else runs
+LOOK = 0.02
 
 
 def chapters(text: str) -> list[str]:
@@ -173,6 +175,9 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     yield folder
+    deadline = time.monotonic() + PATIENCE
+    while traces(folder) and time.monotonic() < deadline:
+        time.sleep(LOOK)  # the last of them has said goodbye, and is on its way
     assert traces(folder) == []
 
 

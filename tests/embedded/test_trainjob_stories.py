@@ -100,7 +100,7 @@ def test_it_pauses_with_all_its_pods_and_goes_on(tmp_path: Path) -> None:
         witness = cluster.witness
         await cluster.create(train_job("train", trainer={"numNodes": 2}))
         await witness.until("it runs", lambda: running(witness, "train", 2))
-        assert "conditions" not in (witness.find(TRAIN_JOBS, "train") or {})["status"]
+        assert "conditions" not in (witness.find(TRAIN_JOBS, "train") or {}).get("status", {})
         await cluster.patch(TRAIN_JOBS, "train", {"spec": {"suspend": True}})
         await witness.until("it has paused", lambda: condition(witness, "train", "Suspended") and not witness.all(PODS))
         selector = {"nodeSelector": {"kubernetes.io/hostname": "two"}}
