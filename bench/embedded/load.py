@@ -37,7 +37,7 @@ def pod(name: str, sent: float = 0.0) -> dict[str, Any]:
                 {
                     "name": "pytorch",
                     "image": "registry.example/train:1",
-                    "command": ["python", "-u", "/work/train.py", "--epochs", "10"],
+                    "command": ["python", "-u", "/srv/train.py", "--epochs", "10"],
                     "env": [{"name": key, "value": value} for key, value in variables.items()],
                     "ports": [{"name": "rendezvous", "containerPort": 23456}],
                     "resources": {"limits": {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "1"}},

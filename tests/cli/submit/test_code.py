@@ -33,10 +33,10 @@ def test_a_repository_without_a_name_is_refused(shell: Shell) -> None:
 
 
 def test_code_lies_below_the_working_folder(shell: Shell) -> None:
-    spec = pods(shell, "--sync-mode=git", "--sync-source=https://example.com/a.git", "--working-dir=/work")["spec"]
+    spec = pods(shell, "--sync-mode=git", "--sync-source=https://example.com/a.git", "--working-dir=/srv")["spec"]
     [fetching] = spec["initContainers"]
     assert (fetching["name"], fetching["volumeMounts"]) == ("init-code", [{"name": "code-sync", "mountPath": "/code"}])
-    assert spec["containers"][0]["volumeMounts"] == [{"name": "code-sync", "mountPath": "/work/code"}]
+    assert spec["containers"][0]["volumeMounts"] == [{"name": "code-sync", "mountPath": "/srv/code"}]
     assert spec["volumes"] == [{"name": "code-sync", "emptyDir": {}}]
 
 

@@ -40,7 +40,7 @@ def test_flags_of_the_pod(shell: Shell, flags: list[str], field: str, value: Any
         ([], "imagePullPolicy", "Always"),
         (["--image-pull-policy=Never"], "imagePullPolicy", "Never"),
         ([], "workingDir", "/root"),
-        (["--working-dir=/work"], "workingDir", "/work"),
+        (["--working-dir=/srv"], "workingDir", "/srv"),
         ([], "command", ["sh", "-c", "true"]),
         (["--rdma"], "securityContext", {"capabilities": {"add": ["IPC_LOCK"]}}),
     ],

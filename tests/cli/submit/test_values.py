@@ -36,7 +36,7 @@ from understudy.cli.submit.values import Mounted
         (values.claim, "data:/d", Mounted("data", "/d")),
         (values.folder, "/d", Mounted("/d", "/d")),
         (values.folder, "/d:/e", Mounted("/d", "/e")),
-        (values.path, "/work/", "/work"),
+        (values.path, "/srv/", "/srv"),
     ],
 )
 def test_read(read: Callable[[str], Any], text: str, value: Any) -> None:
