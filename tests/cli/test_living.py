@@ -143,7 +143,8 @@ def test_pods_live_through_crashes_of_everything_else(cluster: Shell) -> None:
 
 def test_a_cluster_follows_its_file(cluster: Shell) -> None:
     cluster.write(one="name: c\npools: [{name: a, count: 2}, {name: b}]", two="name: c\npools: [{name: a}, {name: d}]")
-    up(cluster, "-f", "one.yaml", "--port", free_port())
+    out = up(cluster, "-f", "one.yaml", "--port", free_port())
+    assert "understudy down --name c           stops it; `understudy up --name c` brings it back\n" in out
     assert status(cluster)["readyNodes"] == 3
     assert "it has other nodes than the file" in cluster.refuses("up", "-f", "two.yaml")
     cluster.run("down")

@@ -12,7 +12,7 @@ import time
 import msgspec
 
 from understudy.cli.complaint import BadInput
-from understudy.cli.reaching import how_to_reach, say, title
+from understudy.cli.reaching import how_to_reach, name_flag, say, title
 from understudy.embedded.clusters.access import grant
 from understudy.embedded.clusters.files import private_folder, write_private
 from understudy.embedded.clusters.machine import this_machine
@@ -129,7 +129,8 @@ async def _in_this_process(bringing: Bringing) -> int:
         task.cancel()
     await cluster
     if code == 0:
-        say(f"cluster {bringing.settings.name} is down; `understudy up` brings it back with its objects")
+        again = f"understudy up{name_flag(bringing.settings)}"
+        say(f"cluster {bringing.settings.name} is down; `{again}` brings it back with its objects")
     return code
 
 

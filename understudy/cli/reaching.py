@@ -17,13 +17,18 @@ def title(settings: ClusterSettings) -> str:
     return f"cluster {settings.name} ({count} node{'s' * (count != 1)}, {url(settings)})"
 
 
+def name_flag(settings: ClusterSettings) -> str:
+    """What a command about this cluster needs to have behind its verb."""
+    return "" if settings.name == DEFAULT_NAME else f" --name {settings.name}"
+
+
 def how_to_reach(folder: ClusterFolder, settings: ClusterSettings) -> Iterator[str]:
-    name = "" if settings.name == DEFAULT_NAME else f" --name {settings.name}"
+    name = name_flag(settings)
     for command, meaning in (
         (f"export KUBECONFIG={shlex.quote(str(folder.kubeconfig))}", ""),
         ("kubectl get nodes", ""),
         (f"understudy status{name}", "how it is doing"),
-        (f"understudy down{name}", "stops it; `understudy up` brings it back"),
+        (f"understudy down{name}", f"stops it; `understudy up{name}` brings it back"),
     ):
         yield f"  {command:<34} {meaning}".rstrip()
     yield ""
