@@ -58,9 +58,12 @@ def pid(shell: Shell, part: str) -> int:
 
 
 def running_pod(folder: ClusterFolder, create: bool = True) -> int:
-    """Creates the pod where asked to, and waits until it runs; its process id."""
+    """Creates the pod where asked to, and waits until it runs; its process id.
 
-    async def wait() -> None:
+    Right after `up` the API still tells of the process that `down` ended: only one that lives counts.
+    """
+
+    async def wait() -> int:
         async with asyncio.timeout(PATIENCE), connect(folder.kubeconfig) as client:
             if create:
                 await client.create(Ref(PODS, "default"), POD)
@@ -68,12 +71,13 @@ def running_pod(folder: ClusterFolder, create: bool = True) -> int:
                 if change.type is not ChangeType.SYNCED:
                     pod = msgspec.json.decode(change.raw)
                     statuses = pod.get("status", {}).get("containerStatuses", [])
-                    if any("running" in one["state"] for one in statuses):
-                        return
+                    alive = pods.running(folder)
+                    if alive and any("running" in one["state"] for one in statuses):
+                        [state] = alive
+                        return state.pid
+        raise AssertionError("the watch of pods ended")
 
-    asyncio.run(wait())
-    [state] = pods.running(folder)
-    return state.pid
+    return asyncio.run(wait())
 
 
 def is_alive(process: int) -> bool:
