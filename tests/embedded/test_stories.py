@@ -253,7 +253,7 @@ def test_what_names_no_known_class_is_refused_or_told_and_others_go_on(tmp_path:
             await cluster.create(lone_pod("lonely", "nosuch"))
         assert refused.value.code == 403
         await cluster.create(job("lost", "nosuch"))
-        [words] = await witness.until("lost is told", lambda: witness.told("FailedCreate", "Job", "lost"))
+        words, *_ = await witness.until("lost is told", lambda: witness.told("FailedCreate", "Job", "lost"))
         assert "no PriorityClass with name nosuch was found" in words
         await cluster.create(job("other"))
         await witness.until("other runs", lambda: running(witness, "other"))

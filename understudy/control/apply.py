@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from understudy.control.deeds import Deed, deeds_of
-from understudy.control.desk import Desk
+from understudy.control.desk import CONFLICT, Desk
 from understudy.control.holding import hold, nominate, seats_note
 from understudy.control.patience import Patience
 from understudy.control.releasing import PREEMPTED, Release, fence, would_be_gone_for_good
@@ -119,7 +119,8 @@ class Applier:
         except Refused as error:
             task.failed = True
             self._patience.stumbled(task.deed.key)
-            _log.warning("%s: the cluster refused a write: %s", task.deed.key, error)
+            level = logging.INFO if error.code == CONFLICT else logging.WARNING  # somebody else was quicker: every day
+            _log.log(level, "%s: the cluster refused a write: %s", task.deed.key, error)
 
     # In this order
 

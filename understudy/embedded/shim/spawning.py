@@ -108,7 +108,8 @@ def join_cgroup(cgroup: str) -> str:
 
 
 def restore_signals() -> None:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+    """All of them: whoever started the cluster may have had its own ignored, as a shell does for what runs behind it."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
