@@ -108,7 +108,7 @@ def join_cgroup(cgroup: str) -> str:
 
 
 def restore_signals() -> None:
-    """All of them: whoever started the cluster may have had its own ignored, as a shell does for what runs behind it."""
+    """Of all signals: whoever started the cluster may ignore some, as a shell has it for background jobs."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
