@@ -81,6 +81,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
         return self.path / "pods"
 
     @property
+    def nodes(self) -> Path:
+        """A file a node with the id of the process that is the node's life."""
+        return self.path / "nodes"
+
+    @property
     def control_groups(self) -> Path:
         """Names the control groups of this machine that hold the pods' own, a line each."""
         return self.path / "control-groups"

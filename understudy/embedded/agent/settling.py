@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 from understudy.embedded.agent import nodes, records
 from understudy.embedded.agent.addresses import DEFAULT_NETWORK, Addresses
+from understudy.embedded.agent.bodies import Bodies
 from understudy.embedded.agent.devices import Devices
 from understudy.embedded.agent.events import Recorder
+from understudy.embedded.agent.fencing import Sweeper
 from understudy.embedded.agent.household import Household, NodeFacts
 from understudy.embedded.agent.launching import Machine, machine_environment
 from understudy.embedded.agent.limits import ControlGroups, control_groups
 from understudy.embedded.agent.names import Directory
-from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
@@ -102,13 +103,13 @@ def api_variables(server: str) -> dict[str, str]:
 
 
 def household(
-    folder: ClusterFolder, settings: ClusterSettings, cluster: Cluster, nursery: Nursery, machine: Machine
+    folder: ClusterFolder, settings: ClusterSettings, cluster: Cluster, bodies: Bodies, machine: Machine
 ) -> Household:
     """With what earlier agents gave to pods already taken."""
     house = Household(
         folder=folder,
         cluster=cluster,
-        nursery=nursery,
+        bodies=bodies,
         machine=machine,
         devices=Devices(settings.nodes),
         addresses=Addresses(settings.pod_network or DEFAULT_NETWORK),
@@ -118,6 +119,7 @@ def household(
             node["metadata"]["name"]: NodeFacts(nodes.internal_address(node), node["status"]["capacity"])
             for node in settings.nodes
         },
+        sweeper=Sweeper(),
     )
     for uid, pod in records.found(folder.pods):
         record = records.load(pod)
