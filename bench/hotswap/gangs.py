@@ -19,6 +19,7 @@ KINDS = {
     "job": "indexed Job: makes the lost pods anew under their indexes; no retry is counted",
     "pytorchjob": "PyTorchJob of a master and workers: the lost pods are made anew under their old names",
 }
+LEADERS = {"jobset": "{0}-worker-0-0.{0}", "job": "{0}-0", "pytorchjob": "{0}-master-0"}  # where rank 0 is found
 
 
 class Gang(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,13 +38,13 @@ class Judge:
         self.violations: list[tuple[str, str]] = []
         self._gangs: dict[str, Gang] = {}
         self._jobs: dict[str, Job] = {}
-        self._ever: dict[str, Pod] = {}  # every pod there was
+        self._ever: dict[str, Pod] = {}  # every pod there was, by the uid its processes are known by
         self._told: set[tuple[str, ...]] = set()
 
     # What is seen
 
     def pod(self, pod: Pod, gone: bool, now: float) -> None:
-        self._ever[pod.uid] = pod
+        self._ever[pod.body] = pod
         if not pod.gang:
             return
         gang = self._gangs.setdefault(pod.gang, Gang())
@@ -72,7 +72,11 @@ class Judge:
                     gang.struck[pod.place] = uid
 
     def processes(self, living: Living, now: float, wall: float) -> Iterator[tuple[str, ...]]:
-        """Weighs who lives, and tells pairs of pods that share what they must not: whoever looked looks again."""
+        """Weighs who lives, and tells pairs of pods that share what they must not: whoever looked looks again.
+
+        Whoever is in no list of this cluster belongs to another one on the same machine.
+        """
+        living = {uid: bodies for uid, bodies in living.items() if uid in self._ever}
         for name, gang in self._gangs.items():
             self._weigh(name, gang, now)
             self._overstaying(name, gang, living, wall)
@@ -113,7 +117,7 @@ class Judge:
             return
         for uid, pod in gang.pods.items():
             ends = pod.metadata.deletion_timestamp
-            if ends and uid in living and wall > datetime.fromisoformat(ends).timestamp() + 1.0 + IN_FLIGHT:
+            if ends and pod.body in living and wall > datetime.fromisoformat(ends).timestamp() + 1.0 + IN_FLIGHT:
                 self._tell("partly_seated", f"{name}: {pod.metadata.name} lives on after its grace", uid)
 
     def _by_place(self, living: Living) -> dict[str, list[str]]:

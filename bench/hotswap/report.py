@@ -7,7 +7,7 @@ from bench.hotswap.judging import IN_FLIGHT
 from bench.hotswap.playing import Played
 from bench.hotswap.scenarios import Scenario
 from bench.hotswap.theatre import CONDITIONS, cores
-from bench.hotswap.timeline import by_step, spread
+from bench.hotswap.timeline import by_step, spread, total
 
 STOCK_SECONDS = 350.0  # the node is given up after 50 s and its pods after 300 s more; then they hang in Terminating
 
@@ -15,16 +15,19 @@ Result = dict[str, Any]
 
 
 def result(scenario: Scenario, kind: str, played: Played) -> Result:
-    total = spread(moments["running"] for moments in played.moments)
+    totals = [total(moments) for moments in played.moments]
+    figures = spread(totals)
     return {
         "scenario": scenario.name,
         "incidents": len(played.moments),
-        **total,
-        "max_ms": round(max(moments["running"] for moments in played.moments), 1),
+        **figures,
+        "max_ms": round(max(totals), 1),
         "steps": by_step(played.moments),
-        "targets": {name: {"at_most": limit, "met": total[name] <= limit} for name, limit in scenario.targets.items()},
+        "targets": {
+            name: {"at_most": limit, "met": figures[name] <= limit} for name, limit in scenario.targets.items()
+        },
         "stock_kubernetes_ms": STOCK_SECONDS * 1e3,
-        "times_as_quick": round(STOCK_SECONDS * 1e3 / total["p50_ms"], 1),
+        "times_as_quick": round(STOCK_SECONDS * 1e3 / figures["p50_ms"], 1),
         "swaps_told": {"fewest": min(played.swaps), "most": max(played.swaps)},
         "healthy_moved": played.moved,
         "violations": played.verdict.violations,
@@ -34,6 +37,21 @@ def result(scenario: Scenario, kind: str, played: Played) -> Result:
         "members": {gang.name: gang.size for gang in scenario.gangs},
         "cores": cores(),
         "conditions": [*scenario.conditions, *CONDITIONS],
+    }
+
+
+def compared(cold: Result, warm: Result | None, why: str = "") -> Result:
+    """Figures with understudies, beside those of the same incident without; `why` there are none."""
+    figures = {name: cold[name] for name in ("p50_ms", "p99_ms", "steps")}
+    if warm is None:
+        return cold | {"cold": figures, "understudies": False, "conditions": [*cold["conditions"], f"COLD ONLY: {why}"]}
+    both = {name: count + cold["violations"][name] for name, count in warm["violations"].items()}
+    return warm | {
+        "cold": figures,
+        "understudies": True,
+        "cold_to_warm": round(cold["p50_ms"] / warm["p50_ms"], 1),
+        "violations": both,
+        "violated": [*cold["violated"], *warm["violated"]],
     }
 
 
@@ -52,6 +70,10 @@ def lines(found: Result) -> Iterator[str]:
     for name, target in found["targets"].items():
         verdict = "met" if target["met"] else "MISSED"
         yield f"  {name.removesuffix('_ms')} at most {target['at_most']:g} ms: {verdict}"
+    if found.get("understudies"):
+        cold = found["cold"]
+        slower = f"{found['cold_to_warm']:g} times as long"
+        yield f"  {'without':<12} {cold['p50_ms']:>7.1f} ms {cold['p99_ms']:>7.1f} ms   an understudy: {slower}"
     ratio = f"{found['times_as_quick']:,.0f} times as quick"
     yield f"  stock Kubernetes: {STOCK_SECONDS:g} s, and then the pods hang; this is {ratio}"
     told = found["swaps_told"]

@@ -4,14 +4,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from bench.hotswap.gangs import DEAF, FOREVER, Gang
-from bench.hotswap.striking import freeze_node, kill_node
+from bench.hotswap.gangs import DEAF, FOREVER, LEADERS, Gang
+from bench.hotswap.rendezvous import Program, Rendezvous
+from bench.hotswap.striking import freeze_nodes, kill_nodes
 from bench.hotswap.theatre import pools
 from understudy.embedded.clusters.pools import Pool
 from understudy.embedded.folders import ClusterFolder
 
 HERO, VICTIM = "train", "modest"
-Strike = Callable[[ClusterFolder, str], Awaitable[None]]
+Strike = Callable[[ClusterFolder, Sequence[str]], Awaitable[float]]
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -20,6 +21,8 @@ class Shape(msgspec.Struct, frozen=True):
     processes: int = 8  # pods to a node
     grace: int = 0  # seconds the victim needs; 0: it ends at once
     load: bool = False
+    kind: str = "jobset"
+    import_seconds: float = 1.5  # of a library that stands in for a large one
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +30,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     pools: Sequence[Pool]
     gangs: Sequence[Gang]
     lost: Mapping[str, int]  # of each of these gangs, how many nodes are struck at once
-    strike: Strike = kill_node
+    strike: Strike = kill_nodes
     targets: Mapping[str, float]  # figure -> at most how many milliseconds
     conditions: Sequence[str] = ()
+    rendezvous: Rendezvous | None = None  # where members meet; it is over when they have
+    understudies: int = 0  # that hold themselves ready
+    settling: float = 0.0  # seconds that a process which runs is given to load what it will need
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -54,7 +60,7 @@ def freeze(shape: Shape) -> Scenario:
         pools=pools(2, 2, shape.processes),
         gangs=[Gang(name=HERO, size=2 * shape.processes)],
         lost={HERO: 1},
-        strike=freeze_node,
+        strike=freeze_nodes,
         targets={"p99_ms": 3500.0},
         conditions=["a node and all processes of its pods stand still; no connection is closed; a spare is at hand"],
     )
@@ -90,6 +96,27 @@ def burst(shape: Shape) -> Scenario:
         lost=struck,
         targets={},
         conditions=["eight nodes of three gangs are killed at once; each gang keeps one node; spares for all"],
+    )
+
+
+def warm(shape: Shape, program: Program, understudies: int) -> Scenario:
+    """A member on each of two nodes. The one that is not rank 0 is struck, again and again."""
+    member = Gang(
+        name=HERO,
+        size=2,
+        command=program.command(LEADERS[shape.kind].format(HERO)),
+        env={"PYTHONPATH": program.places},
+        notes={"understudy.dev/warm": str(understudies)} if understudies else {},
+    )
+    return Scenario(
+        name="warm",
+        pools=pools(2, 2, 1),
+        gangs=[member],
+        lost={HERO: 1},
+        targets={"p99_ms": 150.0} if understudies else {},
+        conditions=[f"each member imports {program.library}, and is there when it has met rank 0"],
+        rendezvous=program.rendezvous,
+        understudies=understudies,
     )
 
 

@@ -8,6 +8,8 @@ import msgspec
 JOB_LABELS = ("jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "batch.kubernetes.io/job-name")
 CHILD_JOB = "batch.kubernetes.io/job-name"
 INDEX = "batch.kubernetes.io/job-completion-index"
+WARM_FOR = "understudy.dev/warm-for"  # on an understudy that holds itself ready: the gang it does that for
+STEPS_IN = "understudy.dev/steps-in"  # on a pod: the uid of the understudy that became it, with its processes
 UNREACHABLE = "node.kubernetes.io/unreachable"
 
 Place = tuple[str, str]  # (namespace, what a member is called whatever its pod's name)
@@ -18,6 +20,7 @@ class Meta(msgspec.Struct, frozen=True, rename="camel", gc=False):
     namespace: str = ""
     uid: str = ""
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     deletion_timestamp: str = ""
 
 
@@ -54,9 +57,18 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         return self.spec.node_name
 
     @property
+    def is_understudy(self) -> bool:
+        return WARM_FOR in self.metadata.annotations
+
+    @property
+    def body(self) -> str:
+        """The uid its processes are known by."""
+        return self.metadata.annotations.get(STEPS_IN, self.uid)
+
+    @property
     def gang(self) -> str:
-        """The name of its job; '' where it has none."""
-        labels = self.metadata.labels
+        """The name of its job; '' where it has none, or only holds itself ready for one."""
+        labels = {} if self.is_understudy else self.metadata.labels
         return next((labels[label] for label in JOB_LABELS if label in labels), "")
 
     @property
@@ -66,6 +78,11 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         if INDEX in labels:
             return space, f"{labels.get(CHILD_JOB, '')}/{labels[INDEX]}"
         return space, self.metadata.name
+
+    @property
+    def leads(self) -> bool:
+        """Whether the others meet at it."""
+        return self.metadata.labels.get(INDEX, "") == "0" or self.metadata.name.endswith("-master-0")
 
     @property
     def over(self) -> bool:

@@ -61,13 +61,20 @@ class Stage:
                 return False
         return True
 
-    def at_peace(self, gangs: Mapping[str, int]) -> bool:
-        quiet = time.monotonic() - self._stirred >= CALM
+    @property
+    def understudies(self) -> int:
+        """How many run, ready to step in."""
+        return sum(pod.is_understudy and pod.runs for pod in self.pods.values())
+
+    def at_peace(self, gangs: Mapping[str, int], understudies: int) -> bool:
+        quiet = time.monotonic() - self._stirred >= CALM and self.understudies >= understudies
         return quiet and self.whole(gangs) and all(node.well for node in self.nodes.values())
 
-    async def until(self, what: str, seen: Callable[[], bool], every: float | None = None) -> None:
+    async def until(
+        self, what: str, seen: Callable[[], bool], every: float | None = None, limit: float = LIMIT
+    ) -> None:
         """Looks at each change, and where time alone can make it true as often as `every` says."""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + limit
         while True:
             self._changed.clear()
             for task in self._tasks:
@@ -76,18 +83,19 @@ class Stage:
             if seen():
                 return
             if time.monotonic() > deadline:
-                raise NeverSeen(f"never seen within {LIMIT:.0f} s: {what}\n{self.picture()}")
+                raise NeverSeen(f"never seen within {limit:.0f} s: {what}\n{self.picture()}")
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(every or LIMIT):
+                async with asyncio.timeout(every or limit):
                     await self._changed.wait()
 
-    async def calm(self, gangs: Mapping[str, int]) -> None:
-        await self.until("all gangs whole, all nodes well, and nothing stirs", lambda: self.at_peace(gangs), CALM / 4)
+    async def calm(self, gangs: Mapping[str, int], understudies: int = 0) -> None:
+        what = "all gangs whole, understudies ready, nodes well, and nothing stirs"
+        await self.until(what, lambda: self.at_peace(gangs, understudies), CALM / 4)
 
     async def alive(self, uids: Collection[str]) -> float | None:
         """Returns when each of these pods has a living process: None where that was so at the first look."""
-        first = True
-        while not self.census.look().keys() >= set(uids):
+        first, bodies = True, {self.pods[uid].body for uid in uids}
+        while not self.census.look().keys() >= bodies:
             first = False
             await asyncio.sleep(0.001)
         return None if first else time.monotonic()

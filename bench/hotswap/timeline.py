@@ -7,7 +7,7 @@ import msgspec
 from bench.embedded.measures import quantile
 
 # In the order in which they come. Each ends when it is true of the last pod it is about.
-STEPS = ("detected", "fenced", "created", "victims_out", "bound", "running")
+STEPS = ("detected", "fenced", "created", "victims_out", "bound", "running", "rendezvous")
 
 Moments = dict[str, float]  # step -> milliseconds since the strike
 
@@ -62,6 +62,11 @@ def _first(moments: Iterable[float | None]) -> float | None:
 
 def _last(moments: Iterable[float | None]) -> float | None:
     return max((at for at in moments if at is not None), default=None)
+
+
+def total(moments: Moments) -> float:
+    """When it was over."""
+    return moments["rendezvous"] if "rendezvous" in moments else moments["running"]
 
 
 def spread(values: Iterable[float]) -> dict[str, float]:

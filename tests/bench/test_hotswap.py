@@ -113,6 +113,19 @@ def test_two_that_hold_one_accelerator_are_suspected(judge: Judge) -> None:
     assert looked_at(judge, 1.0, one, two, forked) == [("accelerator_twice", "GPU=1", "first", "second")]
 
 
+def test_processes_of_other_clusters_are_nobody_s_business(judge: Judge) -> None:
+    assert looked_at(judge, 1.0, Body(1, "1", "first", ("GPU=0",)), Body(2, "2", "elsewhere", ("GPU=0",))) == []
+
+
+def test_the_processes_of_an_understudy_are_those_of_the_pod_it_became(judge: Judge) -> None:
+    became = pod(1, "third", "c", running=True)
+    notes = {"understudy.dev/steps-in": "understudy"}
+    became = msgspec.structs.replace(became, metadata=msgspec.structs.replace(became.metadata, annotations=notes))
+    judge.pod(became, False, 1.0)
+    (suspicion,) = looked_at(judge, 1.0, Body(1, "1", "second"), Body(2, "2", "understudy"))
+    assert suspicion == ("two_of_a_name", "default/train/1", "second", "understudy")
+
+
 def test_jobs_that_fail_or_go_or_are_not_whole_at_the_end_are_lost(judge: Judge) -> None:
     failed = msgspec.convert(
         {"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}, Job
