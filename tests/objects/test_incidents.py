@@ -20,7 +20,7 @@ def test_times_have_microseconds_and_steps_their_seconds() -> None:
     assert status["decidedAt"] == "1970-01-01T00:00:10.250001Z"
     assert status["seconds"] == {
         "detected": 0.1,
-        "decided": 0.250001,
+        "decided": 0.25,
         "victimsOut": None,
         "seated": 1.5,
         "running": 1.5,

@@ -12,6 +12,8 @@ from understudy.objects.resources import INCIDENTS
 
 Document = dict[str, Any]
 
+DECIMALS = 4  # of seconds; who wants to know more looks at the moments
+
 
 class _Job(Part, frozen=True):
     kind: str
@@ -121,7 +123,7 @@ def _status(incident: Incident) -> Document:
         "victimCount": len(incident.victims),
         **{_camel(f"{step}_at"): _written(incident.at(step)) for step in STEPS},
         "seconds": {
-            _camel(step): round(reached[step], 6) if step in reached else None for step in (*STEPS[1:], "total")
+            _camel(step): round(reached[step], DECIMALS) if step in reached else None for step in (*STEPS[1:], "total")
         },
     }
 
