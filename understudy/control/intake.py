@@ -1,6 +1,7 @@
 """What comes in from the cluster: puts it into the view, ticks off own writes, and sets aside what cannot be read."""
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -18,8 +19,10 @@ INVALID = "InvalidObject"
 class Intake:
     """`changed` is set whenever there is a reason to look again."""
 
-    def __init__(self, desk: Desk, troubles: Troubles) -> None:
+    def __init__(self, desk: Desk, troubles: Troubles, hear: Callable[[KubeObject, bool], None]) -> None:
+        """`hear` is told of every object as well, and whether it is gone."""
         self._desk = desk
+        self._hear = hear
         self._troubles = troubles
         self._unread: dict[str, About] = {}
         self._nodes: set[str] = set()
@@ -43,6 +46,7 @@ class Intake:
     def _seen(self, obj: KubeObject, gone: bool) -> None:
         name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
         self._desk.expectations.saw(name, None if gone else obj)
+        self._hear(obj, gone)
         if self._desk.view.stirred:
             self.changed.set()
 

@@ -9,8 +9,10 @@ import msgspec
 from understudy.control.apply import Applier
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
+from understudy.control.failures import NodeHistory
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.incidents import Incidents
 from understudy.control.intake import Intake
 from understudy.control.moments import wait_for
 from understudy.control.patience import Patience
@@ -38,6 +40,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
+    keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
 
 
 DEFAULT_SETTINGS = LoopSettings()
@@ -72,7 +75,9 @@ class SchedulingLoop:
         self._listener = listener
         self._desk = Desk(cluster, clock, self.view)
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
-        self._intake = Intake(self._desk, troubles)
+        self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
+        self._history = NodeHistory(cluster, clock, settings.policy)
+        self._intake = Intake(self._desk, troubles, self._incidents.hear)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
@@ -91,13 +96,15 @@ class SchedulingLoop:
             group.create_task(self._following.run())
             group.create_task(self._remaker.run())
             group.create_task(self._desk.teller.run())
+            group.create_task(self._incidents.records.run())
+            group.create_task(self._history.run())
             group.create_task(self._schedule())
 
     @property
     def at_rest(self) -> bool:
         """Whether it has nothing to do until something changes or time passes."""
         idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
-        return idle and self._desk.teller.quiet
+        return idle and self._desk.teller.quiet and self._incidents.records.quiet and self._history.quiet
 
     async def _schedule(self) -> None:
         await self._following.synced.wait()
@@ -128,10 +135,16 @@ class SchedulingLoop:
 
     async def _act(self, snapshot: Snapshot, now: float) -> bool:
         """Whether anything was done."""
+        self._incidents.see(snapshot, now)
         made = plan(snapshot, self._settings.policy, now, explaining=False)
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
-        done = await self._applier.carry_out(made, snapshot)
+        self._incidents.decide(snapshot, made)
+        try:
+            done = await self._applier.carry_out(made, snapshot)
+        finally:
+            self._incidents.carried_out()
+            self._history.see(snapshot, now)
         self._retry_at, self._failures = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
         return bool(done)

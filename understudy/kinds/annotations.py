@@ -15,6 +15,7 @@ REQUEUED_AT = f"{PREFIX}requeued-at"
 PREEMPTED_FOR = f"{PREFIX}preempted-for"
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
+FAILED_AT = f"{PREFIX}failed-at"
 _TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
 
 
