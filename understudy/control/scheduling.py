@@ -65,8 +65,7 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = Troubles()
-        keys = {settings.policy.pool_label, *(rule.topology for rule in settings.policy.spares)} - {""}
-        self.view = View(sorted(keys), settings.scheduler_name, settings.limits, troubles)
+        self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles)
         self._clock = clock
         self._settings = settings
         self._listener = listener

@@ -38,7 +38,7 @@ class Floor:
         self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
         self.hopeless: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
         self.touched: set[str] = set()  # gangs that something was decided about
-        self.spares = spare_nodes(snapshot, policy)
+        self.spares = spare_nodes(snapshot, policy, now)
         self.keys = sorted(snapshot.tenants)
         self._refusals: dict[tuple[int, str], str | None] = {}
         self._ranked: dict[Shelf, list[Rank]] = {}
