@@ -179,8 +179,9 @@ def test_in_a_mass_failure_nobody_is_moved_and_other_pools_are_mended() -> None:
     policy = Policy(mass_failure_nodes=2)
     one = running("one", on="h100-bad0 h100-good0")
     other = running("other", on="l4-bad0")
+    guard = "mass failure: 2 of 4 nodes of h100 turned bad at once, until 1970-01-02T03:51:35Z"
     assert told(pool(2, 2), pool(1, 3, kind="l4"), one, other, policy=policy) == [
-        "one waits: mass failure: 2 of 4 nodes of h100 turned bad at once, until 1970-01-02T03:51:35Z; needs 2 x 8 nvidia.com/gpu",
+        f"one waits: {guard}; needs 2 x 8 nvidia.com/gpu",
         "swap other: other-0 l4-bad0 -> h100-good1 (idle); l4-bad0 lost: it died",
     ]
 

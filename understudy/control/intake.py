@@ -5,12 +5,14 @@ import asyncio
 import msgspec
 
 from understudy.control.desk import Desk
+from understudy.control.failing import FailureBook
 from understudy.control.following import Bare
 from understudy.control.telling import About, Happening
 from understudy.control.troubles import Troubles
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
 from understudy.objects.nodes import Node, NodeSpec
+from understudy.objects.pods import Pod
 
 INVALID = "InvalidObject"
 
@@ -18,8 +20,9 @@ INVALID = "InvalidObject"
 class Intake:
     """`changed` is set whenever there is a reason to look again."""
 
-    def __init__(self, desk: Desk, troubles: Troubles) -> None:
+    def __init__(self, desk: Desk, troubles: Troubles, failures: FailureBook) -> None:
         self._desk = desk
+        self._failures = failures
         self._troubles = troubles
         self._unread: dict[str, About] = {}
         self._nodes: set[str] = set()
@@ -29,6 +32,8 @@ class Intake:
         self._desk.view.put(obj)
         if isinstance(obj, Node):
             self._nodes.add(obj.metadata.name)
+        elif isinstance(obj, Pod):
+            self._failures.saw(obj)
         if self._unread:
             self._can_be_read(obj.title)
         self._seen(obj, gone=False)

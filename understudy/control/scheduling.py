@@ -9,6 +9,7 @@ import msgspec
 from understudy.control.apply import Applier
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
+from understudy.control.failing import FailureBook
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.intake import Intake
@@ -71,7 +72,8 @@ class SchedulingLoop:
         self._listener = listener
         self._desk = Desk(cluster, clock, self.view)
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
-        self._intake = Intake(self._desk, troubles)
+        self._failures = FailureBook(self._desk, settings.policy)
+        self._intake = Intake(self._desk, troubles, self._failures)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
@@ -82,7 +84,7 @@ class SchedulingLoop:
         self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
-        self._failures = 0
+        self._stumbles = 0
 
     async def run(self) -> None:
         """For ever, or until it is cancelled."""
@@ -120,6 +122,9 @@ class SchedulingLoop:
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
         self._intake.tell_troubles()
+        if await self._failures.write_down(snapshot, now):
+            self._intake.changed.set()  # the plan is made by what is written there
+            return
         acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
         # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
         if self._unexplained and self._explain_at + (BUSY if acted else 0.0) <= now:
@@ -131,7 +136,7 @@ class SchedulingLoop:
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
         done = await self._applier.carry_out(made, snapshot)
-        self._retry_at, self._failures = None, 0
+        self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
         return bool(done)
 
@@ -148,8 +153,8 @@ class SchedulingLoop:
 
     def _try_again(self, error: Unreachable) -> None:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
-        pause = min(FIRST_PAUSE * 2.0**self._failures, LAST_PAUSE)
-        self._failures += 1
+        pause = min(FIRST_PAUSE * 2.0**self._stumbles, LAST_PAUSE)
+        self._stumbles += 1
         self._retry_at = self._clock.now() + pause
         _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
 

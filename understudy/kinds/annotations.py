@@ -13,6 +13,7 @@ PREFIX = "understudy.dev/"
 QUEUED_AT = f"{PREFIX}queued-at"
 REQUEUED_AT = f"{PREFIX}requeued-at"
 PREEMPTED_FOR = f"{PREFIX}preempted-for"
+FAILED_AT = f"{PREFIX}failed-at"
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
 _TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
