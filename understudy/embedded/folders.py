@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 DEFAULT_NAME = "default"
+PODS = "pods"  # whose way in is theirs together
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -25,6 +25,7 @@ from understudy.embedded.agent.starting import Starter
 from understudy.embedded.shim import orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
+from understudy.train.told import SIGNAL_ANNOTATION, signal_named
 
 _SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
 _LATER = 1.0  # a look that failed is tried again,
@@ -253,8 +254,17 @@ class Crew:
         self._set(name, stop=Stop(self._house.now(), grace))
 
     def terminate(self, name: str) -> None:
-        attempts.strike(self._attempt_folder(name), signal.SIGTERM)
+        attempts.strike(self._attempt_folder(name), self._stop_signal(name))
         self._set(name, terminated_at=self._house.now())
+
+    def _stop_signal(self, name: str) -> signal.Signals:
+        """The one the pod asked for, in the place of SIGTERM."""
+        asked = self.pod.metadata.annotations.get(SIGNAL_ANNOTATION)
+        found = signal.SIGTERM if asked is None else signal_named(asked)
+        if found is None:
+            problem = f"{SIGNAL_ANNOTATION}: {asked!r} is not a signal that can be caught, such as SIGUSR1"
+            self._voice.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
+        return found or signal.SIGTERM
 
     def kill(self, name: str) -> None:
         attempts.strike(self._attempt_folder(name), signal.SIGKILL)

@@ -20,10 +20,11 @@ from understudy.embedded.agent.limits import ControlGroups, control_groups
 from understudy.embedded.agent.names import Directory
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.folders import PODS, ClusterFolder, ClusterSettings
 from understudy.embedded.mpi.programs import install
 from understudy.embedded.shim import interposer, talk
 from understudy.ports import Cluster
+from understudy.train.told import ACCESS
 
 _MACHINE_HOSTS = Path("/etc/hosts")
 _DEFAULT_PORTS = {"https": 443, "http": 80}
@@ -52,7 +53,7 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         log.warning("mounts cannot be private here (%s): paths and names are rewritten instead", hello.why_not)
     return Machine(
         isolated=hello.mounts and tool is None,
-        api=api_variables(server),
+        api=api_variables(server) | ({} if tool else _access(folder)),
         env=machine_environment(os.environ),
         directory=Directory(folder.path / "hosts", _machine_hosts()),
         groups=_groups(folder) if tool is None else None,
@@ -100,6 +101,12 @@ def api_variables(server: str) -> dict[str, str]:
         "KUBERNETES_SERVICE_PORT": port,
         "KUBERNETES_SERVICE_PORT_HTTPS": port,
     }
+
+
+def _access(folder: ClusterFolder) -> dict[str, str]:
+    """Pods are processes of who owns the cluster, and may read what is theirs: a kubeconfig of their own."""
+    path = folder.access(PODS)
+    return {ACCESS: str(path)} if path.exists() else {}
 
 
 def household(
