@@ -121,6 +121,7 @@ class FamilyController:
             raw = self._parents.get(key)
             if raw is None:
                 self._looked.pop(key, None)
+                self._carrier.forget(key)
                 await self._free(key)
                 return None
             parent = Parent(self._family.parent, msgspec.json.decode(raw))
