@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _NAME = re.compile(r"step-(\d+)")
-_ASIDE = ".new-"
+_ASIDE = "new-"  # torch.save takes no name that begins with a dot
 _NO_SUCH_THING = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # a file system that cannot sync folders
 
 

@@ -104,8 +104,26 @@ class _Listener:
 
 
 _listener = _Listener()
-# A data loader's workers are ended by SIGTERM: with our handler they would only take note of it.
-os.register_at_fork(after_in_child=_listener.forget)
+_forking = threading.local()
+
+
+def _before_fork() -> None:
+    """A child that is told to go before it has our handler off would never hear of it again: let it come later."""
+    _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _listener.before) if _listener.before else None
+
+
+def _after_fork() -> None:
+    if (mask := getattr(_forking, "mask", None)) is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _in_child() -> None:
+    """The workers of a data loader are ended by SIGTERM: with our handler they would only take note of it."""
+    _listener.forget()
+    _after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
 def watch(grace: float | None = None, signals: Iterable[int] = ()) -> None:
