@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -50,9 +51,10 @@ def exit_of(folder: AttemptFolder) -> Exit | None:
     return orders.read(folder.exit, Exit)
 
 
-def declare_lost(folder: AttemptFolder, mark: str) -> Exit:
+def declare_lost(folder: AttemptFolder, marks: Iterable[str]) -> Exit:
     """The shim was killed: what it kept is killed too, and its end is written down in its place."""
-    kill_marked(mark)
+    for mark in marks:
+        kill_marked(mark)
     state = state_of(folder)
     lost = Exit(
         exit_code=_LOST_CODE,

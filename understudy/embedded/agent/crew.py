@@ -63,6 +63,15 @@ class Crew:
         return self._starter.record
 
     @property
+    def _uids(self) -> tuple[str, ...]:
+        """The pod's, and that of the understudy it was: some of its processes and groups are known by that one."""
+        held_as = self.record.held_as if self.record is not None else ""
+        return (self.pod.metadata.uid, held_as) if held_as else (self.pod.metadata.uid,)
+
+    def _marks(self, name: str, attempt: int) -> list[str]:
+        return [mark(uid, name, attempt) for uid in self._uids]
+
+    @property
     def began_at(self) -> float:
         return self._starter.began_at
 
@@ -125,7 +134,7 @@ class Crew:
         elif alive:
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
         elif state is not None or folder in self._ordered_again:
-            self._ended(container, attempts.declare_lost(folder, mark(self.pod.metadata.uid, name, sight.attempt)))
+            self._ended(container, attempts.declare_lost(folder, self._marks(name, sight.attempt)))
         else:
             self._ordered_again.add(folder)
             self._house.nursery.launch(folder.path)
@@ -180,7 +189,8 @@ class Crew:
         for beside in self._besides.pop(name, ()):
             beside.hang_up()
         if self._house.machine.groups is not None:
-            self._house.machine.groups.remove(group_name(self.pod.metadata.uid, name))
+            for uid in self._uids:
+                self._house.machine.groups.remove(group_name(uid, name))
         self._set(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
 
     def _end(self, container: Container, attempt: int, how: Exit) -> End:
@@ -240,7 +250,8 @@ class Crew:
         """Nothing of them goes on, and they do not know."""
         for name, sight in self.sights.items():
             if sight.attempt >= 0 and sight.end is None:
-                attempts.freeze_marked(mark(self.pod.metadata.uid, name, sight.attempt))
+                for found in self._marks(name, sight.attempt):
+                    attempts.freeze_marked(found)
         for beside in [one for found in self._besides.values() for one in found]:
             beside.left(Finished(_CUT_OFF, "its node does not answer"))
 
