@@ -12,7 +12,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-
 def test_the_newest_are_kept(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "deep" / "run", keep=2)
     assert shelf.newest() == 0

@@ -19,6 +19,7 @@ from understudy.control.remaking import Remaker
 from understudy.control.seating import Seats, is_staged, resume, seats_to_take, sorted_out
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
+from understudy.control.understudies import dismiss, roles
 from understudy.decide.guards import HOUR, room_is_made
 from understudy.decide.sentences import describe
 from understudy.kinds.annotations import HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
@@ -60,6 +61,7 @@ class Applier:
         self._remaker = remaker
         self._patience = patience
         self._fenced: set[str] = set()
+        self._roles: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
         """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
@@ -72,9 +74,11 @@ class Applier:
         await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
         await self._each(leaving, partial(self._release, tasks, snapshot))
         await self._each((t for t in tasks.values() if t.resumes), self._resume)
+        dismissed = await dismiss(self._desk, plan, snapshot)
+        self._roles = roles(self._desk, plan, snapshot)
         await self._bind([t for t in tasks.values() if t.binds and not t.failed])
         await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
-        return [action for task in tasks.values() if task.done for action in task.deed.actions]
+        return [action for task in tasks.values() if task.done for action in task.deed.actions] + dismissed
 
     # What can be done now
 
@@ -175,13 +179,16 @@ class Applier:
     async def _bind_seats(self, tasks: list[Task]) -> None:
         seats = [seat for task in tasks for seat in task.seats.there]
         await self._desk.teller.hush(pod.metadata.uid for pod, _ in seats)
-        await self._desk.bind(tasks[0].gang.namespace, seats)
+        await self._desk.bind(tasks[0].gang.namespace, seats, self._roles)
         for task in tasks:
             task.done = True
         for pod, node in seats:
             meta = pod.metadata
             message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
             self._desk.teller.event(About.of(pod), Happening("Scheduled", message))
+            if understudy := self._roles.get(meta.uid):
+                message = f"Understudy {understudy.metadata.name} steps in on node {node}"
+                self._desk.teller.event(About.of(pod), Happening("SteppedIn", message))
 
     async def _keep_books(self, task: Task) -> None:
         """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""

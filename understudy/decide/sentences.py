@@ -8,6 +8,7 @@ from typing import assert_never
 from understudy.model.plans import (
     Action,
     Code,
+    Dismiss,
     Grow,
     Hold,
     Preempt,
@@ -39,6 +40,10 @@ def describe(action: Action) -> str:
             return f"shrink {gang} by {', '.join(members)}: {why}"
         case Requeue(gang, _, why):
             return f"requeue {gang}: {why}"
+        case Dismiss(gang, node, _, by, member) if member:
+            return f"let {gang} step in as {member} of {by} on {node}"
+        case Dismiss(gang, node, why):
+            return f"dismiss {gang} from {node}: {why}"
         case Hold(gang, (), why):
             return f"give up the seats held for {gang}: {why}"
         case Hold(gang, seats, why):

@@ -71,6 +71,15 @@ class Crew:
         return self.pod.spec.node_name
 
     @property
+    def _uids(self) -> tuple[str, ...]:
+        """The pod's, and that of the understudy it was: some of its processes and groups are known by that one."""
+        held_as = self.record.held_as if self.record is not None else ""
+        return (self.pod.metadata.uid, held_as) if held_as else (self.pod.metadata.uid,)
+
+    def _marks(self, name: str, attempt: int) -> list[str]:
+        return [mark(uid, name, attempt) for uid in self._uids]
+
+    @property
     def began_at(self) -> float:
         return self._starter.began_at
 
@@ -139,7 +148,7 @@ class Crew:
         elif self.is_slain:
             self._ended(container, attempts.declare_lost(folder, durable=False))
         elif state is not None or folder in self._ordered_again:
-            fencing.kill_marked([mark(self.pod.metadata.uid, name, sight.attempt)])
+            fencing.kill_marked(self._marks(name, sight.attempt))
             self._ended(container, attempts.declare_lost(folder, durable=True))
         else:
             self._ordered_again.add(folder)
@@ -204,7 +213,8 @@ class Crew:
         for beside in self._besides.pop(name, ()):
             beside.hang_up()
         if self._house.machine.groups is not None:
-            self._house.machine.groups.remove(group_name(self.pod.metadata.uid, name))
+            for uid in self._uids:
+                self._house.machine.groups.remove(group_name(uid, name))
         self._set(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
 
     def _end(self, container: Container, attempt: int, how: Exit) -> End:

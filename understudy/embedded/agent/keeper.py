@@ -114,6 +114,12 @@ class Keeper:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._work())
 
+    def retire(self) -> None:
+        """What it kept is another pod from now on: nothing is told, and nothing cleared up."""
+        self._let_go()
+        if self._task is not None:
+            self._task.cancel()
+
     async def close(self) -> None:
         """The pod runs on."""
         self._let_go()

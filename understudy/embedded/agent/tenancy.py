@@ -3,11 +3,13 @@
 import asyncio
 import logging
 import os
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from understudy.embedded.agent import records
+from understudy.embedded.agent import records, stepping_in
 from understudy.embedded.agent.attempts import anything_runs
 from understudy.embedded.agent.fates import Fates
 from understudy.embedded.agent.household import Household
@@ -19,6 +21,7 @@ from understudy.embedded.agent.registry import Registry
 from understudy.embedded.doorway import GOING, ExecRequest, Failure
 from understudy.embedded.shim import talk
 from understudy.embedded.shim.layout import BadName, PodFolder, pod_folder
+from understudy.kinds.annotations import STEPS_IN
 from understudy.ports import Change, ChangeType
 
 log = logging.getLogger(__name__)
@@ -31,6 +34,7 @@ class Tenancy:
         self._keepers: dict[str, Keeper] = {}
         self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
         self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
+        self._tasks: set[asyncio.Task[None]] = set()
         self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
         self._titles: dict[str, set[str]] = {}  # namespace and name, with the uids of those that have a keeper
         self._held: dict[str, Pod] = {}  # by title: it starts when nothing runs any more that had its name before
@@ -94,7 +98,7 @@ class Tenancy:
             if uid not in pods:
                 log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
                 self._end_orphan(uid, folder)
-        for pod in sorted(pods.values(), key=lambda one: not one.is_over):
+        for pod in stepping_in.in_order(pods.values()):
             self._updated(pod)
 
     def _end_orphan(self, uid: str, folder: PodFolder) -> None:
@@ -104,6 +108,8 @@ class Tenancy:
         uid = pod.metadata.uid
         if uid in self._keepers:
             self._keepers[uid].update(pod)
+        elif stepping_in.has_stepped_in(self._house.folder.pods, uid):
+            self._remove(pod, 0)
         elif pod.spec.node_name in self._registry.failed:
             self._stranded[uid] = pod
         elif uid not in self._removed and self._needs_keeper(pod):
@@ -121,10 +127,13 @@ class Tenancy:
             self._held[_title(pod)] = pod
             return
         self._house.bodies.begin(pod.spec.node_name)
+        stepped_in = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
         keeper = self._enlist(pod)
         if self._fates.is_silent(pod.spec.node_name):
             keeper.hush()
         keeper.poke()
+        if stepped_in:
+            self._begin_task(stepping_in.give_cues(self._house, pod))
 
     def _enlist(self, pod: Pod) -> Keeper:
         keeper = self._keepers[pod.metadata.uid] = Keeper(self._house, pod, self._done)
@@ -138,8 +147,28 @@ class Tenancy:
         if not left:
             self._titles.pop(_title(keeper.pod), None)
 
+    def _take_over(self, pod: Pod) -> bool:
+        """Whether an understudy became this pod. One that cannot leaves its seat all the same."""
+        understudy = stepping_in.understudy_of(pod, self._keepers)
+        stepped_in = stepping_in.take_over(self._house, pod, understudy)
+        if understudy is not None:
+            if stepped_in:
+                self._dismiss(self._keepers[understudy.pod.metadata.uid])
+            self._remove(understudy.pod, 0 if stepped_in else None)
+        return stepped_in
+
+    def _remove(self, understudy: Pod, grace: int | None) -> None:
+        self._begin_task(stepping_in.remove(self._house, understudy, grace))
+
+    def _begin_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def _deleted(self, uid: str) -> None:
         self._removed.discard(uid)
+        if stepping_in.has_stepped_in(self._house.folder.pods, uid):
+            return
         stranded = self._stranded.pop(uid, None)
         if self._first is not None:
             self._first.pop(uid, None)
@@ -222,6 +251,8 @@ class Tenancy:
 
     async def close(self) -> None:
         """Lets go of all pods; their processes run on."""
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
 
 
@@ -231,8 +262,9 @@ def _title(pod: Pod) -> str:
 
 
 def _addressee(folder: Path) -> tuple[str, str]:
-    """Whose shim it is: the uid of the pod, and the container."""
-    return folder.parents[2].name, folder.parent.name
+    """Whose shim it is: the uid of the pod, and the container. The folder of one that stepped in is a link."""
+    pod = folder.parents[2]
+    return os.readlink(pod) if pod.is_symlink() else pod.name, folder.parent.name
 
 
 def _remains(uid: str, folder: PodFolder) -> Pod:

@@ -66,6 +66,8 @@ def _attempts(folder: ClusterFolder) -> Iterator[AttemptFolder]:
     with contextlib.suppress(FileNotFoundError):
         for path in folder.pods.iterdir():
             pod = PodFolder(path)
+            if path.is_symlink():
+                continue  # an understudy that became another pod, which has its own entry
             with contextlib.suppress(OSError):
                 for container in pod.containers.iterdir():
                     if starts := pod.attempts(container.name):
