@@ -18,7 +18,7 @@ VERBS = (
     "up", "status", "down", "kubeconfig", "reset", "demo",
     "submit", "apply", "list_jobs", "get", "why", "logs", "events", "incidents", "describe", "attach",
     "suspend", "resume", "delete", "prune",
-    "top", "node", "priority", "plan",
+    "top", "node", "spares", "priority", "plan",
     "config", "version", "completion",
 )  # fmt: skip
 

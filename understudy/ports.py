@@ -32,12 +32,13 @@ class Ref(msgspec.Struct, frozen=True, gc=False):
         return self.resource.path(self.namespace, self.name, sub)
 
 
-class Seating(msgspec.Struct, frozen=True, gc=False):
+class Seating(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One pod to be bound to one node."""
 
     pod: str
     uid: str
     node: str
+    annotations: Mapping[str, str] = {}  # to be put on the pod in the same write
 
 
 class PatchForm(enum.StrEnum):

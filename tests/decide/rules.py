@@ -103,6 +103,8 @@ def board_of(
     board = Board(real_nodes(snapshot))
     for key in sorted(snapshot.gangs):
         gang = snapshot.gangs[key]
+        if gang.warm_for:
+            continue  # understudies take up no room: whoever needs it has it
         for sitter in seated(gang):
             board.add(sitter)
         for sitter in leaving(gang, (origin or snapshot).gangs[key]) if with_leaving else ():

@@ -85,11 +85,10 @@ class LoopWorld:
             self._annotate(document, "last-checkpoint", written_time(self.living.clock.now()))
 
     def _crash(self, name: str) -> None:
-        """Its pods are gone, its owner makes new ones."""
-        for document in self._objects(name):
-            known = document["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
-            self._annotate(document, "failed-at", f"{known},{written_time(self.living.clock.now())}".strip(","))
-        for pod in self.living.hands.pods_of(self.keys[name]):
+        """Its pods have failed and are taken away, its owner makes new ones."""
+        for pod in list(self.living.hands.pods_of(self.keys[name])):
+            pod["status"]["phase"] = "Failed"
+            self.cluster.change(pod)
             self.cluster.take_away(pod)
 
     def _cling(self, name: str) -> None:

@@ -15,6 +15,7 @@ from understudy.model.gangs import Gang
 from understudy.model.plans import (
     Action,
     Code,
+    Dismiss,
     Grow,
     Hold,
     Plan,
@@ -49,6 +50,7 @@ KINDS = (
     Kind(Hold, "Holds", "hold", "holds", "yellow"),
     Kind(Shrink, "Shrinks", "shrinks", "shrink", "yellow"),
     Kind(Requeue, "Requeues", "requeue", "requeues", "red"),
+    Kind(Dismiss, "Understudies", "understudy called", "understudies called", "cyan"),
     Kind(Wait, "Waiting", "waits", "wait", "yellow"),
 )
 
@@ -118,6 +120,10 @@ def _manner(action: Action, scene: Scene) -> str:
         case Preempt():
             which = "all its seats" if action.whole else f"{len(action.members)} of its seats"
             return f" gives up {which} for {scene.title(action.by)}"
+        case Dismiss(member=member) if member:
+            return f" steps in as {member} of {scene.name(action.by)} on {action.node}"
+        case Dismiss():
+            return f" gives up its seat on {action.node}: {action.why}"
         case Hold(seats=()):
             return f" gives up the seats held for it: {action.why}"
         case Hold() | Shrink() | Requeue():
@@ -140,6 +146,8 @@ def _details(action: Action, scene: Scene) -> Iterable[str]:
             return [f"why: {action.why}", *_moves(action)]
         case Shrink() | Requeue():
             return [f"pods: {', '.join(action.members)}"] if action.members else []
+        case Dismiss():
+            return []
         case Wait():
             return _reason(action.reason, scene)
         case _:

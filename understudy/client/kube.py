@@ -115,9 +115,10 @@ def _path(ref: Ref, sub: str = "") -> str:
 
 
 def _binding(seating: Seating) -> dict[str, Any]:
+    notes = {"annotations": seating.annotations} if seating.annotations else {}
     return {
         "apiVersion": "v1",
         "kind": "Binding",
-        "metadata": {"name": seating.pod, "uid": seating.uid},
+        "metadata": {"name": seating.pod, "uid": seating.uid, **notes},
         "target": {"apiVersion": "v1", "kind": "Node", "name": seating.node},
     }

@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
-from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Seats, Shrink, Start, Swap, Wait
+from understudy.model.plans import Action, Dismiss, Grow, Hold, Plan, Preempt, Requeue, Seats, Shrink, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 
@@ -41,8 +41,8 @@ def deeds_of(plan: Plan, snapshot: Snapshot) -> dict[str, Deed]:
     """By gang, in the order in which the plan first speaks of them."""
     deeds: dict[str, Deed] = {}
     for action in plan.actions:
-        if isinstance(action, Wait):
-            continue  # nothing is done with who waits but to tell him why
+        if isinstance(action, Wait | Dismiss):
+            continue  # nothing is done with who waits but to tell him why; for understudies see there
         deed = deeds.get(action.gang)
         if deed is None:
             deed = deeds[action.gang] = Deed(snapshot.gangs[action.gang])
@@ -73,8 +73,8 @@ def _add(deed: Deed, action: Action, snapshot: Snapshot) -> None:
             deed.leaves, deed.gives_up = list(members), True
         case Hold(seats=seats):
             deed.holds = seats
-        case Wait():
-            pass  # told elsewhere
+        case Wait() | Dismiss():
+            pass  # told, and done, elsewhere
         case _:
             assert_never(action)
 

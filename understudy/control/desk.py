@@ -1,6 +1,7 @@
 """The writes of the scheduling loop, one function each; what was written is waited for until the view shows it."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from understudy.control.expecting import Expectations, at_version, leaving, seated
 from understudy.control.telling import Teller
 from understudy.control.view import View
+from understudy.kinds.annotations import STEPS_IN
 from understudy.kinds.levers import Patch
 from understudy.objects import decode_json
 from understudy.objects.jobs import Workload
@@ -19,6 +21,7 @@ from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Seating
 CATCH_UP = 5.0  # seconds the view is given to show a write
 
 NOT_FOUND, CONFLICT = 404, 409
+_NO_ROLES: Mapping[str, Pod] = MappingProxyType({})
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -75,8 +78,15 @@ class Desk:
         version = msgspec.json.decode(raw, type=_Written).metadata.resource_version
         self._expect(obj, at_version(obj.metadata.uid, version))
 
-    async def bind(self, namespace: str, seats: Sequence[tuple[Pod, str]]) -> None:
-        seatings = [Seating(pod.metadata.name, pod.metadata.uid, node) for pod, node in seats]
+    async def bind(
+        self, namespace: str, seats: Sequence[tuple[Pod, str]], roles: Mapping[str, Pod] = _NO_ROLES
+    ) -> None:
+        """`roles` are the understudies that step in, by the uid of the pod each of them becomes."""
+        seatings = []
+        for pod, node in seats:
+            meta, understudy = pod.metadata, roles.get(pod.metadata.uid)
+            notes = {STEPS_IN: understudy.metadata.uid} if understudy is not None else {}
+            seatings.append(Seating(meta.name, meta.uid, node, notes))
         await self._cluster.bind(namespace, seatings)
         for pod, _ in seats:
             self._expect(pod, seated(pod.metadata.uid))

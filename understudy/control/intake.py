@@ -14,15 +14,16 @@ from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
 from understudy.objects.nodes import Node, NodeSpec
 
 INVALID = "InvalidObject"
+Listener = Callable[[KubeObject, bool], None]
 
 
 class Intake:
     """`changed` is set whenever there is a reason to look again."""
 
-    def __init__(self, desk: Desk, troubles: Troubles, hear: Callable[[KubeObject, bool], None]) -> None:
-        """`hear` is told of every object as well, and whether it is gone."""
+    def __init__(self, desk: Desk, troubles: Troubles, *listeners: Listener) -> None:
+        """Listeners are told of every object as well, and whether it is gone."""
         self._desk = desk
-        self._hear = hear
+        self._listeners = listeners
         self._troubles = troubles
         self._unread: dict[str, About] = {}
         self._nodes: set[str] = set()
@@ -46,7 +47,8 @@ class Intake:
     def _seen(self, obj: KubeObject, gone: bool) -> None:
         name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
         self._desk.expectations.saw(name, None if gone else obj)
-        self._hear(obj, gone)
+        for listen in self._listeners:
+            listen(obj, gone)
         if self._desk.view.stirred:
             self.changed.set()
 

@@ -9,6 +9,7 @@ import msgspec
 from understudy.control.apply import Applier
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
+from understudy.control.failing import FailureBook
 from understudy.control.failures import NodeHistory
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
@@ -68,8 +69,7 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = Troubles()
-        keys = {settings.policy.pool_label, *(rule.topology for rule in settings.policy.spares)} - {""}
-        self.view = View(sorted(keys), settings.scheduler_name, settings.limits, troubles)
+        self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles)
         self._clock = clock
         self._settings = settings
         self._listener = listener
@@ -77,7 +77,8 @@ class SchedulingLoop:
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
-        self._intake = Intake(self._desk, troubles, self._incidents.hear)
+        self._failures = FailureBook(self._desk, settings.policy)
+        self._intake = Intake(self._desk, troubles, self._incidents.hear, self._failures.hear)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
@@ -88,7 +89,7 @@ class SchedulingLoop:
         self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
-        self._failures = 0
+        self._stumbles = 0
 
     async def run(self) -> None:
         """For ever, or until it is cancelled."""
@@ -128,6 +129,9 @@ class SchedulingLoop:
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
         self._intake.tell_troubles()
+        if await self._failures.write_down(snapshot, now):
+            self._intake.changed.set()  # the plan is made by what is written there
+            return
         acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
         # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
         if self._unexplained and self._explain_at + (BUSY if acted else 0.0) <= now:
@@ -145,7 +149,7 @@ class SchedulingLoop:
         finally:
             self._incidents.carried_out()
             self._history.see(snapshot, now)
-        self._retry_at, self._failures = None, 0
+        self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
         return bool(done)
 
@@ -162,8 +166,8 @@ class SchedulingLoop:
 
     def _try_again(self, error: Unreachable) -> None:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
-        pause = min(FIRST_PAUSE * 2.0**self._failures, LAST_PAUSE)
-        self._failures += 1
+        pause = min(FIRST_PAUSE * 2.0**self._stumbles, LAST_PAUSE)
+        self._stumbles += 1
         self._retry_at = self._clock.now() + pause
         _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
 

@@ -12,6 +12,7 @@ from understudy.decide.place import Part, Quest, part_of, place
 from understudy.decide.policy import Policy
 from understudy.decide.swap import damaged_gangs, release_stale_holds, repair, void_holds
 from understudy.decide.trial import Hypothesis
+from understudy.decide.understudies import attend
 from understudy.decide.victims import choose_victims, preemptions
 from understudy.model.gangs import Gang, Suspension
 from understudy.model.plans import Action, Code, Grow, Hold, Plan, Preempt, Reason, Requeue, Start, Wait
@@ -28,6 +29,8 @@ def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True
     helpless = give_everybody_a_turn(floor)
     grow_elastic_gangs(floor, snapshot)
     release_stale_holds(floor, snapshot)
+    if len(snapshot.warm):
+        attend(floor, explaining)
     if explaining:
         explain_to(floor, helpless)  # last, by what is left when everybody has had a turn
     return Plan(tuple(floor.actions), _recheck_at(floor))

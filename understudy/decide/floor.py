@@ -13,6 +13,7 @@ from understudy.decide.fit import capacity, refusal
 from understudy.decide.guards import failed_lately, lemon, over_budget
 from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import until
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, Verdict, is_accelerator
@@ -38,7 +39,8 @@ class Floor:
         self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
         self.hopeless: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
         self.touched: set[str] = set()  # gangs that something was decided about
-        self.spares = spare_nodes(snapshot, policy)
+        self.spares = spare_nodes(snapshot, policy, now)
+        self.warm = _warm_nodes(snapshot)
         self.keys = sorted(snapshot.tenants)
         self._refusals: dict[tuple[int, str], str | None] = {}
         self._ranked: dict[Shelf, list[Rank]] = {}
@@ -59,6 +61,11 @@ class Floor:
             self.hopeless.clear()  # the others may give seats back
         self._owners.clear()
         self._held = self._held_domains = None
+
+    def add(self, *actions: Action) -> None:
+        """Add to the plan what changes nothing for whoever is decided about next: warm understudies."""
+        self.actions.extend(actions)
+        self.touched.update(action.gang for action in actions)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -93,7 +100,7 @@ class Floor:
         if found is None:
             return None
         self.rechecks.append(found.until)
-        return found.detail
+        return f"{found.guard}: {found.detail}{until(found.until)}"
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
         """Whether the node is a spare that this gang may not have now."""
@@ -139,7 +146,9 @@ class Floor:
         return (avoided, False, "", name)
 
     def _reshelve(self, name: str, before: Snapshot) -> None:
-        room = self.snapshot.rooms[name]
+        room = self.snapshot.rooms.get(name)
+        if room is None:
+            return  # a node that does not exist any more, and the last who sat there
         for key in self._vacant:
             value = room.node.labels.get(key)
             if value in self._vacant[key] and self._occupied(key, value):
@@ -278,6 +287,16 @@ class Floor:
                         value = self.snapshot.rooms[node].node.labels.get(topology.key, "")
                         self._held_domains.setdefault((topology.key, value), []).append(seat)
         return self._held_domains
+
+
+def _warm_nodes(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
+    """By gang, the nodes where understudies of it hold themselves ready."""
+    found: dict[str, set[str]] = {}
+    for key in snapshot.warm:
+        gang = snapshot.gangs[key]
+        nodes = {m.node for m in gang.seated() if m.node in snapshot.rooms and gang.started_at is not None}
+        found.setdefault(gang.warm_for, set()).update(nodes)
+    return {key: tuple(sorted(nodes)) for key, nodes in found.items()}
 
 
 def _leaving_it(gang: Gang, island: Island) -> list[Member]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from understudy.model.gangs import Gang, Member, OnPreemption, Suspension
 from understudy.model.nodes import Verdict
-from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Shrink, Start, Swap, Wait
+from understudy.model.plans import Action, Dismiss, Grow, Hold, Plan, Preempt, Requeue, Shrink, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 
@@ -47,6 +47,8 @@ def _carried_out(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
             return replace(_unseated(snapshot, gang, action.members), holds=holds)
         case Requeue():
             return replace(_unseated(snapshot, gang, action.members), holds=())
+        case Dismiss():
+            return replace(gang.reseated(dict.fromkeys((m.name for m in gang.members()), "")), leaving=())
         case Hold():
             return replace(gang, holds=action.seats)
         case Wait():

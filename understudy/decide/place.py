@@ -3,6 +3,7 @@
 Islands that need a domain choose theirs first, then the members that can sit anywhere fill what is left.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 
@@ -144,11 +145,20 @@ def _others(trial: Trial, quest: Quest, part: Part) -> Iterable[str]:
         vacant = list(floor.vacant(topology.key))
         if floor.spares:  # for repairs spare domains come first, for borrowers last
             vacant.sort(key=lambda value: _is_spare(floor, topology.key, value) is not quest.repairing)
-        return vacant
+        return _warm_first(floor, quest, topology.key, vacant)
     values = sorted(floor.snapshot.domains[topology.key])
-    if len(values) > SCORED_DOMAINS:
+    if len(values) <= SCORED_DOMAINS:
+        values.sort(key=lambda value: _leftover(trial, part, value))
+    return _warm_first(floor, quest, topology.key, values)
+
+
+def _warm_first(floor: Floor, quest: Quest, key: str, values: list[str]) -> list[str]:
+    """For a repair, the domains come first in which understudies of the gang hold themselves ready."""
+    warm = floor.warm.get(quest.gang.key) if quest.repairing and floor.warm else None
+    if not warm:
         return values
-    return sorted(values, key=lambda value: _leftover(trial, part, value))
+    counts = Counter(_label(floor, name, key) for name in warm)
+    return sorted(values, key=lambda value: -counts[value])  # sorting is stable
 
 
 def _is_spare(floor: Floor, key: str, value: str) -> bool:
@@ -186,17 +196,20 @@ def why_domain_closed(trial: Trial, part: Part, value: str) -> str | None:
 
 
 def _domain_nodes(trial: Trial, part: Part, value: str) -> list[str]:
-    """The nodes of a domain, the most used first, the best avoided last; for a repair its spares before the rest."""
+    """The nodes of a domain, the most used first, the best avoided last; for a repair its spares before the rest, and
+    before those the nodes where understudies hold themselves ready."""
     assert part.island.topology is not None
     floor = trial.floor
     rooms = floor.snapshot.rooms
     shape = part.members[0].shape
+    warm = floor.warm.get(trial.gang.key, ()) if trial.repairing else ()
 
-    def order(name: str) -> tuple[bool, bool, int, int, str]:
+    def order(name: str) -> tuple[bool, bool, bool, int, int, str]:
         shelf = rooms[name].shelf
         level = shelf[1] if shelf and shape.accelerators else 0
         wanted = preference(shape, rooms[name].node) if shape.preferred else 0
-        return (trial.repairing and name not in floor.spares, floor.avoided(name), -wanted, level, name)
+        cold = trial.repairing and name not in floor.spares
+        return (name not in warm, cold, floor.avoided(name), -wanted, level, name)
 
     return sorted(floor.domain(part.island.topology.key, value), key=order)
 
@@ -231,7 +244,8 @@ def _together_first(trial: Trial, part: Part) -> Iterator[str]:
 def node_order(trial: Trial, quest: Quest, shape: Shape) -> Iterable[str]:
     """Nodes for members that may sit anywhere: where the hypothesis made room, then in packing order.
 
-    For a repair the spares come first, those in the domains of the lost seats before the others.
+    For a repair the spares come first, those in the domains of the lost seats before the others; and before all, the
+    nodes where understudies of the gang hold themselves ready.
     """
     floor = trial.floor
     near = [name for name in quest.near if name in floor.snapshot.rooms]
@@ -242,6 +256,8 @@ def node_order(trial: Trial, quest: Quest, shape: Shape) -> Iterable[str]:
         names = chain(spares, names)
     elif floor.spares:  # lent only where nothing else will do
         names = chain((name for name in names if name not in floor.spares), sorted(floor.spares))
+    if quest.repairing and floor.warm:
+        names = chain(floor.warm.get(quest.gang.key, ()), names)
     if shape.preferred or shape.preferred_affinity or shape.spreads:
         return sorted(dict.fromkeys(names), key=lambda name: _dislike(trial, shape, name))  # sorting is stable
     return names

@@ -13,7 +13,7 @@ from understudy.decide.swap import damaged_gangs
 from understudy.decide.trial import Trial
 from understudy.decide.worth import Ledger
 from understudy.model.gangs import Gang, Island, Mode
-from understudy.model.plans import Action, Cost, Preempt
+from understudy.model.plans import Action, Cost, Dismiss, Preempt
 from understudy.model.snapshot import Snapshot
 
 
@@ -42,7 +42,7 @@ class Story(msgspec.Struct, frozen=True):
 def story(snapshot: Snapshot, policy: Policy, now: float, key: str) -> Story:
     gang = snapshot.gangs[key]
     actions = plan(snapshot, policy, now).actions
-    own = tuple(a for a in actions if a.gang == key or (isinstance(a, Preempt) and a.by == key))
+    own = tuple(a for a in actions if a.gang == key or (isinstance(a, Preempt | Dismiss) and a.by == key))
     damaged = damaged_gangs(snapshot)
     keys = {*damaged, *snapshot.open}
     queue = sorted((snapshot.gangs[k] for k in keys), key=lambda g: turn(g, g.key in damaged))

@@ -32,6 +32,7 @@ from understudy.embedded.controllers.node_life import NodeLife
 from understudy.embedded.controllers.operating import operate
 from understudy.embedded.controllers.pod_garbage import PodGarbage
 from understudy.embedded.controllers.supervising import supervised
+from understudy.embedded.controllers.understudies import UnderstudyController
 from understudy.embedded.controllers.watching import SharedCluster
 from understudy.embedded.folders import ClusterFolder
 from understudy.embedded.looping import EMBEDDED, looped
@@ -114,4 +115,5 @@ def tasks_of(parts: Parts) -> Iterator[Task]:
     yield EndpointController.name, lambda: operate(EndpointController(cluster, clock), cluster)
     yield ClaimController.name, lambda: operate(ClaimController(cluster, clock, parts.folder.claims), cluster)
     yield NodeLife.name, lambda: operate(NodeLife(cluster, clock, recorder, parts.settings.limits), cluster)
+    yield UnderstudyController.name, lambda: operate(UnderstudyController(cluster, clock, recorder), cluster)
     yield "doubts", cluster.check_doubts

@@ -13,9 +13,14 @@ PREFIX = "understudy.dev/"
 QUEUED_AT = f"{PREFIX}queued-at"
 REQUEUED_AT = f"{PREFIX}requeued-at"
 PREEMPTED_FOR = f"{PREFIX}preempted-for"
+FAILED_AT = f"{PREFIX}failed-at"
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
-FAILED_AT = f"{PREFIX}failed-at"
+WARM = f"{PREFIX}warm"  # on a job: how many understudies it wants to have ready
+WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is one of
+WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules an understudy loads besides those its program names
+STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
+MOST_WARM = 64
 _TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
 
 
@@ -37,6 +42,7 @@ class Notes(msgspec.Struct, frozen=True):
     failures: tuple[float, ...] = ()
     holds: tuple[tuple[str, str], ...] = ()
     last_seats: tuple[tuple[str, str], ...] = ()
+    warm_for: str = ""
 
 
 NO_NOTES = Notes()
@@ -57,6 +63,7 @@ def notes_of(annotations: Mapping[str, str], titled: Titled) -> Notes:
         failures=reader.times("failed-at"),
         holds=reader.seats("holds"),
         last_seats=reader.seats("last-seats"),
+        warm_for=annotations.get(WARM_FOR, "").strip(),
     )
 
 
@@ -82,6 +89,15 @@ def written_times(moments: Iterable[float]) -> str:
 
 def written_seats(seats: Mapping[str, str]) -> str:
     return ",".join(f"{member}={seats[member]}" for member in sorted(seats))
+
+
+def warm_wanted(annotations: Mapping[str, str], titled: Titled) -> int:
+    """How many warm understudies a job wants to have; raises BadObject."""
+    text = annotations.get(WARM, "0").strip()
+    if not (text.isascii() and text.isdigit() and int(text) <= MOST_WARM):
+        problem = f"{text!r} is not a number of understudies; write 0 to {MOST_WARM}"
+        raise BadObject(titled.title, f"metadata.annotations[{WARM}]", problem)
+    return int(text)
 
 
 class _Reader:

@@ -12,6 +12,8 @@ from understudy.model.gangs import Gang, Island, Member
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
+LEAST = -(2**31) - 1  # below every priority that can be given: nobody is less important than an understudy
+
 
 def lone_gang(pod: Pod, ref: GangRef, context: Context) -> Gang | None:
     notes = notes_of(pod.metadata.annotations, pod) if pod.metadata.annotations else NO_NOTES
@@ -20,7 +22,9 @@ def lone_gang(pod: Pod, ref: GangRef, context: Context) -> Gang | None:
     sighting = sighted(pod, ref, context)
     head = Head("Pod", ref.namespace, ref.name, sighting.created, notes)
     gang = assembled(head, Outline(), (sighting,), context)
-    return msgspec.structs.replace(gang, infrastructure=ref.infrastructure) if gang else None
+    if gang is None or not notes.warm_for:
+        return msgspec.structs.replace(gang, infrastructure=ref.infrastructure) if gang else None
+    return msgspec.structs.replace(gang, warm_for=notes.warm_for, priority=LEAST, preempts=False)
 
 
 def is_live(pod: Pod) -> bool:

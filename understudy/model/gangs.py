@@ -138,6 +138,7 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     holds: tuple[tuple[str, str], ...] = ()  # (member, node): seats kept for it
     preempted_for_it: tuple[float, ...] = ()  # when others were preempted for this gang
     failures: tuple[float, ...] = ()  # when it failed on healthy nodes
+    warm_for: str = ""  # the key of the gang it holds itself ready for: it takes up no room and is in nobody's way
 
     @property
     def title(self) -> str:

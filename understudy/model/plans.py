@@ -85,6 +85,16 @@ class Requeue(msgspec.Struct, frozen=True, tag=True, gc=False):
     why: str
 
 
+class Dismiss(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """Take a warm understudy's seat. With `member`, it hands the seat over: it becomes that member of `by`."""
+
+    gang: str
+    node: str
+    why: str
+    by: str = ""  # the gang that gets the seat, where it is wanted by somebody
+    member: str = ""
+
+
 class Hold(msgspec.Struct, frozen=True, tag=True, gc=False):
     """Keep seats for a gang, and from everybody less important. No seats: the hold is given up."""
 
@@ -139,7 +149,7 @@ class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
     reason: Reason
 
 
-Action = Start | Grow | Preempt | Swap | Shrink | Requeue | Hold | Wait
+Action = Start | Grow | Preempt | Swap | Shrink | Requeue | Dismiss | Hold | Wait
 
 
 class Plan(msgspec.Struct, frozen=True):

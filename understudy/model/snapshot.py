@@ -85,6 +85,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     repelling: HashTrieSet[str] = HashTrieSet()  # gangs with pods on nodes that have required anti-affinity
     sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
+    warm: HashTrieSet[str] = HashTrieSet()  # warm understudies: they sit in no room, and only `decide.warm` sees them
     shelves: HashTrieMap[Shelf, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
     domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # key -> value -> sorted nodes
     tenants: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()  # key -> value -> gang -> seats
@@ -163,6 +164,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 def seats_of(gang: Gang) -> list[Seat]:
+    if gang.warm_for:
+        return []
     seats = [Seat(gang.key, m) for island in gang.islands for m in island.members if m.node]
     if gang.leaving:
         seats.extend(Seat(gang.key, m, leaving=True) for m in gang.leaving)
@@ -207,12 +210,16 @@ class Listing(msgspec.Struct, frozen=True):
     holding: list[str]
     leaving: list[str]
     repelling: list[str]
+    warm: list[str]
 
 
 def _listed(changed: dict[str, Gang]) -> Listing:
     """One pass over the gangs: this runs for every gang there is when a snapshot is made from nothing."""
-    listing = Listing(defaultdict(list), {}, [], [], [], [])
+    listing = Listing(defaultdict(list), {}, [], [], [], [], [])
     for key, gang in changed.items():
+        if gang.warm_for:
+            listing.warm.append(key)
+            continue
         seated = []
         unseated = repels = False
         for island in gang.islands:
@@ -241,6 +248,9 @@ def _listed(changed: dict[str, Gang]) -> Listing:
     return listing
 
 
+_LISTS = ("open", "holding", "leaving", "repelling", "warm")
+
+
 def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[str, object]:
     running: dict[int, dict[str, Stake | None]] = defaultdict(dict)
     for key, gang in before.items():
@@ -248,7 +258,7 @@ def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[
     for key, stake in listing.stakes.items():
         running[stake.priority][key] = stake
     groups = {priority: _merged(old.running.get(priority, HashTrieMap()), group) for priority, group in running.items()}
-    lists: dict[str, list[str]] = {name: getattr(listing, name) for name in ("open", "holding", "leaving", "repelling")}
+    lists: dict[str, list[str]] = {name: getattr(listing, name) for name in _LISTS}
     return {
         **{
             n: _toggled(getattr(old, n), dict.fromkeys(before, False) | dict.fromkeys(k, True))

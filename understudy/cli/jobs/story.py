@@ -7,7 +7,7 @@ from understudy.cli.durations import short
 from understudy.cli.jobs.seen import SeenEvent
 from understudy.cli.jobs.summaries import JobSummary
 
-_BEGINNINGS = ("Preempted", "Requeued", "HotSwapped", "Shrunk")
+BEGINNINGS = ("Preempted", "Requeued", "HotSwapped", "Shrunk")
 _ENDINGS = ("Resumed", "Recovered")
 _SHOWN = 4
 _TAKEN = re.compile(r"preempt \S+ \((\d+) pods?\) for (\S+): (.*)")
@@ -22,7 +22,7 @@ _RECOVERY = re.compile(r"((?:all \d+|it goes on with) .* s) after (the failure|i
 
 def last_story(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list[str]:
     """Nothing where nothing of the kind is known. Events are forgotten after a while."""
-    starts = [i for i, event in enumerate(events) if event.reason in _BEGINNINGS and _is_job(event, job)]
+    starts = [i for i, event in enumerate(events) if event.reason in BEGINNINGS and _is_job(event, job)]
     if not starts:
         return _from_pods(events, now)
     beginning = events[starts[-1]]

@@ -84,6 +84,11 @@ class Devices:
         for resource, ids in _flattened(shares):
             self._held.setdefault(resource, set()).update(ids)
 
+    def hand_over(self, giver: str, taker: str) -> Shares:
+        """All that one pod has is another's from now on; nobody else can get at it in between."""
+        self._taken[taker] = self._taken.pop(giver, {})
+        return self._taken[taker]
+
     def release(self, uid: str) -> bool:
         """True where others may have been waiting for them."""
         freed = list(_flattened(self._taken.pop(uid, {})))

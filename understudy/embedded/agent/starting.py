@@ -29,6 +29,8 @@ from understudy.embedded.shim import orders
 from understudy.embedded.shim.journal import Journal
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR_CODE, Exit, Launch
+from understudy.embedded.wings.holding import held
+from understudy.kinds.annotations import WARM_FOR, WARM_IMPORTS
 from understudy.ports import Refused, Unreachable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 20.0
@@ -73,7 +75,7 @@ class Starter:
             return self._refusal(container, "CreateContainerError", str(problem))
         self._pauses.pop(container.name, None)
         if launch is not None:
-            self._house.nursery.launch(folder.path)
+            self._house.bodies.launch(pod.spec.node_name, folder.path)
         return None
 
     async def _prepared(self, pod: Pod, attempt: Attempt) -> Launch | None:
@@ -87,11 +89,15 @@ class Starter:
         self._make_folder(attempt)
         outfit = msgspec.structs.replace(self._outfit, facts=facts)
         try:
+            if WARM_FOR in pod.metadata.annotations and self._house.machine.tool is not None:
+                raise NothingToRun("only processes can hold themselves ready, not containers of docker or podman")
             launch = launch_of(self._house.machine, outfit, attempt, holdings)
         except NothingToRun as problem:
             _write_end(attempt.folder, str(problem), self._house.now())
             return None
         launch = self._limited(pod, attempt, launch)
+        if WARM_FOR in pod.metadata.annotations and attempt.container in pod.spec.containers:
+            launch = held(launch, attempt.folder, _named_imports(pod))
         if MOUNTS in launch.env:
             _offer_links(self._folder, launch)
         orders.write(attempt.folder.launch, launch)
@@ -123,6 +129,11 @@ class Starter:
         pause = self._pauses.get(container.name, _FIRST_PAUSE)
         self._pauses[container.name] = min(pause * 2, _LONGEST_PAUSE)
         return Refusal(reason, message, self._house.now() + pause)
+
+
+def _named_imports(pod: Pod) -> list[str]:
+    given = pod.metadata.annotations.get(WARM_IMPORTS, "").split(",")
+    return [name.strip() for name in given if name.strip()]
 
 
 def _write_end(folder: AttemptFolder, problem: str, now: float) -> None:

@@ -1,6 +1,6 @@
 """Pods onto nodes: one by one as Kubernetes does it, or a whole gang at once, all or nobody."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -26,11 +26,15 @@ class _Named(msgspec.Struct, frozen=True):
     uid: str = ""
 
 
+class _Pod(_Named, frozen=True):
+    annotations: Mapping[str, str] = {}
+
+
 class Binding(msgspec.Struct, frozen=True):
     """What POST pods/{name}/binding says."""
 
     target: _Named
-    metadata: _Named = _Named()
+    metadata: _Pod = _Pod()
 
 
 class Seatings(msgspec.Struct, frozen=True):
@@ -47,7 +51,7 @@ async def bind(state: State, call: Call, target: Target) -> Answer:
     given = _read(_binding, await read_json(call), "Binding")
     if not given.target.name:
         raise bad_request("target.name: Required value")
-    seating = Seating(target.name, given.metadata.uid, given.target.name)
+    seating = Seating(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
     await seat(state, target.namespace, [seating], dry_run=call.dry_run)
     return success(code=201)
 
@@ -84,6 +88,8 @@ def _seated(state: State, namespace: str, seating: Seating) -> Sequence[Put]:
     if pod.spec.node_name:
         return ()
     pod.spec.node_name = seating.node
+    if seating.annotations:
+        pod.metadata.annotations = {**(pod.metadata.annotations or {}), **seating.annotations}
     pod.status.conditions = _scheduled(pod, state.timestamp())
     return (put(key, pod),)
 

@@ -88,6 +88,15 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "stopped"
 
     @property
+    def cue(self) -> Path:
+        """What an understudy needs to know to become the member it steps in for; it is asleep on `cue_call` before."""
+        return self.path / "cue.json"
+
+    @property
+    def cue_call(self) -> Path:
+        return self.path / "cue.fifo"
+
+    @property
     def fault(self) -> Path:
         """What went wrong in a shim that ended before its time."""
         return self.path / "fault"

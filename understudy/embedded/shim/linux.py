@@ -12,6 +12,7 @@ NEW_MOUNTS, NEW_HOSTNAME, NEW_USERS = 0x00020000, 0x04000000, 0x10000000
 READ_ONLY, REMOUNT, BIND, MOVE, RECURSIVE = 1, 32, 4096, 8192, 16384
 UNBINDABLE, PRIVATE, SLAVE = 1 << 17, 1 << 18, 1 << 19
 
+_AT_THIS_FOLDER, _EXCHANGE = -100, 2
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 15, 36
 _STATE_FIELD, _PARENT_FIELD, _SESSION_FIELD, _BIRTH_FIELD = 0, 1, 3, 19  # of /proc/PID/stat, after the name
 
@@ -50,6 +51,12 @@ def mount(source: str | None, target: str, flags: int, kind: str | None = None, 
 def set_hostname(name: str) -> None:
     text = name.encode()
     _call("sethostname", text, ctypes.c_size_t(len(text)))
+
+
+def exchange(one: Path, other: Path) -> None:
+    """What lies at the two paths changes places, at one moment for all who look."""
+    here = ctypes.c_int(_AT_THIS_FOLDER)
+    _call("renameat2", here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(_EXCHANGE))
 
 
 def adopt_orphans() -> None:
@@ -97,8 +104,21 @@ def children(pid: int) -> list[int]:
     """Including those that have ended and nobody has asked about yet."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except ProcessLookupError:
+        return []
     except FileNotFoundError:
-        return _children_by_search(pid)
+        return _children_by_search(pid) if os.path.exists(f"/proc/{pid}") else []
+
+
+def descendants(pid: int) -> set[int]:
+    """Children, and theirs, at this moment: some may fork while one looks."""
+    found: set[int] = set()
+    left = [pid]
+    while left:
+        new = [child for child in children(left.pop()) if child not in found]
+        found.update(new)
+        left += new
+    return found
 
 
 def _children_by_search(pid: int) -> list[int]:

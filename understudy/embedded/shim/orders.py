@@ -26,6 +26,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     isolated: bool = True  # it has mounts and a host name of its own
     hostname: str = ""
     mounts: tuple[Mount, ...] = ()
+    wings: str = ""  # a folder left open for it, where it waits for its cue: mounts may hide the path
     preload: str = ""  # a library to load before those of the command
     cgroups: tuple[str, ...] = ()
     address_space: int = 0  # bytes; 0: no limit

@@ -15,6 +15,7 @@ from understudy.embedded.shim.orders import Launch
 
 _CANNOT_EXEC = 126
 _PRELOAD = "LD_PRELOAD"
+WINGS = "UNDERSTUDY_WINGS"  # the variable that names the descriptor of the folder where the cue will lie
 
 
 class Streams(msgspec.Struct, frozen=True):
@@ -48,8 +49,13 @@ def spawn(launch: Launch, streams: Streams) -> tuple[int, tuple[str, ...]]:
 def _become(launch: Launch, streams: Streams, report: int) -> NoReturn:
     """Never returns into the shim's code, whatever happens."""
     try:
+        wings = os.open(launch.wings, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if launch.wings else None
         _say(report, _prepare(launch, streams))
-        execute(launch.argv, environment(launch))
+        env = environment(launch)
+        if wings is not None:
+            os.set_inheritable(wings, True)
+            env[WINGS] = str(wings)
+        execute(launch.argv, env)
     except BaseException as problem:
         _say(report, ["!" + in_words(problem)])
     finally:
@@ -108,7 +114,8 @@ def join_cgroup(cgroup: str) -> str:
 
 
 def restore_signals() -> None:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+    """Of all signals: whoever started the cluster may ignore some, as a shell has it for background jobs."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 

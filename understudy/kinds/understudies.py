@@ -1,0 +1,106 @@
+"""Warm understudies of a job: turns a member of it into the pod that holds itself ready for any of them."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.kinds.annotations import PREFIX, WARM_FOR, WARM_IMPORTS
+from understudy.kinds.ownership import JOB_ROLE, MPI_ROLE, REPLICA_TYPE, REPLICATED_JOB
+from understudy.model.nodes import is_accelerator
+from understudy.model.quantity import parse_quantity
+
+Document = dict[str, Any]
+
+MAKE = f"{PREFIX}warm-make"  # what a change of its members' template is told by
+GRACE = 1  # seconds: one that holds has nothing to save
+_ROLES = (REPLICATED_JOB, REPLICA_TYPE, JOB_ROLE, MPI_ROLE)
+# Of its place and its importance an understudy has its own; what looks after a program has to wait for the program.
+_NOT_OF_THE_POD = (
+    "nodeName", "hostname", "subdomain", "setHostnameAsFQDN", "priority", "priorityClassName", "preemptionPolicy",
+    "schedulingGates", "topologySpreadConstraints", "activeDeadlineSeconds",
+)  # fmt: skip
+_NOT_OF_CONTAINERS = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+
+
+def understudy_name(job: str, number: int) -> str:
+    return f"{job}-warm-{number}"
+
+
+def model_for(members: Iterable[Document]) -> Document | None:
+    """The member to be copied: one of those that need accelerators, else of those that are most."""
+    roles: dict[str, list[Document]] = {}
+    for member in sorted(members, key=lambda one: str(one["metadata"]["name"])):
+        roles.setdefault(_role(member), []).append(member)
+    order = sorted(roles, key=lambda role: (-_accelerators(roles[role][0]), -len(roles[role]), role))
+    return roles[order[0]][0] if order else None
+
+
+def _role(member: Document) -> str:
+    labels: Mapping[str, str] = member["metadata"].get("labels") or {}
+    return next((labels[name] for name in _ROLES if name in labels), "")
+
+
+def _accelerators(pod: Document) -> int:
+    limits = [container.get("resources", {}).get("limits") or {} for container in pod["spec"]["containers"]]
+    return sum(
+        parse_quantity(amount, name) for found in limits for name, amount in found.items() if is_accelerator(name)
+    )
+
+
+def make_of(member: Document) -> str:
+    """«accelerators/role/digest»: the same for all members of a role; another when their template asks for something
+    else of an understudy."""
+    spec = member["spec"]
+    containers = [*spec.get("initContainers", ()), *spec["containers"]]
+    parts = [[one.get(key) for key in ("name", "image", "resources")] for one in containers]
+    parts.append([spec.get("nodeSelector"), spec.get("restartPolicy")])
+    digest = hashlib.blake2b(msgspec.json.encode(parts, order="sorted"), digest_size=8).hexdigest()
+    return f"{_accelerators(member)}/{_role(member)}/{digest}"
+
+
+def is_outdated(make: str, model: Document) -> bool:
+    """Whether an understudy of this make would not be made like that now. While its own role is being made anew, what
+    is left of the job says nothing about it."""
+    wanted = make_of(model)
+    if make.count("/") != 2:
+        return True
+    (count, role, _), (best, other, _) = make.split("/"), wanted.split("/")
+    return make != wanted and (role == other or int(best) > int(count))
+
+
+def understudy(job: Document, gang: str, member: Document, number: int) -> Document:
+    """A pod like the member, that belongs to the job and is none of those its kind counts."""
+    meta = job["metadata"]
+    notes = {WARM_FOR: gang, MAKE: make_of(member)}
+    if imports := (meta.get("annotations") or {}).get(WARM_IMPORTS):
+        notes[WARM_IMPORTS] = imports
+    owner = {"apiVersion": job["apiVersion"], "kind": job["kind"], "name": meta["name"], "uid": meta["uid"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": understudy_name(meta["name"], number),
+            "namespace": meta["namespace"],
+            "annotations": notes,
+            "ownerReferences": [{**owner, "controller": False, "blockOwnerDeletion": False}],
+        },
+        "spec": _holding(member["spec"]),
+    }
+
+
+def _holding(spec: Document) -> Document:
+    kept = {key: value for key, value in spec.items() if key not in _NOT_OF_THE_POD}
+    affinity = {key: value for key, value in (kept.pop("affinity", None) or {}).items() if key == "nodeAffinity"}
+    for group in ("initContainers", "containers"):
+        if group in kept:
+            kept[group] = [_unwatched(container) for container in kept[group]]
+    return {**kept, **({"affinity": affinity} if affinity else {}), "terminationGracePeriodSeconds": GRACE}
+
+
+def _unwatched(container: Document) -> Document:
+    kept = {key: value for key, value in container.items() if key not in _NOT_OF_CONTAINERS}
+    if "ports" in kept:  # its member's port of the machine is in use, or will be
+        kept["ports"] = [{k: v for k, v in port.items() if k != "hostPort"} for port in kept["ports"]]
+    return kept
