@@ -5,10 +5,12 @@ Pure, and cheap where nothing is wrong: it costs what sits on sick nodes.
 
 from collections.abc import Collection, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from understudy.model.gangs import Gang, Member, Suspension
 from understudy.model.incidents import Decision, Loss, Outcome
 from understudy.model.nodes import Health, Verdict
-from understudy.model.plans import Plan, Preempt, Requeue, Shrink, Swap
+from understudy.model.plans import Dismiss, Plan, Preempt, Requeue, Shrink, Source, Swap
 from understudy.model.snapshot import GONE, Room, Snapshot
 
 _LEADS_TO = {Swap: Outcome.SWAPPED, Shrink: Outcome.SHRUNK, Requeue: Outcome.REQUEUED}
@@ -58,14 +60,18 @@ def _has_lost(snapshot: Snapshot, member: Member) -> bool:
 def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, Decision]]:
     """With the gangs they are about. One gang may have several."""
     preempted: dict[str, list[str]] = {}
+    warm: set[tuple[str, str]] = set()  # (gang, node)
     for action in plan.actions:
         if isinstance(action, Preempt):
             preempted.setdefault(action.by, []).append(action.gang)
+        elif isinstance(action, Dismiss) and action.member:
+            warm.add((action.by, action.node))
     for action in plan.actions:
         if isinstance(action, Swap):
             leaving = [key for key in action.waits_for if _was_preempted(snapshot, key)]
             victims = dict.fromkeys([*preempted.get(action.gang, ()), *leaving])
-            yield action.gang, Decision(Outcome.SWAPPED, action.moves, tuple(victims))
+            moves = [replace(m, source=Source.WARM) if (action.gang, m.to_node) in warm else m for m in action.moves]
+            yield action.gang, Decision(Outcome.SWAPPED, tuple(moves), tuple(victims))
         elif isinstance(action, Shrink | Requeue):
             gang = snapshot.gangs[action.gang]
             stay = len(gang.seated()) - len(action.members) if isinstance(action, Shrink) else 0
