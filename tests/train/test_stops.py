@@ -162,5 +162,7 @@ def test_leaving_tells_that_the_work_is_not_done() -> None:
 
 def test_it_is_light() -> None:
     """Neither what Understudy itself is built on, nor what the network takes."""
-    script = "import sys, understudy.train; print([m for m in ('msgspec', 'yaml', 'asyncio', 'ssl') if m in sys.modules])"
+    script = (
+        "import sys, understudy.train; print([m for m in ('msgspec', 'yaml', 'asyncio', 'ssl') if m in sys.modules])"
+    )
     assert python(script).stdout == "[]\n"
