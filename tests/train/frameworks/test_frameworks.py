@@ -1,8 +1,8 @@
 """The examples on a cluster: preempted, and then bereft of a node, they end with the very loss of a calm run."""
 
 import asyncio
-import copy
 import importlib.util
+import json
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -58,11 +58,12 @@ def config_map(framework: Framework) -> Document:
 
 def example(framework: Framework, name: str, python: str, go: Path) -> Document:
     """The manifest as people apply it, but for the interpreter, the pace and a low priority."""
-    document: Document = copy.deepcopy(yaml.safe_load((EXAMPLES / framework.manifest).read_text()))
+    shown = yaml.safe_load((EXAMPLES / framework.manifest).read_text())
+    document: Document = json.loads(json.dumps(shown))  # what an alias repeats becomes parts of their own
     document["metadata"]["name"] = name
     [roles] = [field for key, field in document["spec"].items() if key.endswith("ReplicaSpecs")]
     for one in roles.values():
-        spec = one["template"]["spec"] = copy.deepcopy(one["template"]["spec"])
+        spec = one["template"]["spec"]
         [container] = spec["containers"]
         _, script, flag, _ = container["command"]
         options = [flag, f"/checkpoints/{name}", "--steps", str(STEPS), "--pace", str(PACE)]
