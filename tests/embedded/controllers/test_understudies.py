@@ -7,7 +7,7 @@ from tests.embedded.controllers.running import Desk, at_work, story
 from tests.objects.documents import Document, container, job, metadata, pod
 from understudy.embedded.controllers.operating import Controller
 from understudy.embedded.controllers.understudies import ANEW_AFTER, UnderstudyController
-from understudy.kinds.annotations import WARM, WARM_FOR, WARM_IMPORTS
+from understudy.kinds.annotations import UNDERSTUDY_OF, WARM, WARM_FOR, WARM_IMPORTS
 from understudy.kinds.understudies import GRACE
 from understudy.objects.resources import EVENTS, JOBS, PODS, PYTORCH_JOBS
 
@@ -59,7 +59,7 @@ def test_an_understudy_is_made_like_a_member_that_needs_accelerators() -> None:
             made = api.read(PODS, "train-warm-0")
             assert made["metadata"]["annotations"][WARM_FOR] == "PyTorchJob/default/train"
             assert made["metadata"]["annotations"][WARM_IMPORTS] == "jax"
-            assert not made["metadata"].get("labels")
+            assert made["metadata"]["labels"] == {UNDERSTUDY_OF: "train"}
             [owner] = made["metadata"]["ownerReferences"]
             assert (owner["kind"], owner["name"], owner["controller"]) == ("PyTorchJob", "train", False)
             [one] = made["spec"].pop("containers")
