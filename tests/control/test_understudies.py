@@ -69,7 +69,7 @@ def test_the_binding_says_who_steps_in() -> None:
 def test_one_that_steps_in_is_left_alone_until_its_agent_has_seen_to_it() -> None:
     async def story(world: Living) -> None:
         await staged(world)
-        world.hands._step_in = lambda _: False  # type: ignore[method-assign]  # the agent is busy
+        world.hands._step_in = lambda _: False  # type: ignore[method-assign,assignment]  # the agent is busy
         lose(world, "b")
         await world.settle()
         assert world.seats()["train-worker-1"] == "s"

@@ -101,6 +101,25 @@ def test_a_member_that_ends_leaves_nothing_behind(tmp_path: Path) -> None:
     play(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
+def test_volumes_tell_of_the_member(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        file = {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}
+        volumes = [{"name": "about", "downwardAPI": {"items": [file]}}]
+        mounts = [{"name": "about", "mountPath": "/about"}]
+        show = ("sh", "-c", "cat /about/name; exit 5")
+        held_as = await world.create_pod(
+            "warm", spec("nobody", *show, volumeMounts=mounts) | {"volumes": volumes}, annotations={WARM_FOR: "a/b/c"}
+        )
+        await world.phase("warm", "Running")
+        uid = await world.create_pod(
+            "member", spec("x", *show, volumeMounts=mounts) | {"volumes": volumes}, annotations={STEPS_IN: held_as}
+        )
+        await world.phase("member", "Failed")
+        assert await world.log(uid) == "member"
+
+    play(tmp_path, scene, **GPUS)
+
+
 def test_any_command_can_be_held(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         held_as = await understudy(world, "sh", "-c", "echo $ROLE $$$$; exit 7")
