@@ -45,8 +45,9 @@ def attempt(world: World, uid: str) -> AttemptFolder:
 async def understudy(world: World, *command: str, name: str = "warm") -> str:
     """The uid of an understudy that holds."""
     uid = await world.create_pod(name, spec("nobody", *command), annotations={WARM_FOR: "PyTorchJob/default/job"})
-    await until(lambda: (attempt(world, uid).path / "holding").exists())
     await world.phase(name, "Running")
+    await world.cluster.until(lambda: state(world.cluster.pod(name)).get("ready", False) is True)
+    assert attempt(world, uid).holding.exists()
     return uid
 
 

@@ -60,7 +60,7 @@ def _head(job: JobSummary, now: float) -> list[list[str]]:
 
 def _ready(job: JobSummary) -> str:
     """«1 of 2 ready», and where."""
-    ready = [one for one in job.understudies if one.status == "RUNNING" and not one.leaving]
+    ready = job.understudies
     places = f", on {', '.join(one.shown_node for one in ready)}" if ready else ""
     return f"{len(ready)} of {job.annotations[WARM]} ready{places}"
 
