@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-clients fuzz demo check fix bench bench-decide bench-embedded clean
+.PHONY: help setup test test-clients fuzz demo check fix bench bench-decide bench-embedded bench-hotswap clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,13 +50,16 @@ fix: setup ## Let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: bench-decide bench-embedded ## Time the planner and the embedded cluster; ARGS=--quick for small sizes
+bench: bench-decide bench-embedded bench-hotswap ## Time the planner, the embedded cluster and hot swaps; ARGS=--quick for small sizes
 
 bench-decide: setup ## Time the planner beside the peers' published figures
 	$(BIN)/python -m bench.decide $(ARGS)
 
 bench-embedded: setup ## Time the embedded cluster, beside a kube-apiserver where KUBEBUILDER_ASSETS has one
 	$(BIN)/python -m bench.embedded $(ARGS)
+
+bench-hotswap: setup ## Let nodes die under running gangs, and time how soon all members run again
+	$(BIN)/python -m bench.hotswap $(ARGS)
 
 clean: ## Remove everything the other targets made
 	rm -rf $(VENV) .venv-clients build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

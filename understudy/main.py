@@ -16,9 +16,9 @@ INTERRUPTED = 130
 # In the order of the help: clusters, jobs, what jobs run on, the rest. Each is a module of understudy.cli.
 VERBS = (
     "up", "status", "down", "kubeconfig", "reset", "demo",
-    "submit", "apply", "list_jobs", "get", "why", "logs", "events", "describe", "attach",
+    "submit", "apply", "list_jobs", "get", "why", "logs", "events", "incidents", "describe", "attach",
     "suspend", "resume", "delete", "prune",
-    "top", "node", "priority", "plan",
+    "top", "node", "spares", "priority", "plan",
     "config", "version", "completion",
 )  # fmt: skip
 

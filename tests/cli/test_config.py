@@ -61,7 +61,7 @@ def test_programs_read_the_same(shell: Shell) -> None:
     shell.write(understudy="policy: {spares: [{count: 1}]}")
     arguments = ("config", "--settings", "understudy.yaml", "-o")
     document = json.loads(shell.run(*arguments, "json")[1])
-    spares = [{"count": 1, "labels": {}, "topology": ""}]
+    spares = [{"count": 1, "labels": {}, "topology": "", "per": "", "lend": None}]
     assert document["settings"]["policy.spares"] == {"value": spares, "from": "understudy.yaml (--settings)"}
     assert yaml.safe_load(shell.run(*arguments, "yaml")[1]) == document
 

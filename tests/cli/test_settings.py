@@ -36,6 +36,13 @@ def test_settings_are_read(tmp_path: Path) -> None:
         ("policy: {minruntime: 3}", "policy.minruntime: no such setting; did you mean minRuntime?"),
         ("policy: {zzz: 3}", "policy.zzz: no such setting; there are: backoff, "),
         ("policy: {minRuntime: soon}", "policy.minRuntime: expected `float`, got `str`"),
+        ("policy: {spares: [{count: 1, labels: {on: a}}]}", "policy.spares[0].labels: key: expected `str`, got `bool`"),
+        ("policy: {spares: [{count: 0}]}", "policy.spares[0].count: expected `int` >= 1"),
+        ("policy: {spares: [{count: 1, lend: maybe}]}", "policy.spares[0].lend: expected `bool | null`, got `str`"),
+        (
+            "policy: {spares: [{count: 1, per: rack, topology: rack}]}",
+            "policy.spares[0]: per: the same label as topology; leave one of them out",
+        ),
         ("policy: {spares: [{count: 1, label: {}}]}", "policy.spares[0]: object contains unknown field `label`"),
         ("policy: 3", "policy: expected settings, one `key: value` a line"),
         ("health: {zzz: 3}", "health.zzz: no such setting; there are: "),

@@ -155,6 +155,8 @@ def test_drains() -> None:
         ("KubeletProblem", "True", SUSPECT),
         ("AcceleratedHardwareReady", "False", LOST),
         ("AcceleratedHardwareReady", "True", HEALTHY),
+        ("DiskPressure", "True", LEAVING),
+        ("DiskPressure", "False", HEALTHY),
         ("NetworkingReady", "False", SUSPECT),
         ("NetworkingReady", "True", HEALTHY),
         ("SomethingElse", "True", HEALTHY),

@@ -308,7 +308,7 @@ def test_a_gang_that_cannot_be_repaired_is_paused_and_its_lost_pods_are_not_wait
         await world.settle()
         assert world.cluster.find(PYTORCH_JOBS, "hero")["spec"]["runPolicy"] == {"suspend": True}
         assert world.cluster.all(PODS) == []
-        assert [reason for reason, _ in world.events("hero")][:1] == ["Requeued"]
+        assert [reason for reason, _ in world.events("hero")][:2] == ["NodeLost", "Requeued"]
 
     live(story)
 

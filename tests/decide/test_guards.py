@@ -104,6 +104,16 @@ def test_over_budget_a_broken_gang_is_repaired_from_idle_nodes_only() -> None:
     )
 
 
+def test_an_occasion_that_was_counted_and_not_carried_out_goes_on() -> None:
+    policy = Policy(preemptions_per_hour=1)
+    hero = queued("hero", priority=9, preempted_for_it=(NOW - 5.0,), holds=(("hero-0", "a"),))
+    assert told(node("a"), running("low", on="a"), hero, policy=policy)[0] == (
+        "preempt low (1 pod) for hero: priority 9 goes before 0"
+    )
+    late = queued("hero", priority=9, preempted_for_it=(NOW - 65.0,), holds=(("hero-0", "a"),))
+    assert over_budget(late, policy, NOW) is not None
+
+
 # Nodes that failed
 
 
@@ -116,8 +126,9 @@ def test_lemon(ages: tuple[float, ...], is_one: bool) -> None:
 
 def test_a_lemon_gets_no_seat_and_keeps_those_who_sit_there() -> None:
     bad = node("a", failures=(NOW - 3.0, NOW - 2.0, NOW - 1.0))
+    guard = "lemon node: failed 3 times lately, until 1970-01-03T03:46:37Z"
     assert told(bad, running("old", on="a", gpus=4), queued("new", gpus=4)) == [
-        "new waits: needs 1 x 4 nvidia.com/gpu; room for 0 of 1 pods; 1 x failed 3 times lately"
+        f"new waits: needs 1 x 4 nvidia.com/gpu; room for 0 of 1 pods; 1 x {guard}"
     ]
 
 
@@ -169,8 +180,9 @@ def test_in_a_mass_failure_nobody_is_moved_and_other_pools_are_mended() -> None:
     policy = Policy(mass_failure_nodes=2)
     one = running("one", on="h100-bad0 h100-good0")
     other = running("other", on="l4-bad0")
+    guard = "mass failure: 2 of 4 nodes of h100 turned bad at once, until 1970-01-02T03:51:35Z"
     assert told(pool(2, 2), pool(1, 3, kind="l4"), one, other, policy=policy) == [
-        "one waits: mass failure: 2 of 4 nodes of h100 turned bad at once; needs 2 x 8 nvidia.com/gpu",
+        f"one waits: {guard}; needs 2 x 8 nvidia.com/gpu",
         "swap other: other-0 l4-bad0 -> h100-good1 (idle); l4-bad0 lost: it died",
     ]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.decide.builders import (
+    NOW,
     SLICE,
     cluster,
     jobset,
@@ -18,7 +19,7 @@ from tests.decide.builders import (
     told,
 )
 from understudy.decide.policy import Policy, SpareRule
-from understudy.decide.spares import may_borrow, spare_nodes
+from understudy.decide.spares import Share, may_borrow, shares, spare_nodes
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Node, SpareRole
 
@@ -26,15 +27,16 @@ LENDING = Policy(lend_below=5)
 
 
 def kept(*things: Node | Gang, rules: tuple[SpareRule, ...], lend_below: int = 0) -> str:
-    return " ".join(sorted(spare_nodes(cluster(*things), Policy(spares=rules, lend_below=lend_below))))
+    return " ".join(sorted(spare_nodes(cluster(*things), Policy(spares=rules, lend_below=lend_below), NOW)))
 
 
 # Which nodes
 
 
 def test_labelled_nodes_are_spares_with_or_without_a_rule() -> None:
-    roles = spare_nodes(cluster(spare(node("a")), spare(node("b"), SpareRole.LENDABLE), node("c")), Policy())
-    assert roles == {"a": SpareRole.KEPT, "b": SpareRole.LENDABLE}
+    there = cluster(spare(node("a")), spare(node("b"), SpareRole.LENDABLE), node("c"))
+    assert spare_nodes(there, Policy(), NOW) == {"a": SpareRole.KEPT, "b": SpareRole.LENDABLE}
+    assert spare_nodes(there, Policy(lend_spares=False), NOW) == {"a": SpareRole.KEPT, "b": SpareRole.KEPT}
 
 
 def test_a_rule_keeps_idle_nodes_first() -> None:
@@ -73,6 +75,73 @@ def test_daemons_do_not_make_a_node_busy() -> None:
     assert kept(*nodes("a b"), daemon, rules=(SpareRule(1),)) == "a"
 
 
+def test_a_rule_keeps_its_count_in_each_value_of_a_label() -> None:
+    racks = slices(s0="a b c", s1="d e", s2="f")
+    by_rack = (SpareRule(2, per=SLICE),)
+    assert kept(*racks, node("without"), running("x", on="a"), rules=by_rack) == "b c d e f"
+    assert kept(*racks, running("x", on="d"), rules=(SpareRule(1, per=SLICE),)) == "a e f"
+    assert kept(spare(node("z", slice="s0")), *racks, rules=(SpareRule(1, per=SLICE),)) == "d f z"
+
+
+def test_a_rule_keeps_whole_domains_in_each_value_of_a_label() -> None:
+    racks = [node(f"{zone}{i}", slice=f"{zone}-{i // 2}", labels={"zone": zone}) for zone in "xy" for i in range(4)]
+    assert kept(*racks, running("g", on="x1"), rules=(SpareRule(1, topology=SLICE, per="zone"),)) == "x2 x3 y0 y1"
+
+
+def test_a_rule_refills_as_nodes_come_back() -> None:
+    one = (SpareRule(1),)
+    hero = running("hero", on="b")  # the spare a stepped in for b, which died
+    swapped = hero.reseated({"hero-0": "a"})
+    assert kept(*nodes("a b"), hero, rules=one) == "a"
+    assert kept(node("a"), lost(node("b")), swapped, rules=one) == ""
+    assert kept(*nodes("a b"), swapped, rules=one) == "b"
+
+
+def test_a_labelled_spare_that_is_gone_or_in_use_is_made_up_for() -> None:
+    two = (SpareRule(2),)
+    assert kept(lost(spare(node("c"))), *nodes("a b"), rules=two) == "a b c"
+    assert kept(spare(node("c")), *nodes("a b"), running("x", on="c", priority=9), rules=two) == "a b c"
+
+
+def test_a_whole_domain_of_labelled_spares_counts_towards_a_rule() -> None:
+    racks = [*slices(s0="a b"), *(spare(n) for n in slices(s1="c d"))]
+    assert kept(*racks, rules=(SpareRule(1, topology=SLICE),)) == "c d"
+
+
+def test_a_node_that_fails_again_and_again_is_no_spare_and_one_that_failed_lately_the_last_choice() -> None:
+    lemon, shaky = node("a", failures=(NOW - 30, NOW - 20, NOW - 10)), node("b", failures=(NOW - 10,))
+    assert kept(lemon, rules=(SpareRule(1),)) == ""
+    assert kept(shaky, node("c"), rules=(SpareRule(1),)) == "c"
+    assert kept(shaky, rules=(SpareRule(1),)) == "b"
+
+
+@pytest.mark.parametrize(
+    ("lend", "lend_spares", "role"),
+    [
+        (None, True, SpareRole.LENDABLE),
+        (None, False, SpareRole.KEPT),
+        (True, False, SpareRole.LENDABLE),
+        (False, True, SpareRole.KEPT),
+    ],
+)
+def test_a_rule_says_whether_its_spares_are_lent(lend: bool | None, lend_spares: bool, role: SpareRole) -> None:
+    policy = Policy(spares=(SpareRule(1, lend=lend),), lend_spares=lend_spares, lend_below=5)
+    assert spare_nodes(cluster(node("a")), policy, NOW) == {"a": role}
+
+
+def test_what_is_not_lent_is_not_found_where_borrowers_sit() -> None:
+    low = running("low", on="a", priority=1)
+    assert kept(node("a"), low, rules=(SpareRule(1, lend=False),), lend_below=5) == ""
+
+
+def test_a_share_tells_what_a_rule_keeps_and_what_it_could() -> None:
+    rules = (SpareRule(1, per=SLICE), SpareRule(1, {"no": "such"}))
+    first, second, third = shares(cluster(*slices(s0="a b", s1="c")), Policy(spares=rules), NOW)
+    assert first == Share(0, "s0", (), (("a",),), (("a",), ("b",)))
+    assert second == Share(0, "s1", (), (("c",),), (("c",),))
+    assert third == Share(1, "", (), (), ())
+
+
 # Who may have them
 
 
@@ -82,7 +151,6 @@ def test_daemons_do_not_make_a_node_busy() -> None:
         (SpareRole.LENDABLE, 4, LENDING, True),
         (SpareRole.LENDABLE, 5, LENDING, False),
         (SpareRole.KEPT, 4, LENDING, False),
-        (SpareRole.LENDABLE, 4, Policy(lend_below=5, lend_spares=False), False),
         (SpareRole.LENDABLE, 4, Policy(), False),
     ],
 )

@@ -253,7 +253,7 @@ def test_what_names_no_known_class_is_refused_or_told_and_others_go_on(tmp_path:
             await cluster.create(lone_pod("lonely", "nosuch"))
         assert refused.value.code == 403
         await cluster.create(job("lost", "nosuch"))
-        [words] = await witness.until("lost is told", lambda: witness.told("FailedCreate", "Job", "lost"))
+        words, *_ = await witness.until("lost is told", lambda: witness.told("FailedCreate", "Job", "lost"))
         assert "no PriorityClass with name nosuch was found" in words
         await cluster.create(job("other"))
         await witness.until("other runs", lambda: running(witness, "other"))
@@ -387,3 +387,32 @@ def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path,
     spare = node("spare", gpu="8", labels={"understudy.dev/spare": "keep"})
     expected = Setup(expected=("was deleted; it registers again",))
     play(tmp_path, [*(node(name, gpu="8") for name in ("one", "two", "three")), spare], scene, expected)
+
+
+def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_comes_back(tmp_path: Path) -> None:
+    deaf = job("deaf", "low", gpus=8, program="trap '' TERM; while true; do sleep 0.1; done")
+    deaf["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.priorities(low=1, high=2)
+        await cluster.create(job("hero", "high", gpus=8))
+        [hero] = await witness.until("hero runs", lambda: running(witness, "hero"))
+        await cluster.create(deaf)
+        [victim] = await witness.until("deaf runs", lambda: running(witness, "deaf"))
+        there = hero["spec"]["nodeName"]
+        await cluster.fail(there)
+
+        def moved() -> list[Document]:
+            return [one for one in running(witness, "hero") if one["spec"]["nodeName"] != there]
+
+        [hero] = await witness.until("hero has the seat", moved)
+        assert hero["spec"]["nodeName"] == victim["spec"]["nodeName"]
+        assert uids([victim]).isdisjoint(uids(witness.all(PODS)))
+        await cluster.recover(there)
+        [back] = await witness.until("deaf is back", lambda: running(witness, "deaf"))
+        assert back["spec"]["nodeName"] == there
+        await cluster.delete(JOBS, "deaf", propagation="Background")
+        await witness.until("deaf is gone", lambda: uids([back]).isdisjoint(uids(witness.all(PODS))))
+
+    play(tmp_path, [node("one", gpu="8"), node("two", gpu="8")], scene)

@@ -56,8 +56,7 @@ class Witness:
         self._unsynced = set(self._documents)
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        index = {policy.pool_label, *(rule.topology for rule in policy.spares)} - {""}
-        self.view = View(sorted(index), limits=EMBEDDED.limits, troubles=Troubles())
+        self.view = View(policy.index, limits=EMBEDDED.limits, troubles=Troubles())
         self.wrong: list[str] = []
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last

@@ -29,7 +29,7 @@ from understudy.embedded.folders import ClusterFolder
 ROOT = Path(__file__).parents[2]
 _LOOK = 0.1
 _LOOKS = re.compile(
-    r"(understudy (--\S+ \S+ )?(get|list|top|why|logs|events|describe|status|node list|priority list)\b"
+    r"(understudy (--\S+ \S+ )?(get|list|top|why|logs|events|incidents|describe|status|node list|priority list)\b"
     r"|kubectl (get|logs|events|describe)\b|cat )"
 )
 _STARTS, _ENDS = re.compile(r"understudy up\b"), re.compile(r"understudy (down|reset)\b")

@@ -28,6 +28,8 @@ from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
 from understudy.decide.sentences import describe
 from understudy.embedded.clusters.processes import CONTROL
+from understudy.embedded.shim import orders
+from understudy.embedded.shim.orders import State
 from understudy.kinds.annotations import PREFIX, WARM_FOR, written_time
 from understudy.kinds.children import FAMILIES
 from understudy.model.gangs import Gang
@@ -55,10 +57,6 @@ _MOVE = re.compile(r"(\S+) (?:\(no seat\)|\S+) -> (\S+) \((\w+)\)")
 # What cannot be played here, and why.
 
 
-def _crashes(scenario: Scenario) -> bool:
-    return any(step.crash for step in scenario.steps)
-
-
 def _brings_pods_of_jobs(scenario: Scenario) -> bool:
     keys = [(key_of(document), document["kind"]) for document in scenario.manifests()]
     return any(kind == "Pod" and not key.startswith("Pod/") for key, kind in keys)
@@ -69,7 +67,6 @@ def _brings_understudies(scenario: Scenario) -> bool:
 
 
 OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
-    (_crashes, "nobody writes down yet that a job failed by itself"),
     (_brings_pods_of_jobs, "the pods of a job are made by its controller here, not given"),
     (_brings_understudies, "understudies are made by their controller here; they have a story of their own"),
 )
@@ -173,6 +170,20 @@ class EmbeddedWorld:
     def _checkpoint(self, name: str) -> None:
         for document in self.manifests[self.keys[name]]:
             self._annotate(_resource(document), name, "last-checkpoint", written_time(time.time()))
+
+    def _crash(self, name: str) -> None:
+        """The processes of all its pods are killed, and its pods are seen to have failed."""
+        pods = {pod["metadata"]["uid"] for pod in self.cluster.witness.pods_of(name)}
+        for uid in pods:
+            for path in self.cluster.folder.pods.glob(f"{uid}/containers/*/*/state.json"):
+                state = orders.read(path, State)
+                assert state is not None
+                os.kill(state.pid, signal.SIGKILL)
+        self._do(self.cluster.witness.until(f"{name} has failed", lambda: self._have_failed(pods)))
+
+    def _have_failed(self, uids: set[str]) -> bool:
+        pods = [pod for pod in self.cluster.witness.all(PODS) if pod["metadata"]["uid"] in uids]
+        return all(pod.get("status", {}).get("phase") == "Failed" for pod in pods)
 
     def _cling(self, name: str) -> None:
         self.clinging.add(name)

@@ -11,6 +11,7 @@ import msgspec
 
 from tests.control.living import Living
 from tests.decide import rules
+from tests.scenarios.incident_rules import wrong_incidents
 from tests.scenarios.script import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
@@ -21,7 +22,7 @@ from understudy.kinds.annotations import PREFIX, written_time
 from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Preempt, Swap
 from understudy.model.snapshot import Snapshot
-from understudy.objects.resources import JOB_KINDS, NODES
+from understudy.objects.resources import INCIDENTS, JOB_KINDS, NODES
 
 READY = {"type": "Ready", "status": "True"}
 
@@ -84,11 +85,10 @@ class LoopWorld:
             self._annotate(document, "last-checkpoint", written_time(self.living.clock.now()))
 
     def _crash(self, name: str) -> None:
-        """Its pods are gone, its owner makes new ones."""
-        for document in self._objects(name):
-            known = document["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
-            self._annotate(document, "failed-at", f"{known},{written_time(self.living.clock.now())}".strip(","))
-        for pod in self.living.hands.pods_of(self.keys[name]):
+        """Its pods have failed and are taken away, its owner makes new ones."""
+        for pod in list(self.living.hands.pods_of(self.keys[name])):
+            pod["status"]["phase"] = "Failed"
+            self.cluster.change(pod)
             self.cluster.take_away(pod)
 
     def _cling(self, name: str) -> None:
@@ -99,10 +99,8 @@ class LoopWorld:
 
     def _fail(self, name: str) -> None:
         now = written_time(self.living.clock.now())
-        node = self.cluster.find(NODES, name)
-        known = node["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
         died = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
-        self._change_node(name, [died], {f"{PREFIX}failed-at": f"{known},{now}".strip(",")})
+        self._change_node(name, [died])
 
     def _recover(self, name: str) -> None:
         self.cluster.find(NODES, name)["metadata"].get("annotations", {}).pop(f"{PREFIX}drain-deadline", None)
@@ -180,6 +178,8 @@ class LoopWorld:
         for gang in self._snapshot().gangs.values():
             whole = not gang.seated() or len(gang.seated()) >= gang.minimum
             assert whole or gang.holds, f"{gang.title} is partly seated"
+        wrong = list(wrong_incidents(self.cluster.all(INCIDENTS), self._snapshot()))
+        assert not wrong, wrong
 
     # What can be seen
 

@@ -13,6 +13,7 @@ from tests.scenarios.script import FOLDER, Scenario, files, read
 
 # Those in which the most has to be written: they are killed before each of their writes in turn.
 THOROUGHLY = (
+    "guards/preemption-budget",
     "placing/lone-pod",
     "placing/plain-job",
     "preempting/surplus-before-whole-gangs",
@@ -70,15 +71,7 @@ def test_killed_before_any_one_write(name: str) -> None:
         assert list(played(scenario, number.__eq__)) == [], f"killed before write {number}"
 
 
-# An occasion that could not be written down any more is not counted: then a gang may preempt once more than its budget.
-COUNTING = FOLDER / "guards" / "preemption-budget.yaml"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [path for path in files() if path != COUNTING],
-    ids=lambda path: str(path.relative_to(FOLDER).with_suffix("")),
-)
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(FOLDER).with_suffix("")))
 def test_killed_before_every_second_write(path: Path) -> None:
     scenario = end_only(read(path))
     assert list(played(scenario, lambda n: n % 2 == 0)) == []

@@ -44,8 +44,7 @@ def joined(base: Inputs, added: Inputs) -> Inputs:
 
 def snapshot(inputs: Inputs, settings: Settings, scheduler: str, now: float) -> Snapshot:
     """`scheduler` names whose pods are ours; empty: all are."""
-    keys = {settings.policy.pool_label, *(rule.topology for rule in settings.policy.spares)} - {""}
-    view = View(index=sorted(keys), scheduler_name=scheduler or None, limits=settings.health)
+    view = View(index=settings.policy.index, scheduler_name=scheduler or None, limits=settings.health)
     for item in inputs.items:
         view.put(item.object)
     try:

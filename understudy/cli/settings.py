@@ -122,10 +122,11 @@ def _known_keys(path: str, prefix: str, values: dict[str, Any], struct: type[msg
 
 
 def _placed(section: str, problem: str) -> str:
-    """msgspec's `Expected X, got Y - at `$.a`` as `section.a: expected X, got Y`."""
+    """msgspec's `Expected X, got Y - at `$.a`` as `section.a: expected X, got Y`; of a key it says `key` in `$.a``."""
     what, _, where = problem.partition(" - at ")
-    field = where.strip("`").removeprefix("$")
-    return f"{section}{field}: {what[:1].lower()}{what[1:]}"
+    field = where.rpartition(" in ")[2].strip("`").removeprefix("$")
+    key = "key: " if where.startswith("`key` in ") else ""
+    return f"{section}{field}: {key}{what[:1].lower()}{what[1:]}"
 
 
 # The environment

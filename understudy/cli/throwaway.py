@@ -31,10 +31,12 @@ _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 class Throwaway:
     """`start` it once; then `discard` it, or leave it running."""
 
-    def __init__(self, name: str, nodes: Sequence[dict[str, Any]]) -> None:
+    def __init__(
+        self, name: str, nodes: Sequence[dict[str, Any]], loop: dict[str, dict[str, Any]] | None = None
+    ) -> None:
         self.home = Path(tempfile.mkdtemp(prefix=f"understudy-{name}-"))
         self.folder = ClusterFolder(self.home / "clusters" / name)
-        self._wanted = Wanted(name=name, port=_free_port(), nodes=nodes)
+        self._wanted = Wanted(name=name, port=_free_port(), nodes=nodes, loop=loop)
         self._supervisor: subprocess.Popen[bytes] | None = None
 
     def start(self) -> int:

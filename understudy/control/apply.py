@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from understudy.control.deeds import Deed, deeds_of
-from understudy.control.desk import Desk
+from understudy.control.desk import CONFLICT, Desk
 from understudy.control.holding import hold, nominate, seats_note
 from understudy.control.patience import Patience
 from understudy.control.releasing import PREEMPTED, Release, fence, would_be_gone_for_good
@@ -20,7 +20,7 @@ from understudy.control.seating import Seats, is_staged, resume, seats_to_take, 
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.control.understudies import dismiss, roles
-from understudy.decide.guards import HOUR
+from understudy.decide.guards import HOUR, room_is_made
 from understudy.decide.sentences import describe
 from understudy.kinds.annotations import HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
 from understudy.model.gangs import Gang, Suspension
@@ -70,9 +70,9 @@ class Applier:
         tasks = {task.deed.key: task for task in self._prepared(deeds, snapshot)}
         await self._fence(snapshot)
         await self._each((t for t in tasks.values() if t.promised is not None), self._promise)
-        leaving = (t for t in tasks.values() if t.deed.leaves or t.deed.gives_up)
+        leaving = [t for t in tasks.values() if t.deed.leaves or t.deed.gives_up]
+        await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
         await self._each(leaving, partial(self._release, tasks, snapshot))
-        await self._each((tasks[key] for key in _takers(tasks)), self._count_occasion)
         await self._each((t for t in tasks.values() if t.resumes), self._resume)
         dismissed = await dismiss(self._desk, plan, snapshot)
         self._roles = roles(self._desk, plan, snapshot)
@@ -123,7 +123,8 @@ class Applier:
         except Refused as error:
             task.failed = True
             self._patience.stumbled(task.deed.key)
-            _log.warning("%s: the cluster refused a write: %s", task.deed.key, error)
+            level = logging.INFO if error.code == CONFLICT else logging.WARNING  # somebody else was quicker: every day
+            _log.log(level, "%s: the cluster refused a write: %s", task.deed.key, error)
 
     # In this order
 
@@ -148,10 +149,9 @@ class Applier:
         self._tell_job(task.gang, happening)
 
     async def _count_occasion(self, task: Task) -> None:
-        """One more occasion on which others were preempted for this gang."""
-        book = self._book(task.gang)
-        if book is not None:
-            now = self._desk.clock.now()
+        """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
+        book, now = self._book(task.gang), self._desk.clock.now()
+        if book is not None and not room_is_made(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
             await self._desk.note(book, {PREEMPTED_FOR: written_times((*recent, float(int(now))))})
 
@@ -244,9 +244,9 @@ def _batches(tasks: Iterable[Task]) -> list[list[Task]]:
     return found
 
 
-def _takers(tasks: dict[str, Task]) -> list[str]:
-    """The gangs for which somebody was made to leave just now."""
-    keys = {task.deed.by: None for task in tasks.values() if task.deed.by and task.done}
+def _takers(tasks: dict[str, Task], leaving: Iterable[Task]) -> list[str]:
+    """The gangs for which somebody has to leave."""
+    keys = {task.deed.by: None for task in leaving if task.deed.by and not task.failed}
     return [key for key in keys if key in tasks]
 
 

@@ -56,6 +56,7 @@ _BAD_CONDITIONS: dict[str, tuple[str, Verdict]] = {
         ("True", Verdict.SUSPECT),
     ),
     "AcceleratedHardwareReady": ("False", Verdict.LOST),
+    "DiskPressure": ("True", Verdict.LEAVING),  # its pods are about to be evicted; till then they can move in order
     **dict.fromkeys(
         ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady"), ("False", Verdict.SUSPECT)
     ),

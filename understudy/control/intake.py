@@ -1,6 +1,7 @@
 """What comes in from the cluster: puts it into the view, ticks off own writes, and sets aside what cannot be read."""
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -13,13 +14,16 @@ from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
 from understudy.objects.nodes import Node, NodeSpec
 
 INVALID = "InvalidObject"
+Listener = Callable[[KubeObject, bool], None]
 
 
 class Intake:
     """`changed` is set whenever there is a reason to look again."""
 
-    def __init__(self, desk: Desk, troubles: Troubles) -> None:
+    def __init__(self, desk: Desk, troubles: Troubles, *listeners: Listener) -> None:
+        """Listeners are told of every object as well, and whether it is gone."""
         self._desk = desk
+        self._listeners = listeners
         self._troubles = troubles
         self._unread: dict[str, About] = {}
         self._nodes: set[str] = set()
@@ -43,6 +47,8 @@ class Intake:
     def _seen(self, obj: KubeObject, gone: bool) -> None:
         name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
         self._desk.expectations.saw(name, None if gone else obj)
+        for listen in self._listeners:
+            listen(obj, gone)
         if self._desk.view.stirred:
             self.changed.set()
 

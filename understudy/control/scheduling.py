@@ -9,8 +9,11 @@ import msgspec
 from understudy.control.apply import Applier
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
+from understudy.control.failing import FailureBook
+from understudy.control.failures import NodeHistory
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.incidents import Incidents
 from understudy.control.intake import Intake
 from understudy.control.moments import wait_for
 from understudy.control.patience import Patience
@@ -38,6 +41,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
+    keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
 
 
 DEFAULT_SETTINGS = LoopSettings()
@@ -65,14 +69,16 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = Troubles()
-        keys = {settings.policy.pool_label, *(rule.topology for rule in settings.policy.spares)} - {""}
-        self.view = View(sorted(keys), settings.scheduler_name, settings.limits, troubles)
+        self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles)
         self._clock = clock
         self._settings = settings
         self._listener = listener
         self._desk = Desk(cluster, clock, self.view)
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
-        self._intake = Intake(self._desk, troubles)
+        self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
+        self._history = NodeHistory(cluster, clock, settings.policy)
+        self._failures = FailureBook(self._desk, settings.policy)
+        self._intake = Intake(self._desk, troubles, self._incidents.hear, self._failures.hear)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
@@ -83,7 +89,7 @@ class SchedulingLoop:
         self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
-        self._failures = 0
+        self._stumbles = 0
 
     async def run(self) -> None:
         """For ever, or until it is cancelled."""
@@ -91,13 +97,15 @@ class SchedulingLoop:
             group.create_task(self._following.run())
             group.create_task(self._remaker.run())
             group.create_task(self._desk.teller.run())
+            group.create_task(self._incidents.records.run())
+            group.create_task(self._history.run())
             group.create_task(self._schedule())
 
     @property
     def at_rest(self) -> bool:
         """Whether it has nothing to do until something changes or time passes."""
         idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
-        return idle and self._desk.teller.quiet
+        return idle and self._desk.teller.quiet and self._incidents.records.quiet and self._history.quiet
 
     async def _schedule(self) -> None:
         await self._following.synced.wait()
@@ -121,6 +129,9 @@ class SchedulingLoop:
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
         self._intake.tell_troubles()
+        if await self._failures.write_down(snapshot, now):
+            self._intake.changed.set()  # the plan is made by what is written there
+            return
         acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
         # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
         if self._unexplained and self._explain_at + (BUSY if acted else 0.0) <= now:
@@ -128,11 +139,17 @@ class SchedulingLoop:
 
     async def _act(self, snapshot: Snapshot, now: float) -> bool:
         """Whether anything was done."""
+        self._incidents.see(snapshot, now)
         made = plan(snapshot, self._settings.policy, now, explaining=False)
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
-        done = await self._applier.carry_out(made, snapshot)
-        self._retry_at, self._failures = None, 0
+        self._incidents.decide(snapshot, made)
+        try:
+            done = await self._applier.carry_out(made, snapshot)
+        finally:
+            self._incidents.carried_out()
+            self._history.see(snapshot, now)
+        self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
         return bool(done)
 
@@ -149,8 +166,8 @@ class SchedulingLoop:
 
     def _try_again(self, error: Unreachable) -> None:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
-        pause = min(FIRST_PAUSE * 2.0**self._failures, LAST_PAUSE)
-        self._failures += 1
+        pause = min(FIRST_PAUSE * 2.0**self._stumbles, LAST_PAUSE)
+        self._stumbles += 1
         self._retry_at = self._clock.now() + pause
         _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
 

@@ -13,6 +13,7 @@ from understudy.decide.fit import capacity, refusal
 from understudy.decide.guards import failed_lately, lemon, over_budget
 from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
+from understudy.decide.sentences import until
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Mode, Shape
 from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, Verdict, is_accelerator
@@ -38,7 +39,7 @@ class Floor:
         self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
         self.hopeless: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
         self.touched: set[str] = set()  # gangs that something was decided about
-        self.spares = spare_nodes(snapshot, policy)
+        self.spares = spare_nodes(snapshot, policy, now)
         self.warm = _warm_nodes(snapshot)
         self.keys = sorted(snapshot.tenants)
         self._refusals: dict[tuple[int, str], str | None] = {}
@@ -99,7 +100,7 @@ class Floor:
         if found is None:
             return None
         self.rechecks.append(found.until)
-        return found.detail
+        return f"{found.guard}: {found.detail}{until(found.until)}"
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
         """Whether the node is a spare that this gang may not have now."""

@@ -8,6 +8,7 @@ from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
 
 HOUR = 3600.0
+OCCASION = 60.0  # seconds that others are given to be told to go, once it is written down that they have to
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -30,10 +31,17 @@ def backing_off(gang: Gang, policy: Policy, now: float) -> Guarded | None:
 def over_budget(gang: Gang, policy: Policy, now: float) -> Guarded | None:
     """One gang must not drive others out again and again. An occasion counts once, however many had to go."""
     recent = sorted(at for at in gang.preempted_for_it if now - at < HOUR)
+    if room_is_made(gang, now):
+        recent.pop()  # the occasion that is under way, which may go on
     if len(recent) < policy.preemptions_per_hour:
         return None
     until = recent[len(recent) - policy.preemptions_per_hour] + HOUR
     return Guarded("preemption budget", f"others were preempted for it {len(recent)} times within the hour", until)
+
+
+def room_is_made(gang: Gang, now: float) -> bool:
+    """Whether others are being told to go for it just now. That is written down first, so it holds after a restart."""
+    return bool(gang.holds) and any(0.0 <= now - at < OCCASION for at in gang.preempted_for_it)
 
 
 def lemon(node: Node, policy: Policy, now: float) -> Guarded | None:

@@ -1,14 +1,22 @@
 """The knobs of the decision, with their defaults; `understudy.yaml` sets them."""
 
+from typing import Annotated
+
 import msgspec
 
 
 class SpareRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keep `count` nodes with these labels free for repairs; with `topology`, `count` whole domains of it."""
 
-    count: int
+    count: Annotated[int, msgspec.Meta(ge=1)]
     labels: dict[str, str] = {}
     topology: str = ""
+    per: str = ""  # a node label: `count` among the nodes of each of its values; nodes without it are left alone
+    lend: bool | None = None  # None: as the policy's lendSpares says
+
+    def __post_init__(self) -> None:
+        if self.per and self.per == self.topology:
+            raise ValueError("per: the same label as topology; leave one of them out")
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -19,7 +27,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     preemptions_per_hour: int = 16  # how many gangs may be preempted for one gang within an hour
     # Spares
     spares: tuple[SpareRule, ...] = ()
-    lend_spares: bool = True
+    lend_spares: bool = True  # where neither the rule nor the node's label says otherwise
     lend_below: int = 0  # gangs of lower priority than this may borrow a spare
     # Nodes that fail
     node_cooldown: float = 600.0  # a node that failed this recently is the last choice
@@ -37,3 +45,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     # Search: how far the exact searches go before the heuristics take over
     exact_victims: int = 10
     search_steps: int = 20_000
+
+    @property
+    def index(self) -> list[str]:
+        """The node labels by which a snapshot should know its domains."""
+        keys = {self.pool_label, *(key for rule in self.spares for key in (rule.topology, rule.per))}
+        return sorted(keys - {""})

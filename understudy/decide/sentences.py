@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import assert_never
 
 from understudy.model.plans import (
@@ -63,13 +64,18 @@ def summary(reason: Reason) -> str:
         case Code.VICTIMS_LEAVING:
             return f"until {', '.join(h.gang for h in reason.holders) or 'those who sit there'} left its seats"
         case Code.GUARDED:
-            return f"{reason.guard}; needs {reason.needs}"
+            return f"{reason.guard}{until(reason.until)}; needs {reason.needs}"
         case Code.NO_ROOM | Code.BLOCKED_DOMAINS:
             what = "islands" if reason.code is Code.BLOCKED_DOMAINS else "pods"
             why = "; ".join(f"{refusal.count} x {refusal.why}" for refusal in reason.refusals[:3])
             return f"needs {reason.needs}; room for {reason.free} of {reason.wanted} {what}" + (
                 f"; {why}" if why else ""
             )
+
+
+def until(moment: float | None) -> str:
+    """«, until 2026-01-31T12:00:00Z»: whole seconds, the next one where it is in between."""
+    return f", until {datetime.fromtimestamp(-(-moment // 1), UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""
 
 
 def at_length(reason: Reason) -> str:

@@ -1,58 +1,133 @@
 """Spares: turns labels and the policy's rules into the nodes kept free for repairs, and who may borrow them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
+import msgspec
+
+from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy, SpareRule
 from understudy.model.gangs import Gang
 from understudy.model.nodes import SpareRole
 from understudy.model.snapshot import Room, Snapshot
 
 Spares = dict[str, SpareRole]
+Place = tuple[str, ...]  # a node, or all nodes of a domain: what a rule counts
 
 
-def spare_nodes(snapshot: Snapshot, policy: Policy) -> Spares:
+class Share(msgspec.Struct, frozen=True):
+    """What one rule keeps: among all nodes, or among those with one value of its `per` label."""
+
+    rule: int  # its number in the policy, from 0
+    value: str
+    counted: tuple[Place, ...]  # spares already, by label or by an earlier rule
+    chosen: tuple[Place, ...]
+    places: tuple[Place, ...]  # all it could keep
+
+    @property
+    def kept(self) -> tuple[Place, ...]:
+        return self.counted + self.chosen
+
+
+def spare_nodes(snapshot: Snapshot, policy: Policy, now: float) -> Spares:
     """Every node that counts as a spare now. A spare on loan is still one: it is recalled when needed."""
-    spares = {name: snapshot.rooms[name].node.spare for name in snapshot.spares}
-    for rule in policy.spares:
-        for name in _chosen(snapshot, policy, rule, spares):
-            spares[name] = SpareRole.LENDABLE
+    spares = _labelled(snapshot, policy)
+    for share in shares(snapshot, policy, now):
+        for place in share.chosen:
+            spares.update(dict.fromkeys(place, role_by(policy.spares[share.rule], policy)))
     return spares
 
 
 def may_borrow(gang: Gang, role: SpareRole, policy: Policy) -> bool:
-    return policy.lend_spares and role is SpareRole.LENDABLE and gang.priority < policy.lend_below
+    return role is SpareRole.LENDABLE and gang.priority < policy.lend_below
 
 
-def _chosen(snapshot: Snapshot, policy: Policy, rule: SpareRule, taken: Spares) -> Iterator[str]:
-    """The rule's share: idle places first, then those that only borrowers use; always the same ones for a snapshot."""
-    places = [place for place in _places(snapshot, rule) if not any(name in taken for name in place)]
-    idle = [place for place in places if all(_serves(snapshot, name, policy, lent=False) for name in place)]
-    lent = [place for place in places if all(_serves(snapshot, name, policy, lent=True) for name in place)]
-    already = sum(1 for name in taken if _matches(snapshot.rooms[name], rule)) if not rule.topology else 0
-    for place in list(dict.fromkeys(idle + lent))[: max(0, rule.count - already)]:
-        yield from place
+def role_by(rule: SpareRule, policy: Policy) -> SpareRole:
+    lends = policy.lend_spares if rule.lend is None else rule.lend
+    return SpareRole.LENDABLE if lends else SpareRole.KEPT
 
 
-def _places(snapshot: Snapshot, rule: SpareRule) -> Iterable[tuple[str, ...]]:
-    if not rule.topology:
-        return [(name,) for name in sorted(snapshot.rooms) if _matches(snapshot.rooms[name], rule)]
+def _labelled(snapshot: Snapshot, policy: Policy) -> Spares:
+    """A label that allows loans allows those that the policy does."""
+    roles = {name: snapshot.rooms[name].node.spare for name in snapshot.spares}
+    return roles if policy.lend_spares else dict.fromkeys(roles, SpareRole.KEPT)
+
+
+def shares(snapshot: Snapshot, policy: Policy, now: float) -> Iterator[Share]:
+    """What each rule keeps, in their order. The same nodes for the same snapshot: refilling is choosing again."""
+    taken = set(snapshot.spares) if policy.spares else set()
+    for number, rule in enumerate(policy.spares):
+        for value, places in _places(snapshot, rule).items():
+            choice = _Choice(snapshot, policy, now, role_by(rule, policy))
+            counted = tuple(p for p in places if taken.issuperset(p) and choice.serves(p, lent=True))
+            free = [place for place in places if taken.isdisjoint(place)]
+            chosen = choice.best(free, rule.count - len(counted))
+            taken.update(name for place in chosen for name in place)
+            yield Share(number, value, counted, chosen, tuple(places))
+
+
+def why_unfit(snapshot: Snapshot, name: str, policy: Policy, now: float) -> str:
+    """Why no rule takes this node as a spare now, whoever sits on it; '' where it could."""
+    node = snapshot.rooms[name].node
+    if not node.usable:
+        return str(node.health.verdict)
+    if node.unschedulable:
+        return "cordoned"
+    return "failing again and again" if node.failures and lemon(node, policy, now) else ""
+
+
+def occupants(snapshot: Snapshot, name: str) -> set[str]:
+    """The gangs on a node, on their way out or not; daemons sit everywhere and disturb nobody."""
+    return {seat.gang for seat in snapshot.rooms[name].seats if not snapshot.gangs[seat.gang].infrastructure}
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    """Which places serve as spares of a role."""
+
+    snapshot: Snapshot
+    policy: Policy
+    now: float
+    role: SpareRole
+
+    def best(self, places: Sequence[Place], count: int) -> tuple[Place, ...]:
+        """Idle places first, those that failed lately after the others; then those that only borrowers use."""
+        if count <= 0:
+            return ()
+        idle = [place for place in places if self.serves(place, lent=False)]
+        idle.sort(key=self._failed_lately)
+        lent = [place for place in places if self.serves(place, lent=True)] if len(idle) < count else []
+        return tuple(dict.fromkeys(idle + lent))[:count]
+
+    def serves(self, place: Place, lent: bool) -> bool:
+        return all(self._node_serves(name, lent) for name in place)
+
+    def _node_serves(self, name: str, lent: bool) -> bool:
+        if why_unfit(self.snapshot, name, self.policy, self.now):
+            return False
+        there = occupants(self.snapshot, name)
+        if not lent:
+            return not there
+        return all(may_borrow(self.snapshot.gangs[key], self.role, self.policy) for key in there)
+
+    def _failed_lately(self, place: Place) -> bool:
+        return any(failed_lately(self.snapshot.rooms[name].node, self.policy, self.now) for name in place)
+
+
+def _places(snapshot: Snapshot, rule: SpareRule) -> dict[str, list[Place]]:
+    """What a rule may choose among, by the value of its `per` label. A domain belongs where its first node does."""
     domains: dict[str, list[str]] = {}
     for name in sorted(snapshot.rooms):
         room = snapshot.rooms[name]
-        if rule.topology in room.node.labels and _matches(room, rule):
-            domains.setdefault(room.node.labels[rule.topology], []).append(name)
-    return [tuple(domains[value]) for value in sorted(domains)]
+        if _matches(room, rule):
+            domains.setdefault(room.node.labels[rule.topology] if rule.topology else name, []).append(name)
+    found: dict[str, list[Place]] = {}
+    for _, names in sorted(domains.items()):
+        value = snapshot.rooms[names[0]].node.labels.get(rule.per, "")
+        found.setdefault(value, []).append(tuple(names))
+    return dict(sorted(found.items())) or {"": []}
 
 
 def _matches(room: Room, rule: SpareRule) -> bool:
-    return all(room.node.labels.get(key) == value for key, value in rule.labels.items())
-
-
-def _serves(snapshot: Snapshot, name: str, policy: Policy, lent: bool) -> bool:
-    room = snapshot.rooms[name]
-    if not room.node.usable or room.node.unschedulable:
+    labels = room.node.labels
+    if not all(key in labels for key in (rule.topology, rule.per) if key):
         return False
-    occupants = {seat.gang for seat in room.seats if not snapshot.gangs[seat.gang].infrastructure}
-    if not lent:
-        return not occupants
-    return all(may_borrow(snapshot.gangs[key], SpareRole.LENDABLE, policy) for key in occupants)
+    return all(labels.get(key) == value for key, value in rule.labels.items())

@@ -37,12 +37,15 @@ class ExecRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="verb", t
     neighbour: str = ""  # not that pod, but the one of this name in its namespace; no container is its first
 
 
+Failure = Literal["kill", "freeze", "unplug"]
+
+
 class FailNode(msgspec.Struct, frozen=True, tag_field="verb", tag="fail-node"):
-    """The node dies and nobody is told: no more leases; its processes are killed, as if its power were cut, or with
-    `freeze` stand still, as on a machine that hangs."""
+    """The node's process and those of its pods are killed, as if its power were cut; with `freeze` they stand still,
+    as on a machine that hangs; with `unplug` they run on, and nothing is heard of them."""
 
     node: str
-    how: Literal["kill", "freeze"] = "kill"
+    how: Failure = "kill"
 
 
 class RecoverNode(msgspec.Struct, frozen=True, tag_field="verb", tag="recover-node"):

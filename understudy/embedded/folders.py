@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 DEFAULT_NAME = "default"
+PODS = "pods"  # whose way in is theirs together
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -79,6 +80,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
     def pods(self) -> Path:
         """A folder a pod, by uid."""
         return self.path / "pods"
+
+    @property
+    def nodes(self) -> Path:
+        """A file a node with the id of the process that is the node's life."""
+        return self.path / "nodes"
 
     @property
     def control_groups(self) -> Path:

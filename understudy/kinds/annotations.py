@@ -13,6 +13,7 @@ PREFIX = "understudy.dev/"
 QUEUED_AT = f"{PREFIX}queued-at"
 REQUEUED_AT = f"{PREFIX}requeued-at"
 PREEMPTED_FOR = f"{PREFIX}preempted-for"
+FAILED_AT = f"{PREFIX}failed-at"
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
 WARM = f"{PREFIX}warm"  # on a job: how many understudies it wants to have ready

@@ -148,6 +148,7 @@ class PodSpec(Part, frozen=True, gc=False):
 
 class PodStatus(Part, frozen=True, gc=False):
     phase: str = "Pending"
+    reason: str = ""
     nominated_node_name: str = ""
     start_time: Time | None = None
 

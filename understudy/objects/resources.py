@@ -44,6 +44,7 @@ JOBS = Resource("batch", "v1", "jobs", "Job")
 DEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
+INCIDENTS = Resource("understudy.dev", "v1alpha1", "incidents", "Incident")
 
 # The job kinds that operators bring. A cluster serves those whose operators it has.
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")

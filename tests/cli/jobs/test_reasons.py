@@ -5,6 +5,7 @@ import pytest
 from tests.cli.jobs.documents import NOW, conditions, event, job, pod, spec_of, summary
 from understudy.cli.jobs.reasons import plainly, sentences
 from understudy.cli.jobs.seen import SeenEvent, SeenPod
+from understudy.cli.moments import rfc3339
 
 NO_ROOM = (
     "needs 1 x 1 nvidia.com/gpu; room for 0 of 1 pods; 3 x taint a is not tolerated; 1 x too little nvidia.com/gpu is"
@@ -46,6 +47,31 @@ def test_a_job_that_runs_says_where_and_an_old_reason_is_not_told() -> None:
         summary(job("Job"), pod("a"), pod("b", node="node-b")), [event("Job/train", "Waiting", NO_ROOM)], NOW
     )
     assert said == ["Job default/train runs: 2 of 2 instances on node-a, node-b, for 1m."]
+
+
+def test_a_guard_says_until_when_and_how_far_away_that_is() -> None:
+    until = rfc3339(NOW + 90.0)
+    guard = f"back-off: it failed 2 times lately, until {until}; needs 1 x 1 nvidia.com/gpu"
+    said = sentences(summary(job("Job"), pod("train-abcde", "Pending", node="", waits=guard)), [], NOW)
+    assert (
+        said[1] == f"It waits: back-off: it failed 2 times lately, until {until} (in 1m); needs 1 x 1 nvidia.com/gpu."
+    )
+
+
+@pytest.mark.parametrize(
+    ("later", "left", "tells"),
+    [((), 200.0, True), ((), -1.0, False), ([event("Job/train", "HotSwapped", "swap", age=5)], 200.0, False)],
+    ids=["it lasts", "it is over", "mended since"],
+)
+def test_a_job_that_runs_tells_that_a_mass_failure_keeps_it_from_being_mended(
+    later: list[SeenEvent], left: float, tells: bool
+) -> None:
+    guard = f"mass failure: 4 of 8 nodes turned bad at once, until {rfc3339(NOW + left)}; needs 2 x 1 nvidia.com/gpu"
+    events = [event("Job/train", "Waiting", guard, age=12), *later]
+    said = sentences(summary(job("Job"), pod("a"), pod("b")), events, NOW)
+    told = [words for words in said if words.startswith("12s ago it could not be made whole: mass failure: 4 of 8")]
+    assert bool(told) is tells
+    assert not tells or "(in 3m)" in told[0]
 
 
 def test_a_preempted_job_tells_for_whom_it_went_and_what_it_waits_for() -> None:

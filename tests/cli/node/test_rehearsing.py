@@ -23,7 +23,7 @@ def test_every_sickness_has_its_cure(how: str, sick: tuple[str, str], cured: tup
     assert is_well({"status": {"conditions": [*others, cure]}})
 
 
-@pytest.mark.parametrize("how", ["kill", "freeze", "vanish"])
+@pytest.mark.parametrize("how", ["kill", "freeze", "unplug", "vanish"])
 def test_who_dies_says_nothing(how: str) -> None:
     assert sickness(how) is None
 

@@ -39,6 +39,14 @@ def node(**annotations: str) -> dict[str, Any]:
         (node(), 16.0, Verdict.SUSPECT, "its lease was not renewed"),
         (node(), 30.0, Verdict.LOST, "its lease has run out"),
         (node(**{"drain-deadline": "2027-01-15T08:00:00Z"}), 1.0, Verdict.LEAVING, "it is being drained"),
+        (node(**{"failed-at": written(NOW - 60)}), 1.0, Verdict.HEALTHY, "failed lately: the last choice, until 2027-"),
+        (
+            node(**{"failed-at": ",".join(map(written, (NOW - 9, NOW - 8, NOW - 7)))}),
+            1.0,
+            Verdict.HEALTHY,
+            "lemon node: ",
+        ),
+        (node(**{"failed-at": written(NOW - 6000)}), 1.0, Verdict.HEALTHY, ""),
         (node(**{"drain-deadline": "soon"}), 1.0, Verdict.SUSPECT, "Node a: metadata.annotations"),
     ],
 )

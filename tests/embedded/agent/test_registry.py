@@ -46,7 +46,7 @@ def test_what_the_cluster_file_says_of_a_node_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "seconds", "duration"), [(1, 2.0, 8), (50, 2.0, 8), (100, 4.0, 16), (1000, 40.0, 160)]
+    ("count", "seconds", "duration"), [(1, 1.0, 4), (50, 2.0, 8), (100, 4.0, 16), (1000, 40.0, 160)]
 )
 def test_leases_of_many_nodes_are_renewed_less_often(count: int, seconds: float, duration: int) -> None:
     assert nodes.renewal(count) == seconds

@@ -30,7 +30,7 @@ def test_nothing_of_it_can_be_read_by_others(tmp_path: Path) -> None:
     folder = granted(tmp_path)
     assert folder.path.stat().st_mode & 0o777 == 0o700
     modes = {file.name: file.stat().st_mode & 0o777 for file in folder.path.rglob("*") if file.is_file()}
-    assert len(modes) == 10
+    assert len(modes) == 11
     assert set(modes.values()) == {0o600}
 
 
@@ -44,7 +44,7 @@ def test_a_kubeconfig_for_people_and_one_for_each_part(tmp_path: Path) -> None:
     users = {line.split(",")[0]: line.split(",")[1:] for line in folder.tokens.read_text().splitlines()}
     assert users[own.token] == ["admin", "system:masters"]
     assert users[agent.token] == ["understudy:agent", "system:masters"]
-    assert len(users) == 5
+    assert len(users) == 6
     assert min(map(len, users)) >= 40
 
 

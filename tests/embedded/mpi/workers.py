@@ -10,7 +10,7 @@ from pathlib import Path
 
 from understudy.embedded.agent.crew import NotRunning
 from understudy.embedded.agent.door import Door
-from understudy.embedded.agent.nursery import Beside, Finished
+from understudy.embedded.agent.line import Beside, Finished
 from understudy.embedded.doorway import GOING, MARK, ExecRequest
 from understudy.embedded.mpi.entrance import Entrance
 
@@ -57,8 +57,8 @@ class Workers:
                     os.kill(pid, 9)
             process.kill()
 
-    def fail_node(self, name: str, *, freeze: bool) -> None:
-        raise LookupError(name, freeze)
+    def fail_node(self, name: str, how: str) -> None:
+        raise LookupError(name, how)
 
     async def recover_node(self, name: str) -> None:
         raise LookupError(name)

@@ -1,5 +1,6 @@
 """Shims: a process each that owns a container, whatever happens to those who asked for it."""
 
+import contextlib
 import os
 import signal
 import time
@@ -55,7 +56,10 @@ def test_an_order_given_twice_is_carried_out_once(tmp_path: Path) -> None:
 
 
 def test_a_container_gets_the_signals_defaults_and_no_open_files(tmp_path: Path) -> None:
-    with nursery(tmp_path) as one:
+    earlier = signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # as shells have it for what they run in the background
+    with contextlib.ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGQUIT, earlier)
+        one = stack.enter_context(nursery(tmp_path))
         script = "sed -n 's/^Sig[IB][gl][nk]://p' /proc/self/status; ls /proc/self/fd | wc -l"
         attempt, _ = one.run("sh", "-c", script)
         blocked, ignored, files = (line.removeprefix("stdout F").strip() for line in said(attempt))

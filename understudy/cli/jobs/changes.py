@@ -5,7 +5,7 @@ from understudy.cli.jobs.instances import Instance
 from understudy.cli.jobs.seen import SeenEvent
 from understudy.cli.jobs.summaries import JobSummary
 
-_TOLD = frozenset(("Preempted", "Requeued", "Resumed", "HotSwapped", "Shrunk", "Waiting"))
+_TOLD = frozenset(("Preempted", "Requeued", "Resumed", "HotSwapped", "Shrunk", "Recovered", "Waiting"))
 
 
 def changes(before: JobSummary | None, job: JobSummary, now: float) -> list[str]:

@@ -8,34 +8,42 @@ import msgspec
 from understudy.cli.durations import short
 from understudy.cli.jobs.figures import job_figures, written
 from understudy.cli.jobs.happenings import event_figures, event_lines
+from understudy.cli.jobs.incidents import in_short, incident_figures
 from understudy.cli.jobs.reasons import sentences
 from understudy.cli.jobs.seen import SeenEvent
 from understudy.cli.jobs.summaries import JobSummary
 from understudy.cli.jobs.tables import NONE, status_colours, table
 from understudy.cli.moments import rfc3339
 from understudy.kinds.annotations import PREFIX, WARM
+from understudy.model.incidents import Incident
+
+LAST_INCIDENTS = 3
 
 
-def described(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list[str]:
+def described(job: JobSummary, events: Sequence[SeenEvent], incidents: Sequence[Incident], now: float) -> list[str]:
     lines = table(_head(job, now), status_colours())
     for title, part in (
         ("Why", sentences(job, events, now)),
         ("Conditions", _conditions(job, now)),
         ("Noted by Understudy", _notes(job)),
         ("Instances", _instances(job, now)),
+        ("Incidents", [in_short(one, now) for one in incidents[-LAST_INCIDENTS:]]),
         ("Events", event_lines(events, now) if events else []),
     ):
         lines += ["", f"{title}:", *(f"  {line}" for line in part or ["none"])]
     return lines
 
 
-def described_figures(job: JobSummary, events: Sequence[SeenEvent], now: float) -> dict[str, Any]:
+def described_figures(
+    job: JobSummary, events: Sequence[SeenEvent], incidents: Sequence[Incident], now: float
+) -> dict[str, Any]:
     conditions: list[dict[str, Any]] = msgspec.to_builtins(job.conditions)
     return {
         **job_figures(job, now),
         "says": sentences(job, events, now),
         "conditions": conditions,
         "annotations": dict(job.annotations),
+        "incidents": [incident_figures(one) for one in incidents],
         "events": [event_figures(event) for event in events],
     }
 

@@ -1,4 +1,4 @@
-"""Asks a cluster for jobs, pods, events and nodes: lists of any length, page by page, into values of one type."""
+"""Asks a cluster for jobs, pods, events, nodes, incidents: lists of any length, page by page, into values of a type."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -8,12 +8,16 @@ import msgspec
 
 from understudy.cli.jobs.seen import SeenEvent, SeenNode, SeenPod
 from understudy.kinds.ownership import JOBSET_NAME, MPI_JOB, OLD_JOB_NAME, TRAINING_JOB
-from understudy.objects.resources import EVENTS, NODES, PODS, Resource
+from understudy.model.incidents import Incident
+from understudy.objects.incidents import KeptIncident
+from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resource
+from understudy.ports import Refused
 
 if TYPE_CHECKING:
     from understudy.client import KubeClient
 
 PAGE = 1000
+NOT_FOUND = 404
 Item = TypeVar("Item")
 
 # The labels by which the pods of each kind know their job: any one of them does.
@@ -43,6 +47,7 @@ class _Page(msgspec.Struct, Generic[Item], frozen=True):
 _PODS = msgspec.json.Decoder(_Page[SeenPod])
 _EVENTS = msgspec.json.Decoder(_Page[SeenEvent])
 _NODES = msgspec.json.Decoder(_Page[SeenNode])
+_INCIDENTS = msgspec.json.Decoder(_Page[KeptIncident])
 
 
 async def pods_in(client: "KubeClient", namespace: str, labels: str = "") -> list[SeenPod]:
@@ -70,6 +75,16 @@ async def events_in(client: "KubeClient", namespace: str, fields: str = "") -> l
 
 async def nodes_of(client: "KubeClient") -> list[SeenNode]:
     return await _listed(client, NODES, _NODES, "")
+
+
+async def incidents_in(client: "KubeClient", namespace: str) -> list[Incident]:
+    """None where the cluster does not know the kind: nobody keeps incidents there."""
+    try:
+        return [kept.incident for kept in await _listed(client, INCIDENTS, _INCIDENTS, namespace)]
+    except Refused as error:
+        if error.code != NOT_FOUND:
+            raise
+        return []
 
 
 async def _listed(

@@ -7,17 +7,19 @@ from understudy.cli.complaint import listed
 from understudy.cli.durations import short
 from understudy.cli.jobs.seen import SeenEvent
 from understudy.cli.jobs.statuses import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED, true_condition
-from understudy.cli.jobs.story import last_story
+from understudy.cli.jobs.story import BEGINNINGS, last_story
 from understudy.cli.jobs.summaries import JobSummary
+from understudy.cli.moments import moment
 from understudy.kinds.annotations import HOLDS, PREEMPTED_FOR
 
 _SHOWN = 3
 _ENDS = ("Succeeded", "Complete", "Completed", "Failed")
+_UNTIL = re.compile(r"until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
 _HELD = re.compile(r"held by (\S+), (\d+ seats?): (.*)")
 
 
 def sentences(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list[str]:
-    said = [*_state(job, now), *_waiting(job, events)]
+    said = [*_state(job, now), *(_foreseen(words, now) for words in _waiting(job, events, now))]
     return [*said, *_notes(job), *last_story(job, events, now)]
 
 
@@ -65,13 +67,30 @@ def _why_ended(job: JobSummary) -> str:
     return f": {words}" if words else ""
 
 
-def _waiting(job: JobSummary, events: Sequence[SeenEvent]) -> list[str]:
+def _waiting(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list[str]:
     """The reason its pods carry, else the last one its events tell."""
+    if job.status == RUNNING:
+        return _not_mended(events, now)
     if job.status not in (PENDING, QUEUING):
         return []
     reason = next((one.waits for one in job.instances if one.waits), "")
     told = [event.message for event in events if event.reason in ("Waiting", "FailedScheduling")]
     return plainly(reason or (told[-1] if told and not _all_seated(job) else ""))
+
+
+def _not_mended(events: Sequence[SeenEvent], now: float) -> list[str]:
+    """A job that runs on what it has left: in a mass failure nothing is replaced."""
+    told = [event for event in events if event.reason in ("Waiting", *BEGINNINGS)]
+    last = told[-1].message if told else ""
+    until = _UNTIL.search(last) if last.startswith("mass failure: ") else None
+    if until is None or moment(until[1], "until") <= now:
+        return []
+    return [_full_stop(f"{short(now - told[-1].at)} ago it could not be made whole: {last}")]
+
+
+def _foreseen(words: str, now: float) -> str:
+    """A moment until which something holds, and how far away it is."""
+    return _UNTIL.sub(lambda m: f"{m[0]} (in {short(moment(m[1], 'until') - now)})", words)
 
 
 def _all_seated(job: JobSummary) -> bool:

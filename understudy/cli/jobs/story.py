@@ -7,7 +7,8 @@ from understudy.cli.durations import short
 from understudy.cli.jobs.seen import SeenEvent
 from understudy.cli.jobs.summaries import JobSummary
 
-_BEGINNINGS = ("Preempted", "Requeued", "HotSwapped", "Shrunk")
+BEGINNINGS = ("Preempted", "Requeued", "HotSwapped", "Shrunk")
+_ENDINGS = ("Resumed", "Recovered")
 _SHOWN = 4
 _TAKEN = re.compile(r"preempt \S+ \((\d+) pods?\) for (\S+): (.*)")
 _IN_PART = re.compile(r"take (.+) from \S+ for (\S+): (.*)")
@@ -16,11 +17,12 @@ _SWAP = re.compile(r"swap \S+: (.*?)(?:, once (.+?) left)?; (.*)")
 _BACK = re.compile(r"requeue \S+: (.*)")
 _SHRINK = re.compile(r"shrink \S+ by (.*?): (.*)")
 _START = re.compile(r"start \S+ on (.*)")
+_RECOVERY = re.compile(r"((?:all \d+|it goes on with) .* s) after (the failure|it was detected) \(.*\)")
 
 
 def last_story(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list[str]:
     """Nothing where nothing of the kind is known. Events are forgotten after a while."""
-    starts = [i for i, event in enumerate(events) if event.reason in _BEGINNINGS and _is_job(event, job)]
+    starts = [i for i, event in enumerate(events) if event.reason in BEGINNINGS and _is_job(event, job)]
     if not starts:
         return _from_pods(events, now)
     beginning = events[starts[-1]]
@@ -30,8 +32,9 @@ def last_story(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list
     told += [_seat(event) for event in recent[:_SHOWN]]
     if len(recent) > _SHOWN:
         told.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
-    later = [event for event in events if event.reason == "Resumed" and event.at >= beginning.at]
-    ours = [event for event in later if _START.fullmatch(event.message)]  # its controller says that it resumed, too
+    later = [event for event in events[starts[-1] :] if event.reason in _ENDINGS and _is_job(event, job)]
+    # Its controller says that it resumed, too.
+    ours = [event for event in later if _START.fullmatch(event.message) or _RECOVERY.fullmatch(event.message)]
     return told + [_sentence(event, now) for event in ours[-1:]]
 
 
@@ -75,4 +78,5 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
     (_BACK, lambda m: f"it went back to the queue: {m[1]}"),
     (_SHRINK, lambda m: f"it went on without {m[1]}: {m[2]}"),
     (_START, lambda m: f"it went on, on {m[1]}"),
+    (_RECOVERY, lambda m: f"it had recovered: {m[1]} after {m[2]}"),
 )

@@ -11,8 +11,9 @@ _ABOUT = """\
 Let nodes of an embedded cluster fail, to see what happens to the jobs on them. The nodes are
 virtual, their pods are real processes, and nobody is warned. On any other cluster it is refused.
 
-  kill      the power is cut: processes die, the lease runs out, nobody is told (the default)
-  freeze    it hangs: processes stand still, the lease runs out
+  kill      the power is cut: processes die, and the loss of the connection tells it at once (the default)
+  freeze    it hangs: processes stand still, nothing is heard of it, the lease runs out
+  unplug    its network is gone: processes run on, nothing is heard of it, the lease runs out
   vanish    like kill, and the Node object is deleted, as when a cloud takes a machine back
   notready  it says itself that it is not well; processes run on until they are moved
   gpu       an accelerator is reported as broken; processes run on until they are moved
@@ -25,8 +26,9 @@ examples:
   understudy node fail slice-a-0 slice-b-1 --how freeze"""
 
 _TOLD = {
-    "kill": "is dead: its processes are killed, and nobody is told",
+    "kill": "is dead: its processes are killed, and nobody was warned",
     "freeze": "hangs: its processes stand still, and nobody is told",
+    "unplug": "cannot be heard: its processes run on, and nobody is told",
     "vanish": "has vanished: its processes are killed, and its Node is deleted",
     "notready": "says that it is not ready",
     "gpu": "has a broken accelerator, says its monitor",

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 _ABOUT = """\
 Bring back nodes of an embedded cluster that `understudy node fail` broke, and wait until they are
 ready. A node that was killed or hung boots anew: what is left of its processes is killed first,
-so that none of them runs beside the one that took its place."""
+so that none of them runs beside the one that took its place. One that was unplugged goes on with
+those of its pods that were not deleted meanwhile."""
 
 _EXAMPLES = """\
 examples:

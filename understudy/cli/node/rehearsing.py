@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from understudy.cli.clusters import at_server
 from understudy.cli.complaint import BadInput
@@ -15,10 +15,12 @@ from understudy.ports import Ref, Refused
 if TYPE_CHECKING:
     from understudy.client import KubeClient
     from understudy.client.config import Config
+    from understudy.embedded.doorway import Failure
 
-AT_THE_AGENT: dict[str, Literal["kill", "freeze"]] = {
+AT_THE_AGENT: dict[str, "Failure"] = {
     "kill": "kill",
     "freeze": "freeze",
+    "unplug": "unplug",
     "vanish": "kill",
 }  # what the agent is asked for
 REASON = "Rehearsal"  # by which conditions of ours are known again

@@ -11,7 +11,13 @@ from understudy.cli.jobs.gathering import pods_on
 from understudy.cli.jobs.instances import natural
 from understudy.cli.jobs.nodes import Usage, node_figures, usage_of
 from understudy.cli.jobs.seen import SeenNode
-from understudy.control.health import DEFAULT_LIMITS, HealthLimits, verdict
+from understudy.control.health import HealthLimits, verdict
+from understudy.control.scheduling import LoopSettings
+from understudy.decide.guards import failed_lately, lemon
+from understudy.decide.policy import Policy
+from understudy.decide.sentences import until
+from understudy.kinds.annotations import times_in
+from understudy.model import nodes as model
 from understudy.model.nodes import Verdict, is_accelerator
 from understudy.model.quantity import format_quantity
 from understudy.objects import BadObject, Lease, Node, decode
@@ -68,21 +74,32 @@ class Judge(msgspec.Struct, frozen=True):
     leases: Mapping[str, Lease]
     now: float
     limits: HealthLimits
+    policy: Policy = Policy()
 
     def of(self, document: Document) -> tuple[Verdict, str]:
         try:
             node = decode(document)
             assert isinstance(node, Node)
             health = verdict(node, self.leases.get(node.metadata.name), self.now, self.limits)
+            failures = times_in(node.metadata.annotations, "failed-at", node)
         except BadObject as error:
             return Verdict.SUSPECT, str(error)
-        return health.verdict, health.cause
+        return health.verdict, health.cause or self._past(failures)
+
+    def _past(self, failures: tuple[float, ...]) -> str:
+        """What a healthy node is made to pay for."""
+        node = model.Node("", failures=failures)
+        if (guard := lemon(node, self.policy, self.now)) is not None:
+            return f"{guard.guard}: {guard.detail}{until(guard.until)}"
+        if failed_lately(node, self.policy, self.now):
+            return f"failed lately: the last choice{until(failures[-1] + self.policy.node_cooldown)}"
+        return ""
 
 
 async def standings(client: "KubeClient") -> list[Standing]:
     nodes, leases, pods = await asyncio.gather(_items(client, NODES), _leases(client), pods_on(client, ()))
     usages = usage_of([msgspec.convert(node, SeenNode) for node in nodes], pods)
-    judge = Judge(leases, time_there(list(leases.values()), time.time()), _limits(client.config))
+    judge = Judge(leases, time_there(list(leases.values()), time.time()), *_settings(client.config))
     found = [_standing(node, usage, judge) for node, usage in zip(nodes, usages, strict=True)]
     return sorted(found, key=lambda one: natural(one.usage.name))
 
@@ -94,13 +111,14 @@ def time_there(leases: Sequence[Lease], here: float) -> float:
     return here if newest <= here <= newest + lasts else newest
 
 
-def _limits(config: "Config") -> HealthLimits:
+def _settings(config: "Config") -> tuple[HealthLimits, Policy]:
     """Those that the scheduler of an embedded cluster of this machine judges by; the defaults for any other."""
     from understudy.cli.clusters import at_server
     from understudy.embedded.looping import looped
 
     cluster = at_server(config)
-    return looped(cluster.settings.loop).limits if cluster else DEFAULT_LIMITS
+    loop = looped(cluster.settings.loop) if cluster else LoopSettings()
+    return loop.limits, loop.policy
 
 
 def _standing(document: Document, usage: Usage, judge: Judge) -> Standing:

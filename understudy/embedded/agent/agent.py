@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from understudy.embedded.agent.bodies import EAGER, Bodies
 from understudy.embedded.agent.door import Door
 from understudy.embedded.agent.events import NORMAL, Event, Recorder, Subject
 from understudy.embedded.agent.names import Directory, Service
@@ -19,6 +20,7 @@ from understudy.embedded.agent.runtimes import PROCESS
 from understudy.embedded.agent.settling import household, machine_for
 from understudy.embedded.agent.tenancy import Tenancy
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.shim import bodies
 from understudy.objects.resources import NODES, PODS, SERVICES, Resource
 from understudy.ports import Change, ChangeType, Cluster, Refused
 
@@ -44,22 +46,30 @@ class Agent:
         """Until `stopped` is set. Pods run on when it ends."""
         settings = self._folder.read_settings()
         self._folder.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
+        hanging = bodies.end_all(self._folder.nodes)  # of an agent that was killed: no order of it is left to be heard
         nursery = Nursery(self._folder.path / "nursery")
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(nursery.close)
             machine = await machine_for(self._folder, settings, await nursery.start(), self._server)
             stack.callback(machine.close)
-            house = household(self._folder, settings, self._cluster, nursery, machine)
+            lives = Bodies(nursery, self._folder.nodes)
+            stack.callback(lives.close)
+            house = household(self._folder, settings, self._cluster, lives, machine)
             house.token = self._token
             stack.push_async_callback(house.recorder.close)
             house.recorder.start()
             registry = Registry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)
+            for name in hanging & registry.names:
+                registry.fail(name)  # a machine that hangs does so whoever asks
             tenancy = Tenancy(house, registry)
             stack.push_async_callback(tenancy.close)
             door = Door(self._folder.agent_socket, tenancy)
             stack.push_async_callback(door.close)
             await door.open()
+            if len(registry.names) <= EAGER:
+                for name in registry.names - registry.failed:
+                    lives.begin(name)
             _announce(house.recorder, settings)
             await self._work(registry, tenancy, machine.directory, stopped)
 

@@ -5,13 +5,10 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
 from understudy.embedded.agent.sights import LOST, STOPPED, End
-from understudy.embedded.doorway import MARK
 from understudy.embedded.shim import linux, orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Exit, State
@@ -19,7 +16,6 @@ from understudy.embedded.shim.orders import Exit, State
 _LOST_CODE = 137
 _LONGEST_MESSAGE = 4096
 _LAST_LINES = 80
-_MOST_ROUNDS = 100
 
 
 def shim_is_alive(folder: AttemptFolder) -> bool:
@@ -51,10 +47,8 @@ def exit_of(folder: AttemptFolder) -> Exit | None:
     return orders.read(folder.exit, Exit)
 
 
-def declare_lost(folder: AttemptFolder, marks: Iterable[str]) -> Exit:
-    """The shim was killed: what it kept is killed too, and its end is written down in its place."""
-    for mark in marks:
-        kill_marked(mark)
+def declare_lost(folder: AttemptFolder, *, durable: bool) -> Exit:
+    """The shim was killed, and so is what it kept: its end is written down in its place."""
     state = state_of(folder)
     lost = Exit(
         exit_code=_LOST_CODE,
@@ -64,46 +58,8 @@ def declare_lost(folder: AttemptFolder, marks: Iterable[str]) -> Exit:
         reason=LOST,
         message="The process that kept the container was killed; how the container itself ended is not known",
     )
-    orders.write(folder.exit, lost, durable=True)
+    orders.write(folder.exit, lost, durable=durable)
     return lost
-
-
-def kill_marked(mark: str) -> None:
-    """All processes whose environment carries the mark, until there are none: those that are killed may be forking."""
-    wanted = f"{MARK}={mark}".encode()
-    for _ in range(_MOST_ROUNDS):
-        pids = [pid for pid in _everyone() if wanted in _environment(pid)]
-        if not pids:
-            return
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-
-def freeze_marked(mark: str) -> None:
-    """All processes whose environment carries the mark stand still; so do those that they were about to fork."""
-    wanted = f"{MARK}={mark}".encode()
-    frozen: set[int] = set()
-    for _ in range(_MOST_ROUNDS):
-        pids = {pid for pid in _everyone() if wanted in _environment(pid)} - frozen
-        if not pids:
-            return
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
-        frozen |= pids
-
-
-def _everyone() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()] if os.path.isdir("/proc") else []
-
-
-def _environment(pid: int) -> list[bytes]:
-    """Nothing for those that are not ours to read, and for those that have ended."""
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 def strike(folder: AttemptFolder, number: signal.Signals) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import IO, Any, Protocol
 
 from understudy.embedded.agent.checks import Action, check
-from understudy.embedded.agent.nursery import Beside
+from understudy.embedded.agent.line import Beside
 from understudy.embedded.agent.pods import Container, Hook, Probe
 from understudy.embedded.agent.probing import Finding, Result, Tally, counted, finding
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.agent import attempts
+from understudy.embedded.agent import attempts, fencing
 from understudy.embedded.agent.attending import Attendant
 from understudy.embedded.agent.events import PodVoice
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.launching import group_name, mark, tool_name
 from understudy.embedded.agent.lifecycle import Start
-from understudy.embedded.agent.nursery import Beside, Finished
+from understudy.embedded.agent.line import Beside, Finished
 from understudy.embedded.agent.pidfds import Watched, watch
 from understudy.embedded.agent.pods import Container, ContainerStatus, Hook, Pod
 from understudy.embedded.agent.probing import Finding, Result
@@ -26,6 +26,7 @@ from understudy.embedded.shim import orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
 from understudy.kinds.annotations import WARM_FOR
+from understudy.train.told import SIGNAL_ANNOTATION, signal_named
 
 _SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
 _LATER = 1.0  # a look that failed is tried again,
@@ -45,6 +46,8 @@ class Crew:
         self.pod = pod
         self.sights: dict[str, Sight] = {}
         self.on_change: Callable[[], None] = lambda: None
+        self.is_slain = False
+        self.is_hushed = False
         self._house = house
         self._folder = folder
         self._voice = voice
@@ -53,6 +56,7 @@ class Crew:
         self._attendants: dict[str, Attendant] = {}
         self._besides: dict[str, set[Beside]] = {}
         self._found_again: set[str] = set()
+        self._forked: set[str] = set()  # their newest start has a shim, or had one
         self._ordered_again: set[AttemptFolder] = set()
 
     @property
@@ -62,6 +66,10 @@ class Crew:
     @property
     def record(self) -> Record | None:
         return self._starter.record
+
+    @property
+    def node(self) -> str:
+        return self.pod.spec.node_name
 
     @property
     def _uids(self) -> tuple[str, ...]:
@@ -133,12 +141,23 @@ class Crew:
             if not sight.is_running:
                 self._runs(container, state)
         elif alive:
+            if self.is_slain and not self._may_come(name):
+                fencing.kill_holders(folder, but=self._house.bodies.processes())
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
+        elif self.is_slain and self._may_come(name):
+            pass  # it is killed when it is there
+        elif self.is_slain:
+            self._ended(container, attempts.declare_lost(folder, durable=False))
         elif state is not None or folder in self._ordered_again:
-            self._ended(container, attempts.declare_lost(folder, self._marks(name, sight.attempt)))
+            fencing.kill_marked(self._marks(name, sight.attempt))
+            self._ended(container, attempts.declare_lost(folder, durable=True))
         else:
             self._ordered_again.add(folder)
-            self._house.nursery.launch(folder.path)
+            self._house.bodies.launch(self.node, folder.path)
+
+    def _may_come(self, name: str) -> bool:
+        """Its start was ordered, and the order may yet be carried out."""
+        return name not in self._forked and self._house.bodies.is_live(self.node)
 
     def examine_all(self) -> None:
         for name, sight in list(self.sights.items()):
@@ -147,12 +166,17 @@ class Crew:
 
     def forked(self, name: str, shim: int) -> None:
         """From here on, even a shim that dies before it says anything is noticed."""
+        self._forked.add(name)
         if name not in self._shims:
             self._shims[name] = watch(shim, lambda: self._shim_ended(name))
 
     def _shim_ended(self, name: str) -> None:
+        """One that left no word was killed, perhaps with its whole node: then nobody is to hear of it first."""
         self._shims.pop(name, None)
-        self.examine(name)
+        if self.is_slain or self._attempt_folder(name).exit.exists():
+            self.examine(name)
+        else:
+            asyncio.get_running_loop().call_later(_SOON, self.examine, name)
 
     def _runs(self, container: Container, state: State) -> None:
         name = container.name
@@ -223,11 +247,12 @@ class Crew:
             return
         before = self.sights.get(order.container, UNSEEN)
         asked = Sight(attempt=order.attempt, asked=True, previous=before.end, delay=order.delay)
+        self._forked.discard(order.container)
         self.sights[order.container] = asked  # at once: news of it may come before the answer
         refusal = await self._starter.start(self.pod, container, order)
         if refusal is not None:
             self.sights[order.container] = msgspec.structs.replace(before, refusal=refusal)
-        elif self._folder.attempt(order.container, order.attempt).exit.exists():
+        elif self.is_slain or self._folder.attempt(order.container, order.attempt).exit.exists():
             self.examine(order.container)
         else:
             asyncio.get_running_loop().call_later(_LATE, self._look_anyway, order.container)
@@ -253,27 +278,47 @@ class Crew:
         self._set(name, stop=Stop(self._house.now(), grace))
 
     def terminate(self, name: str) -> None:
-        attempts.strike(self._attempt_folder(name), signal.SIGTERM)
+        attempts.strike(self._attempt_folder(name), self._stop_signal(name))
         self._set(name, terminated_at=self._house.now())
+
+    def _stop_signal(self, name: str) -> signal.Signals:
+        """The one the pod asked for, in the place of SIGTERM."""
+        asked = self.pod.metadata.annotations.get(SIGNAL_ANNOTATION)
+        found = signal.SIGTERM if asked is None else signal_named(asked)
+        if found is None:
+            problem = f"{SIGNAL_ANNOTATION}: {asked!r} is not a signal that can be caught, such as SIGUSR1"
+            self._voice.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
+        return found or signal.SIGTERM
 
     def kill(self, name: str) -> None:
         attempts.strike(self._attempt_folder(name), signal.SIGKILL)
         self._set(name, killed=True)
 
-    def freeze_all(self) -> None:
+    def freeze(self) -> None:
         """Nothing of them goes on, and they do not know."""
-        for name, sight in self.sights.items():
-            if sight.attempt >= 0 and sight.end is None:
-                for found in self._marks(name, sight.attempt):
-                    attempts.freeze_marked(found)
+        for shim in self._shims.values():
+            fencing.seize(shim, signal.SIGSTOP)
+
+    def slay(self) -> bool:
+        """At once, without a word, and for sure; False where some of their processes have yet to be found."""
+        self.is_slain = True
+        busy = [name for name, sight in self.sights.items() if sight.is_busy]
+        for name in busy:
+            if name in self._attendants:
+                self._attendants.pop(name).stop()
+            asyncio.get_running_loop().call_soon(self.examine, name)
+        return not [name for name in busy if not self._struck(name)]
+
+    def _struck(self, name: str) -> bool:
+        if self._house.machine.tool is not None:  # its shim has to clear up after it
+            return attempts.strike(self._attempt_folder(name), signal.SIGKILL)
+        return name in self._shims and fencing.seize(self._shims[name], signal.SIGKILL)
+
+    def hush(self) -> None:
+        """Their node does not answer: nor do those who run beside them, and what probes find there means nothing."""
+        self.is_hushed = True
         for beside in [one for found in self._besides.values() for one in found]:
             beside.left(Finished(_CUT_OFF, "its node does not answer"))
-
-    def kill_all(self) -> None:
-        """At once and without a word."""
-        for name, sight in list(self.sights.items()):
-            if sight.is_running:
-                self.kill(name)
 
     def post_start(self, name: str) -> None:
         self._set(name, post_start=HookState.RUNNING)
@@ -313,7 +358,7 @@ class Crew:
         if tool is not None:
             argv = exec_line(tool, tool_name(self.pod.metadata.uid, name, sight.attempt), argv, tty=tty)
         folder = self._attempt_folder(name).path
-        beside = self._house.nursery.enter(folder, argv, streams, tty=tty)
+        beside = self._house.bodies.enter(self.node, folder, argv, streams, tty=tty)
         self._besides.setdefault(name, set()).add(beside)
         beside.finished.add_done_callback(lambda _: self._besides.get(name, set()).discard(beside))
         return beside
@@ -321,11 +366,12 @@ class Crew:
     # What probes find
 
     def probe_failed(self, container: Container, kind: str, message: str) -> None:
-        self._voice.warning("Unhealthy", f"{kind} probe failed: {message}", container.name)
+        if not self.is_hushed:
+            self._voice.warning("Unhealthy", f"{kind} probe failed: {message}", container.name)
 
     def probe_found(self, container: Container, kind: str, finding: Finding) -> None:
         name, passed = container.name, finding is Finding.PASSED
-        if not self.sights.get(name, UNSEEN).is_running:
+        if self.is_hushed or not self.sights.get(name, UNSEEN).is_running:
             return
         match kind:
             case "Readiness":

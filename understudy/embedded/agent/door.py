@@ -14,7 +14,7 @@ import msgspec
 
 from understudy.embedded import doorway
 from understudy.embedded.agent.crew import NotRunning
-from understudy.embedded.agent.nursery import Beside
+from understudy.embedded.agent.line import Beside
 from understudy.embedded.doorway import (
     CONTROL,
     STDERR,
@@ -28,6 +28,7 @@ from understudy.embedded.doorway import (
     Ended,
     ExecRequest,
     FailNode,
+    Failure,
     RecoverNode,
     Resize,
 )
@@ -41,7 +42,7 @@ class Inmates(Protocol):
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside: ...
 
-    def fail_node(self, name: str, *, freeze: bool) -> None: ...
+    def fail_node(self, name: str, how: Failure) -> None: ...
 
     async def recover_node(self, name: str) -> None: ...
 
@@ -82,7 +83,7 @@ class Door:
                 case ExecRequest() as request:
                     await Session(reader, writer, request).run(self._inmates)
                 case FailNode(node, how):
-                    self._inmates.fail_node(node, freeze=how == "freeze")
+                    self._inmates.fail_node(node, how)
                     await _say(writer, Accepted())
                 case RecoverNode(node):
                     await self._inmates.recover_node(node)

@@ -1,4 +1,4 @@
-"""What all pods of a machine share: the cluster, the nursery, and what there is to hand out."""
+"""What all pods of a machine share: the cluster, the processes of nodes, and what there is to hand out."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from understudy.embedded.agent.addresses import Addresses
+from understudy.embedded.agent.bodies import Bodies
 from understudy.embedded.agent.devices import Devices
 from understudy.embedded.agent.events import Recorder
+from understudy.embedded.agent.fencing import Sweeper
 from understudy.embedded.agent.launching import Machine
-from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.pods import Quantity
 from understudy.embedded.agent.sources import Library
 from understudy.embedded.folders import ClusterFolder
@@ -26,13 +27,14 @@ class NodeFacts(msgspec.Struct, frozen=True):
 class Household(msgspec.Struct, kw_only=True):
     folder: ClusterFolder
     cluster: Cluster
-    nursery: Nursery
+    bodies: Bodies
     machine: Machine
     devices: Devices
     addresses: Addresses
     library: Library
     recorder: Recorder
     nodes: Mapping[str, NodeFacts]
+    sweeper: Sweeper
     token: str = ""  # for pods that want one
     now: Callable[[], float] = time.time
     on_freed: Callable[[], None] = lambda: None  # devices came back; somebody may be waiting for them

@@ -72,22 +72,27 @@ class Keeper:
             self.poke()
 
     def vanish(self) -> None:
-        """The pod is no longer in the API."""
+        """The pod is no longer in the API: another may have its place already, so nothing of it is to go on."""
         self._gone = True
+        self.crew.slay()
         self.poke()
 
-    def perish(self) -> None:
-        """Its node dies: the processes with it, and nobody is told."""
+    def perish(self) -> bool:
+        """Its node dies: the processes with it, and nobody is told. False where some have yet to be found."""
         self._dead = True
         self._reporter.fall_silent()
         self.poke()
+        return self.crew.slay()
 
-    def freeze(self) -> None:
-        """Its node hangs: the processes stand still, nobody is told, and nobody keeps the pod any more."""
-        self._let_go()
-        if self._task is not None:
-            self._task.cancel()
-        self.crew.freeze_all()
+    def hush(self) -> None:
+        """Its node does not answer: nothing is decided, and nobody is told, until it is heard of again."""
+        self.crew.hush()
+
+    def wake(self) -> None:
+        """Its node is back. What happened meanwhile is in the files."""
+        self.crew.is_hushed = False
+        self.crew.examine_all()
+        self.poke()
 
     @property
     def is_gone(self) -> bool:
@@ -101,7 +106,7 @@ class Keeper:
 
     async def fallen(self) -> None:
         """Returns when nothing of a pod that perished runs any more."""
-        while any(sight.is_busy for sight in self.crew.sights.values()):
+        while not self._discharged:
             await asyncio.sleep(_LOOK)
 
     def poke(self) -> None:
@@ -144,6 +149,8 @@ class Keeper:
                 self._wake_at(self._house.now() + _AFTER_A_FAULT)
 
     async def _step(self) -> None:
+        if self.crew.is_hushed and not (self._gone or self._dead):
+            return
         decision = self._decision()
         while decision.instructions:
             for instruction in decision.instructions:
@@ -208,6 +215,8 @@ class Keeper:
     async def _finish(self) -> None:
         """Nothing runs any more. What was lent comes back; a pod that was to go, goes."""
         if not self._discharged:
+            if self.crew.is_slain:
+                await self._house.sweeper.swept(self.uid)
             self._discharged = True
             outfitting.discharge(self._house, self.uid)
         if self._dead and not self._gone:

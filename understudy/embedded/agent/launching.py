@@ -13,7 +13,7 @@ from understudy.embedded.agent.environment import environment
 from understudy.embedded.agent.expansion import expand
 from understudy.embedded.agent.limits import ControlGroups, limits_of
 from understudy.embedded.agent.names import Directory, rewritten
-from understudy.embedded.agent.pods import Container
+from understudy.embedded.agent.pods import Container, Pod
 from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.runtimes import Tool, Wanted, remove_line, run_line
 from understudy.embedded.agent.sources import Holdings
@@ -22,6 +22,7 @@ from understudy.embedded.doorway import MARK, MOUNTS
 from understudy.embedded.shim import interposer
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Launch, Mount
+from understudy.train import told
 
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIBRARY_PATH")
 
@@ -89,7 +90,7 @@ def tool_name(uid: str, container: str, attempt: int) -> str:
 
 def launch_of(machine: Machine, outfit: Outfit, attempt: Attempt, holdings: Holdings) -> Launch:
     """Raises BadEnvironment, BadVolume, NothingToRun. Limits are not in it: those are made, not said."""
-    values = environment(outfit.facts, attempt.container, holdings, machine.api)
+    values = environment(outfit.facts, attempt.container, holdings, {**machine.api, **_told(outfit.facts.pod)})
     mounts = tuple(_mounts(outfit, attempt, values))
     if machine.tool is not None:
         return _by_tool(machine.tool, machine, outfit, _Filled(attempt, values, mounts))
@@ -99,6 +100,17 @@ def launch_of(machine: Machine, outfit: Outfit, attempt: Attempt, holdings: Hold
             "must say their command; or start the cluster with --runtime docker or --runtime podman"
         )
     return _as_process(machine, outfit, _Filled(attempt, values, mounts))
+
+
+def _told(pod: Pod) -> dict[str, str]:
+    """What training code wants to know, as understudy.train reads it."""
+    values = {
+        told.POD: pod.metadata.name,
+        told.NAMESPACE: pod.metadata.namespace,
+        told.GRACE: str(pod.spec.termination_grace_period_seconds),
+    }
+    asked = told.signal_named(pod.metadata.annotations.get(told.SIGNAL_ANNOTATION, ""))
+    return values if asked is None else values | {told.SIGNAL: asked.name}
 
 
 class _Filled(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from understudy.embedded.agent.statuses import timestamp
 
 LEASE_NAMESPACE = "kube-node-lease"
 RENEWALS_PER_LEASE = 4  # how the control loops judge leases
-_SHORTEST_RENEWAL = 2.0
+_SHORTEST_RENEWAL = 1.0
 _MOST_WRITES = 25.0  # leases renewed a second, over all nodes
 _ADDRESS = "127.0.0.1"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -102,6 +102,17 @@ def conditions(now: float, known: Sequence[Mapping[str, Any]] = ()) -> list[Docu
             }
         )
     return found
+
+
+def gone(now: float) -> Document:
+    """What is said of a node that cannot say anything any more; to the fraction of a second, for who counts them."""
+    return {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "AgentGone",
+        "message": "the connection to the node's agent was lost",
+        "lastTransitionTime": precise(now),
+    }
 
 
 def _node_info(name: str) -> Document:

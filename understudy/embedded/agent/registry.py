@@ -5,7 +5,7 @@ import contextlib
 import logging
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import msgspec
 
 from understudy.embedded.agent import nodes
 from understudy.embedded.agent.nodes import LEASE_NAMESPACE
+from understudy.embedded.shim import orders, talk
 from understudy.objects.resources import LEASES, NAMESPACES, NODES
 from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refused, Unreachable
 
 RETURN_AFTER = 60.0  # seconds after which a node that somebody deleted registers again, as a repaired machine would
 _AT_A_TIME = 8
-_PAUSE = 1.0
+_FIRST_PAUSE, _PAUSE = 0.02, 1.0
 _NOT_FOUND, _CONFLICT = 404, 409
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,13 @@ class _Node(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
+class _Memory(msgspec.Struct, frozen=True):
+    """Which nodes have failed, and how."""
+
+    dead: set[str] = set()
+    unplugged: set[str] = set()
+
+
 class Registry:
     def __init__(
         self,
@@ -50,8 +58,14 @@ class Registry:
         self._documents = {node["metadata"]["name"]: node for node in documents}
         self._storage = shutil.disk_usage(folder).total
         self._memory = folder / "failed-nodes.json"
-        self.failed: set[str] = self._remembered()
+        known = self._remembered()
+        self.failed: set[str] = known.dead & set(self._documents)
+        self.unplugged: set[str] = known.unplugged & set(self._documents)  # alive, and not heard
+        self.speaks_for_itself: Callable[[str], bool] = lambda _: False  # the node has a process that beats
         self._now = now
+        self._renewed: dict[str, float] = {}
+        self._beats: dict[str, float] = {}  # the newest of those whose lease is being renewed
+        self._limit = asyncio.Semaphore(_AT_A_TIME)
         self._returning: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -63,13 +77,14 @@ class Registry:
 
     async def register_all(self) -> None:
         """Returns when every node is registered; the cluster may take its time to come up."""
-        limit = asyncio.Semaphore(_AT_A_TIME)
 
         async def one(name: str) -> None:
-            async with limit:
+            async with self._limit:
                 await self._persist(name)
 
-        await asyncio.gather(*(one(name) for name in self._documents if name not in self.failed))
+        for name in self.failed:
+            self._begin(self._tell_late(name))
+        await asyncio.gather(*(one(name) for name in self._documents if not self._is_quiet(name)))
 
     async def _persist(self, name: str) -> None:
         while True:
@@ -97,6 +112,8 @@ class Registry:
             known = _decoded(await self._cluster.get(Ref(NODES, name=name)))
             meta = {key: wanted["metadata"].get(key, {}) for key in ("labels", "annotations")}
             await self._cluster.patch(Ref(NODES, name=name), {"metadata": meta}, form=PatchForm.MERGE)
+        if self._is_quiet(name):  # since it was asked about
+            return
         status = nodes.status(node, self._storage, self._now(), known.status.conditions)
         await self._cluster.patch(Ref(NODES, name=name), {"status": status}, sub="status")
 
@@ -105,24 +122,56 @@ class Registry:
         if change.type is not ChangeType.DELETED:
             return
         name = _decoded(change.raw).metadata.name
-        if name in self._documents and name not in self._returning and name not in self.failed:
+        if name in self._documents and name not in self._returning and not self._is_quiet(name):
             log.warning("node %s was deleted; it registers again in %.0f s", name, RETURN_AFTER)
             self._returning[name] = asyncio.get_running_loop().call_later(RETURN_AFTER, self._return, name)
 
     def _return(self, name: str) -> None:
         self._returning.pop(name, None)
-        if name not in self.failed:
-            task = asyncio.create_task(self._persist(name))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if not self._is_quiet(name):
+            self._begin(self._persist(name))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _is_quiet(self, name: str) -> bool:
+        return name in self.failed or name in self.unplugged
 
     # Being alive
 
+    def beat(self, name: str, moment: float) -> None:
+        """The node was alive at that moment; its lease tells so, unless there are too many of them for every beat."""
+        if self._is_quiet(name) or name in self._returning:
+            return
+        if moment - self._renewed.get(name, 0.0) < nodes.renewal(len(self._documents)) - talk.BEAT / 2:
+            return
+        under_way = name in self._beats
+        self._beats[name] = moment
+        if not under_way:
+            self._begin(self._renew_by_beat(name))
+
+    async def _renew_by_beat(self, name: str) -> None:
+        """One that cannot be told is made up for by the next."""
+        moment = None
+        try:
+            async with self._limit:
+                while moment != self._beats[name]:
+                    moment = self._beats[name]
+                    await self._renew(name, moment)
+        except Unreachable:
+            pass
+        except Refused as refusal:
+            log.warning("lease of node %s: %s", name, refusal)
+        finally:
+            del self._beats[name]
+
     async def renew_forever(self) -> None:
-        """One lease after the other, evenly over the time, so that a thousand nodes are no burst."""
+        """Of those that do not speak for themselves: one lease after the other, evenly over the time."""
         late = False
         while True:
-            names = [name for name in self._documents if name not in self.failed and name not in self._returning]
+            names = [name for name in self._documents if not self._is_spoken_for(name)]
             step = nodes.renewal(len(self._documents)) / max(len(names), 1)
             for name in names:
                 try:
@@ -147,10 +196,13 @@ class Registry:
             batch = names[start : start + _AT_A_TIME]
             await asyncio.gather(*(self._renew(name) for name in batch), return_exceptions=True)
 
-    async def _renew(self, name: str) -> None:
-        if name in self.failed:  # since its turn was planned
+    def _is_spoken_for(self, name: str) -> bool:
+        return self._is_quiet(name) or name in self._returning or self.speaks_for_itself(name)
+
+    async def _renew(self, name: str, moment: float | None = None) -> None:
+        if self._is_quiet(name):  # since its turn was planned
             return
-        count, now = len(self._documents), self._now()
+        count, now = len(self._documents), self._now() if moment is None else moment
         spec = nodes.lease(name, count, now)["spec"]
         try:
             await self._cluster.patch(Ref(LEASES, LEASE_NAMESPACE, name), {"spec": spec}, form=PatchForm.MERGE)
@@ -158,27 +210,63 @@ class Registry:
             if refusal.code != _NOT_FOUND:
                 raise
             await self._create_lease(nodes.lease(name, count, now))
+        self._renewed[name] = now
 
     async def _create_lease(self, lease: Mapping[str, Any]) -> None:
         try:
             await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
         except Refused as refusal:
+            if refusal.code == _CONFLICT:  # the first beat and the registration come at the same time
+                return
             if refusal.code != _NOT_FOUND:
                 raise
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASE_NAMESPACE}}
             with contextlib.suppress(Refused):
                 await self._cluster.create(Ref(NAMESPACES), namespace)
-            await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
+            with contextlib.suppress(Refused):
+                await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
 
     # Failing
 
     def fail(self, name: str) -> None:
         """From here on nothing is heard of it."""
         self.failed.add(name)
+        self.unplugged.discard(name)
         self._remember()
+
+    def unplug(self, name: str) -> None:
+        """It lives on, and nothing is heard of it."""
+        self.unplugged.add(name)
+        self._remember()
+
+    def tell_gone(self, name: str) -> None:
+        """That the node died need not be found out by silence: whoever held the connection to it says so."""
+        self._begin(self._tell_gone(name, self._now()))
+
+    async def _tell_late(self, name: str) -> None:
+        """Whoever was here before may not have come to it."""
+        with contextlib.suppress(Refused, Unreachable):
+            if _is_ready(_decoded(await self._cluster.get(Ref(NODES, name=name)))):
+                await self._tell_gone(name, self._now())
+
+    async def _tell_gone(self, name: str, moment: float) -> None:
+        patch, pause = {"status": {"conditions": [nodes.gone(moment)]}}, _FIRST_PAUSE
+        while name in self.failed:
+            try:
+                await self._cluster.patch(Ref(NODES, name=name), patch, sub="status")
+                return
+            except Unreachable:
+                pass
+            except Refused as refusal:
+                if refusal.code == _NOT_FOUND:
+                    return
+                log.warning("node %s is gone, and it cannot be told: %s", name, refusal)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _PAUSE)
 
     def recover(self, name: str) -> None:
         self.failed.discard(name)
+        self.unplugged.discard(name)
         self._remember()
         self._return(name)
 
@@ -188,14 +276,14 @@ class Registry:
         for task in self._tasks:
             task.cancel()
 
-    def _remembered(self) -> set[str]:
+    def _remembered(self) -> _Memory:
         try:
-            return msgspec.json.decode(self._memory.read_bytes(), type=set[str]) & set(self._documents)
+            return msgspec.json.decode(self._memory.read_bytes(), type=_Memory)
         except (OSError, msgspec.DecodeError):
-            return set()
+            return _Memory()
 
     def _remember(self) -> None:
-        self._memory.write_bytes(msgspec.json.encode(sorted(self.failed)))
+        orders.write(self._memory, _Memory(self.failed, self.unplugged))
 
 
 def _decoded(raw: bytes) -> _Node:

@@ -10,19 +10,21 @@ from urllib.parse import urlsplit
 
 from understudy.embedded.agent import nodes, records
 from understudy.embedded.agent.addresses import DEFAULT_NETWORK, Addresses
+from understudy.embedded.agent.bodies import Bodies
 from understudy.embedded.agent.devices import Devices
 from understudy.embedded.agent.events import Recorder
+from understudy.embedded.agent.fencing import Sweeper
 from understudy.embedded.agent.household import Household, NodeFacts
 from understudy.embedded.agent.launching import Machine, machine_environment
 from understudy.embedded.agent.limits import ControlGroups, control_groups
 from understudy.embedded.agent.names import Directory
-from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.folders import PODS, ClusterFolder, ClusterSettings
 from understudy.embedded.mpi.programs import install
 from understudy.embedded.shim import interposer, talk
 from understudy.ports import Cluster
+from understudy.train.told import ACCESS
 
 _MACHINE_HOSTS = Path("/etc/hosts")
 _DEFAULT_PORTS = {"https": 443, "http": 80}
@@ -51,7 +53,7 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         log.warning("mounts cannot be private here (%s): paths and names are rewritten instead", hello.why_not)
     return Machine(
         isolated=hello.mounts and tool is None,
-        api=api_variables(server),
+        api=api_variables(server) | ({} if tool else _access(folder)),
         env=machine_environment(os.environ),
         directory=Directory(folder.path / "hosts", _machine_hosts()),
         groups=_groups(folder) if tool is None else None,
@@ -101,14 +103,20 @@ def api_variables(server: str) -> dict[str, str]:
     }
 
 
+def _access(folder: ClusterFolder) -> dict[str, str]:
+    """Pods are processes of who owns the cluster, and may read what is theirs: a kubeconfig of their own."""
+    path = folder.access(PODS)
+    return {ACCESS: str(path)} if path.exists() else {}
+
+
 def household(
-    folder: ClusterFolder, settings: ClusterSettings, cluster: Cluster, nursery: Nursery, machine: Machine
+    folder: ClusterFolder, settings: ClusterSettings, cluster: Cluster, bodies: Bodies, machine: Machine
 ) -> Household:
     """With what earlier agents gave to pods already taken."""
     house = Household(
         folder=folder,
         cluster=cluster,
-        nursery=nursery,
+        bodies=bodies,
         machine=machine,
         devices=Devices(settings.nodes),
         addresses=Addresses(settings.pod_network or DEFAULT_NETWORK),
@@ -118,6 +126,7 @@ def household(
             node["metadata"]["name"]: NodeFacts(nodes.internal_address(node), node["status"]["capacity"])
             for node in settings.nodes
         },
+        sweeper=Sweeper(),
     )
     for uid, pod in records.found(folder.pods):
         record = records.load(pod)

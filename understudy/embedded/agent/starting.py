@@ -75,7 +75,7 @@ class Starter:
             return self._refusal(container, "CreateContainerError", str(problem))
         self._pauses.pop(container.name, None)
         if launch is not None:
-            self._house.nursery.launch(folder.path)
+            self._house.bodies.launch(pod.spec.node_name, folder.path)
         return None
 
     async def _prepared(self, pod: Pod, attempt: Attempt) -> Launch | None:

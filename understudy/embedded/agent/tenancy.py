@@ -11,13 +11,14 @@ import msgspec
 
 from understudy.embedded.agent import records, stepping_in
 from understudy.embedded.agent.attempts import anything_runs
+from understudy.embedded.agent.fates import Fates
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.keeper import Keeper
-from understudy.embedded.agent.nursery import Beside, ShimNews
+from understudy.embedded.agent.line import Beside, ShimNews
 from understudy.embedded.agent.outfitting import forget
 from understudy.embedded.agent.pods import Container, Metadata, Pod, Spec, decode_pod
 from understudy.embedded.agent.registry import Registry
-from understudy.embedded.doorway import GOING, ExecRequest
+from understudy.embedded.doorway import GOING, ExecRequest, Failure
 from understudy.embedded.shim import talk
 from understudy.embedded.shim.layout import BadName, PodFolder, pod_folder
 from understudy.kinds.annotations import STEPS_IN
@@ -33,18 +34,36 @@ class Tenancy:
         self._keepers: dict[str, Keeper] = {}
         self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
         self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
-        self._unheard: dict[str, str] = {}  # deleted while their node hung, by uid: the node they stand still on
         self._tasks: set[asyncio.Task[None]] = set()
         self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
+        self._titles: dict[str, set[str]] = {}  # namespace and name, with the uids of those that have a keeper
+        self._held: dict[str, Pod] = {}  # by title: it starts when nothing runs any more that had its name before
+        self._fates = Fates(house, registry, self._on)
         house.on_freed = self._retry
-        house.nursery.on_return = self._examine
-        house.nursery.on_news = self.heard
+        house.bodies.listener = self
+        registry.speaks_for_itself = house.bodies.is_heard
+
+    # What is heard of nodes
+
+    def beat(self, node: str, moment: float) -> None:
+        self._fates.beat(node, moment)
+
+    def silent(self, node: str) -> None:
+        self._fates.silent(node)
+
+    def died(self, node: str) -> None:
+        log.info("node %s: its process has ended, and what ran there is killed", node)
+        self._fates.died(node)
+
+    def _on(self, node: str) -> list[Keeper]:
+        return [keeper for keeper in self._keepers.values() if keeper.pod.spec.node_name == node]
+
+    # What is heard of pods
 
     def heard(self, news: ShimNews) -> None:
         uid, container = _addressee(Path(news.folder))
         keeper = self._keepers.get(uid)
         if keeper is None:
-            self._freeze_late(uid)
             return
         if isinstance(news, talk.Forked):
             keeper.crew.forked(container, news.shim)
@@ -83,8 +102,7 @@ class Tenancy:
             self._updated(pod)
 
     def _end_orphan(self, uid: str, folder: PodFolder) -> None:
-        self._keepers[uid] = Keeper(self._house, _remains(uid, folder), self._done)
-        self._keepers[uid].vanish()
+        self._enlist(_remains(uid, folder)).vanish()
 
     def _updated(self, pod: Pod) -> None:
         uid = pod.metadata.uid
@@ -104,11 +122,30 @@ class Tenancy:
         return not pod.is_over or pod.is_going or anything_runs(folder)
 
     def _keep(self, pod: Pod) -> None:
+        """Not while another pod of that name may still run: the two would take each other for themselves."""
+        if self._titles.get(_title(pod)):
+            self._held[_title(pod)] = pod
+            return
+        self._house.bodies.begin(pod.spec.node_name)
         stepped_in = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
-        self._keepers[pod.metadata.uid] = Keeper(self._house, pod, self._done)
-        self._keepers[pod.metadata.uid].poke()
+        keeper = self._enlist(pod)
+        if self._fates.is_silent(pod.spec.node_name):
+            keeper.hush()
+        keeper.poke()
         if stepped_in:
             self._begin_task(stepping_in.give_cues(self._house, pod))
+
+    def _enlist(self, pod: Pod) -> Keeper:
+        keeper = self._keepers[pod.metadata.uid] = Keeper(self._house, pod, self._done)
+        self._titles.setdefault(_title(pod), set()).add(keeper.uid)
+        return keeper
+
+    def _dismiss(self, keeper: Keeper) -> None:
+        self._keepers.pop(keeper.uid, None)
+        left = self._titles.get(_title(keeper.pod), set())
+        left.discard(keeper.uid)
+        if not left:
+            self._titles.pop(_title(keeper.pod), None)
 
     def _take_over(self, pod: Pod) -> bool:
         """Whether an understudy became this pod. One that cannot leaves its seat all the same."""
@@ -116,7 +153,7 @@ class Tenancy:
         stepped_in = stepping_in.take_over(self._house, pod, understudy)
         if understudy is not None:
             if stepped_in:
-                self._keepers.pop(understudy.pod.metadata.uid, None)
+                self._dismiss(self._keepers[understudy.pod.metadata.uid])
             self._remove(understudy.pod, 0 if stepped_in else None)
         return stepped_in
 
@@ -138,25 +175,23 @@ class Tenancy:
         if uid in self._keepers:
             self._keepers[uid].vanish()
             return
+        self._held = {title: pod for title, pod in self._held.items() if pod.metadata.uid != uid}
         folder = pod_folder(self._house.folder.pods, uid)
         if stranded is not None and anything_runs(folder):
-            self._unheard[uid] = stranded.spec.node_name  # a machine that hangs does not hear of it
-            self._house.machine.directory.leave(uid)
+            self._end_orphan(uid, folder)
         elif folder.path.exists():
             forget(self._house, folder, uid)
 
     def _done(self, keeper: Keeper) -> None:
-        self._keepers.pop(keeper.uid, None)
+        self._dismiss(keeper)
         if keeper.pod.is_going:
             self._removed.add(keeper.uid)
+        if _title(keeper.pod) not in self._titles and _title(keeper.pod) in self._held:
+            self._updated(self._held.pop(_title(keeper.pod)))
 
     def _retry(self) -> None:
         for keeper in list(self._keepers.values()):
             keeper.retry()
-
-    def _examine(self) -> None:
-        for keeper in list(self._keepers.values()):
-            keeper.crew.examine_all()
 
     # What is asked for at the door
 
@@ -167,6 +202,8 @@ class Tenancy:
         name = request.container or (keeper.pod.spec.containers[0].name if keeper is not None else "")
         if keeper is None or keeper.pod.container(name) is None:
             raise LookupError(f'container "{name or request.neighbour}" is not on this machine')
+        if self._fates.is_silent(keeper.pod.spec.node_name):
+            raise LookupError(f'node "{keeper.pod.spec.node_name}" does not answer')
         return keeper.crew.enter(name, request.command, streams, tty=request.tty)
 
     def _neighbour(self, keeper: Keeper, name: str) -> Keeper | None:
@@ -178,58 +215,35 @@ class Tenancy:
             raise LookupError(f'pod "{keeper.pod.metadata.name if keeper.pod.is_doomed else name}" {GOING}')
         return staying
 
-    def fail_node(self, name: str, *, freeze: bool) -> None:
+    def fail_node(self, name: str, how: Failure) -> None:
         self._check(name)
-        if freeze and self._house.machine.tool is not None:
-            raise LookupError(f"only processes can be made to hang, not containers of {self._house.machine.tool.name}")
-        self._registry.fail(name)
-        for keeper in list(self._keepers.values()):
-            if keeper.pod.spec.node_name != name:
-                continue
-            if freeze:
-                self._freeze(keeper)
-            else:
-                keeper.perish()
-
-    def _freeze(self, keeper: Keeper) -> None:
-        keeper.freeze()
-        del self._keepers[keeper.uid]
-        self._stranded[keeper.uid] = keeper.pod
-
-    def _freeze_late(self, uid: str) -> None:
-        """A process that was on its way when its node began to hang."""
-        if uid in self._stranded:
-            Keeper(self._house, self._stranded[uid], self._done).freeze()
+        self._fates.fail(name, how)
 
     async def recover_node(self, name: str) -> None:
-        """Like a machine that boots again: the pods that are still meant to be there have all ended."""
+        """One that was unplugged goes on. Any other is like a machine that boots: all pods still meant to be there
+        have ended."""
         self._check(name)
-        if name not in self._registry.failed:
+        if not self._fates.recover(name):
             return
         self._end_remains(name)
-        fallen = [keeper for keeper in self._keepers.values() if keeper.pod.spec.node_name == name]
-        for keeper in fallen:
+        for keeper in self._on(name):
             await keeper.fallen()
             if keeper.is_gone:
                 continue
             await keeper.close()
-            self._keepers.pop(keeper.uid, None)
+            self._dismiss(keeper)
             self._stranded[keeper.uid] = keeper.pod
+        self._house.bodies.begin(name)
         self._registry.recover(name)
         for uid, pod in list(self._stranded.items()):
             if pod.spec.node_name == name:
                 self._updated(self._stranded.pop(uid))
 
     def _end_remains(self, name: str) -> None:
-        """What stood still while the node hung is killed: others have taken its place long ago."""
-        for uid, node in list(self._unheard.items()):
-            if node == name:
-                del self._unheard[uid]
-                self._end_orphan(uid, pod_folder(self._house.folder.pods, uid))
+        """What stood still when this agent came is killed: others have taken its place long ago."""
         for uid, pod in list(self._stranded.items()):
             if pod.spec.node_name == name and anything_runs(pod_folder(self._house.folder.pods, uid)):
-                self._keepers[uid] = Keeper(self._house, self._stranded.pop(uid), self._done)
-                self._keepers[uid].perish()
+                self._enlist(self._stranded.pop(uid)).perish()
 
     def _check(self, name: str) -> None:
         if name not in self._registry.names:
@@ -240,6 +254,11 @@ class Tenancy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+
+
+def _title(pod: Pod) -> str:
+    """What it shares with the one made in its place."""
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
 def _addressee(folder: Path) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import msgspec
 from understudy.client.config import EXTENSION
 from understudy.embedded.clusters.files import write_private
 from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.folders import PODS, ClusterFolder, ClusterSettings
 
 ADMIN = "admin"
 ALL_POWERS = "system:masters"
@@ -20,7 +20,7 @@ EVERYWHERE = ("0.0.0.0", "::")
 LOCAL = ("localhost", "127.0.0.1", "::1")  # names by which every server can be reached from its own machine
 _WORD = re.compile(r"[A-Za-z](?:[\w./:+=-]*[\w./+=-])?", re.ASCII)
 _NO_TEXT = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
-PARTS_WITH_ACCESS = (SUPERVISOR, SERVER, CONTROL, AGENT)
+WITH_ACCESS = (SUPERVISOR, SERVER, CONTROL, AGENT, PODS)
 
 
 def context_name(cluster: str) -> str:
@@ -38,7 +38,7 @@ def grant(folder: ClusterFolder, settings: ClusterSettings, now: datetime.dateti
     authority = _identity(folder, settings, now)
     tokens = _tokens(folder)
     write_private(folder.kubeconfig, _yaml(_kubeconfig(settings, authority, tokens[ADMIN])).encode())
-    for part in PARTS_WITH_ACCESS:
+    for part in WITH_ACCESS:
         document = _kubeconfig(settings, authority, tokens[_user(part)])
         write_private(folder.access(part), msgspec.json.encode(document))
 
@@ -87,7 +87,7 @@ def _tokens(folder: ClusterFolder) -> dict[str, str]:
         for line in folder.tokens.read_text().splitlines():
             token, _, rest = line.partition(",")
             known[rest.partition(",")[0]] = token
-    for user in (ADMIN, *map(_user, PARTS_WITH_ACCESS)):
+    for user in (ADMIN, *map(_user, WITH_ACCESS)):
         known.setdefault(user, secrets.token_urlsafe(32))
     lines = [f"{token},{user},{ALL_POWERS}\n" for user, token in known.items()]
     write_private(folder.tokens, "".join(lines).encode())

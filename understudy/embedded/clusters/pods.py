@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.embedded.folders import ClusterFolder
-from understudy.embedded.shim import linux, orders
+from understudy.embedded.shim import bodies, linux, orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import State
 
@@ -23,7 +23,11 @@ def running(folder: ClusterFolder) -> list[State]:
 
 
 async def end_all(folder: ClusterFolder, grace: float) -> int:
-    """Asks every container to end, and kills those that have not after so many seconds; says how many there were."""
+    """Asks every container to end, and kills those that have not after so many seconds; says how many there were.
+
+    The processes of nodes go first, should an agent that was killed have left some: they would start others.
+    """
+    bodies.end_all(folder.nodes)
     found = _running(folder)
     for attempt, _ in found:
         attempt.stopped.touch()
@@ -32,6 +36,7 @@ async def end_all(folder: ClusterFolder, grace: float) -> int:
             deaf = linux.stands_still(state.pid)  # on a node that was made to hang: it would be waited for in vain
             with contextlib.suppress(ProcessLookupError):
                 os.kill(state.pid, signal.SIGKILL if deaf else number)
+                os.kill(state.shim, signal.SIGCONT)  # it may stand still, too, and has to see the end
         await _gone(folder, seconds)
     _remove_groups(folder)
     return len(found)

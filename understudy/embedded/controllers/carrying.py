@@ -46,6 +46,7 @@ class Carrier:
 
     def __init__(self, cluster: Cluster, clock: Clock, recorder: Recorder, chance: random.Random) -> None:
         self.deleted: set[str] = set()
+        self._fertile: set[str] = set()  # the uids of parents whose last children were all taken
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
@@ -55,9 +56,12 @@ class Carrier:
         """Whether anything was to be done. Raises what the cluster said no with; what was done until then is done."""
         namespace = parent.ref.namespace
         wrote = await self._write_status(parent, wanted)
-        await _all_of(self._patch(namespace, patch) for patch in wanted.patches)
-        await _all_of(self._delete(parent, delete) for delete in wanted.deletes)
-        await self._create_all(parent, wanted.creates)
+        patches = [self._patch(namespace, patch) for patch in wanted.patches]
+        if wanted.deletes:  # whoever is made may need a name, or a place, that is to become free first
+            await _all_of(patches)
+            await _all_of(self._delete(parent, delete) for delete in wanted.deletes)
+            patches = []
+        await _all_of([*patches, self._create_all(parent, wanted.creates)])
         for note in wanted.notes:
             self._tell(parent, note)
         if wanted.expired:
@@ -65,6 +69,10 @@ class Carrier:
                 self._cluster.delete(parent.ref, uid=parent.metadata["uid"], propagation="Background")
             )
         return wrote or bool(wanted.patches or wanted.deletes or wanted.creates)
+
+    def forget(self, uid: str) -> None:
+        """The parent is gone."""
+        self._fertile.discard(uid)
 
     async def free(self, namespace: str, wanted: Wanted) -> None:
         """What is wanted of children who have no parent any more: only patches."""
@@ -101,10 +109,16 @@ class Carrier:
                 raise
 
     async def _create_all(self, parent: Parent, creates: Sequence[Create]) -> None:
-        """The first alone: where it is refused, so would be the others."""
-        if creates:
-            await self._create(parent, creates[0])
-            await _all_of(self._create(parent, create) for create in creates[1:])
+        """The first alone, unless all went well the last time: where it is refused, so would be the others."""
+        if not creates:
+            return
+        uid = parent.metadata["uid"]
+        rest = list(creates)
+        if uid not in self._fertile:
+            await self._create(parent, rest.pop(0))
+        self._fertile.discard(uid)
+        await _all_of(self._create(parent, create) for create in rest)
+        self._fertile.add(uid)
 
     async def _create(self, parent: Parent, create: Create) -> None:
         place = Ref(create.resource, parent.ref.namespace)

@@ -16,6 +16,7 @@ from understudy.ports import Change, ChangeType, Clock
 
 MOST_ROUNDS = 20  # decisions in one go; a kind that is never content does not keep the others waiting
 QUIET = 0.05  # seconds between two looks that children ask for, so that many changes are one look
+SOON = 0.003  # the same where a child goes, which its parent may want to replace at once: others may go with it
 
 _read_parent = msgspec.json.Decoder(SeenObject).decode
 ChildKey = tuple[str, str, str]  # resource key, namespace, name
@@ -58,14 +59,19 @@ class FamilyController:
 
         def hear(change: Change) -> None:
             child = decode(change.raw)
-            key = (resource.key, child.metadata.namespace, child.metadata.name)
-            self._forget(key)
+            meta = child.metadata
+            key = (resource.key, meta.namespace, meta.name)
+            former, before = self._forget(key)
+            owner = None if change.type is ChangeType.DELETED else self._owner(resource, child)
             if change.type is ChangeType.DELETED:
-                self._carrier.deleted.discard(child.metadata.uid)
-            elif (owner := self._owner(resource, child)) is not None:
+                self._carrier.deleted.discard(meta.uid)
+            elif owner is not None:
                 self._keys[key] = owner
                 self._children.setdefault(owner, {})[key] = child
-                self._touch(owner)
+                goes = meta.leaving and before is not None and not before.metadata.leaving
+                self._touch(owner, SOON if goes else QUIET)
+            if former is not None and former != owner:
+                self._touch(former, SOON)
 
         return hear
 
@@ -85,14 +91,16 @@ class FamilyController:
 
         return hear
 
-    def _forget(self, key: ChildKey) -> None:
+    def _forget(self, key: ChildKey) -> tuple[str | None, SeenObject | None]:
+        """Whose child it was until now, and how it was known."""
         owner = self._keys.pop(key, None)
-        if owner is not None:
-            siblings = self._children[owner]
-            del siblings[key]
-            if not siblings:
-                del self._children[owner]
-            self._touch(owner)
+        if owner is None:
+            return None, None
+        siblings = self._children[owner]
+        child = siblings.pop(key)
+        if not siblings:
+            del self._children[owner]
+        return owner, child
 
     def _owner(self, resource: Resource, child: SeenObject) -> str | None:
         controller = child.metadata.controller
@@ -103,8 +111,9 @@ class FamilyController:
         group = controller.api_version.rpartition("/")[0]
         return controller.uid if (group, controller.kind) == (parent.group, parent.kind) else None
 
-    def _touch(self, owner: str) -> None:
-        self.worklist.add_at(owner, self._looked.get(owner, 0.0) + QUIET)
+    def _touch(self, owner: str, pause: float = QUIET) -> None:
+        """To be looked at, but not sooner after the last look than that."""
+        self.worklist.add_at(owner, self._looked.get(owner, 0.0) + pause)
 
     async def settle(self, key: str) -> float | None:
         for _ in range(MOST_ROUNDS):
@@ -112,6 +121,7 @@ class FamilyController:
             raw = self._parents.get(key)
             if raw is None:
                 self._looked.pop(key, None)
+                self._carrier.forget(key)
                 await self._free(key)
                 return None
             parent = Parent(self._family.parent, msgspec.json.decode(raw))

@@ -106,7 +106,10 @@ class NodeLife:
         now = written(self._clock.now())
         message = "Kubelet stopped posting node status."
         taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
-        await self._write(node, _ready("Unknown", SILENT, message, now), [*_other_taints(raw), *taints])
+        ready = condition_of(node.status.conditions, "Ready")
+        known = ready is not None and ready.status == "Unknown"  # who found out first said since when, and why
+        condition = None if known else _ready("Unknown", SILENT, message, now)
+        await self._write(node, condition, [*_other_taints(raw), *taints])
         self._tell(node, "NodeNotReady")
 
     async def _heal(self, node: SeenNode, raw: bytes) -> None:

@@ -104,8 +104,21 @@ def children(pid: int) -> list[int]:
     """Including those that have ended and nobody has asked about yet."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except ProcessLookupError:
+        return []
     except FileNotFoundError:
-        return _children_by_search(pid)
+        return _children_by_search(pid) if os.path.exists(f"/proc/{pid}") else []
+
+
+def descendants(pid: int) -> set[int]:
+    """Children, and theirs, at this moment: some may fork while one looks."""
+    found: set[int] = set()
+    left = [pid]
+    while left:
+        new = [child for child in children(left.pop()) if child not in found]
+        found.update(new)
+        left += new
+    return found
 
 
 def _children_by_search(pid: int) -> list[int]:

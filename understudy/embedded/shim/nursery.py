@@ -1,21 +1,25 @@
 """A process that does nothing but fork: turns an agent's orders into shims, each in about a millisecond.
 
-It imports little and does all slow work before the first order, since every shim is a copy of it. It ends when
-its agent does; the shims do not.
+It imports little and does all slow work before the first order, since every shim is a copy of it. The first one
+of a machine forks a nursery for every node; that one is the parent of the node's shims. They end when their agent
+does; the shims do not.
 """
 
 import contextlib
 import fcntl
 import gc
 import os
+import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 from understudy.embedded.shim import linux, mounting, talk
+from understudy.embedded.shim.bodies import sign_on
 from understudy.embedded.shim.entering import enter
 from understudy.embedded.shim.keeping import keep, tell
 from understudy.embedded.shim.layout import AttemptFolder
@@ -24,23 +28,23 @@ _STREAMS = 3
 
 
 class Nursery:
-    def __init__(self, news: socket.socket, home: Path) -> None:
-        """`home` is a folder of the nursery's own: one nursery at a time holds its lock."""
+    """The machine's, which forks one for every node; or a node's, which forks shims and tells that it is alive.
+
+    A node's nursery is that node's life: it is killed or stands still with the node, and its agent notices.
+    """
+
+    def __init__(self, news: socket.socket, hello: talk.Hello, lock: int | None = None) -> None:
+        """`lock` shows that the machine has a nursery; none of those it forks may hold it."""
         self._news = news
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)  # an earlier nursery may have orders left to carry out
-        problem = mounting.why_not(home)
-        if not problem:
-            mounting.enter_private_view(home)
-        self._hello = talk.Hello(mounts=not problem, why_not=problem)
+        self._hello = hello
+        self._lock = lock
+        self._due = time.monotonic() + talk.BEAT
 
     def serve(self) -> None:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # shims that end are nobody's zombies
-        gc.disable()
-        gc.freeze()
         tell(self._news, self._hello)
         while True:
+            if self._lock is None:
+                self._beat()
             data, files, _, _ = socket.recv_fds(self._news, talk.LARGEST_PACKET, _STREAMS)
             if not data:
                 return
@@ -49,6 +53,40 @@ class Nursery:
                     self._launch(AttemptFolder(Path(folder)))
                 case talk.EnterOrder() as order:
                     self._enter(order, files)
+                case talk.NodeOrder() as order:
+                    self._embody(order, files)
+
+    def _beat(self) -> None:
+        """Until there is an order. Also between orders that come one after the other, nobody is to take it for dead."""
+        poll = select.poll()
+        poll.register(self._news, select.POLLIN)
+        while True:
+            left = self._due - time.monotonic()
+            if left <= 0:
+                self._due = time.monotonic() + talk.BEAT
+                with contextlib.suppress(OSError):  # an agent that does not listen needs no second one
+                    self._news.send(talk.encode(talk.Beat(time.time())), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            elif poll.poll(left * 1000):
+                return
+
+    def _embody(self, order: talk.NodeOrder, files: list[int]) -> None:
+        record = Path(order.record)
+        pid = self._fork(lambda: self._live(record, files[0]), record.with_suffix(".fault"))
+        for file in files:
+            os.close(file)
+        tell(self._news, talk.Embodied(order.serial, pid))
+
+    def _live(self, record: Path, file: int) -> None:
+        """On record before it says a word: an agent that comes later must be able to end it."""
+        self._news.close()
+        os.setsid()
+        with contextlib.suppress(OSError):
+            linux.set_name("understudy-node")
+            linux.adopt_orphans()
+        sign_on(record)
+        news = socket.socket(fileno=file)
+        news.set_inheritable(False)
+        Nursery(news, self._hello).serve()
 
     def _launch(self, folder: AttemptFolder) -> None:
         """The lock is taken before the fork: at no moment is a shim on its way and nothing shows it."""
@@ -77,7 +115,8 @@ class Nursery:
         if pid:
             return pid
         try:
-            os.close(self._lock)  # or the next nursery would wait for this shim
+            if self._lock is not None:
+                os.close(self._lock)  # or the next nursery would wait for this process
             _let_go_of_streams()
             work()
         except BaseException:
@@ -94,14 +133,30 @@ def _let_go_of_streams() -> None:
     os.close(nothing)
 
 
+def first(news: socket.socket, home: Path) -> Nursery:
+    """The machine's. `home` is a folder of its own: one at a time holds its lock."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # an earlier one may have orders left to carry out
+    problem = mounting.why_not(home)
+    if not problem:
+        mounting.enter_private_view(home)
+    return Nursery(news, talk.Hello(mounts=not problem, why_not=problem), lock)
+
+
 def main() -> None:
     os.umask(0o022)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         linux.set_name("understudy-nurs")
+        linux.adopt_orphans()  # what a shim that was killed leaves behind is nobody's zombie either
     news = socket.socket(fileno=int(sys.argv[1]))
     news.set_inheritable(False)  # it is for shims, not for what they run
-    Nursery(news, Path(sys.argv[2])).serve()
+    nursery = first(news, Path(sys.argv[2]))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that end are nobody's zombies
+    gc.disable()
+    gc.freeze()
+    nursery.serve()
 
 
 if __name__ == "__main__":

@@ -114,7 +114,8 @@ def join_cgroup(cgroup: str) -> str:
 
 
 def restore_signals() -> None:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+    """Of all signals: whoever started the cluster may ignore some, as a shell has it for background jobs."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 

@@ -16,7 +16,14 @@ class EnterOrder(msgspec.Struct, frozen=True, tag="enter"):
     tty: bool = False
 
 
-Order = LaunchOrder | EnterOrder
+class NodeOrder(msgspec.Struct, frozen=True, tag="node"):
+    """Fork a nursery for one node. The socket it is to serve travels with the message."""
+
+    serial: int
+    record: str  # the file by which its process is found from outside
+
+
+Order = LaunchOrder | EnterOrder | NodeOrder
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
@@ -24,6 +31,19 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
 
     mounts: bool
     why_not: str = ""
+
+
+class Embodied(msgspec.Struct, frozen=True, tag="embodied"):
+    """A node has a process of its own."""
+
+    serial: int
+    pid: int
+
+
+class Beat(msgspec.Struct, frozen=True, tag="beat"):
+    """A node's process is alive, and was at this moment."""
+
+    at: float
 
 
 class Forked(msgspec.Struct, frozen=True, tag="forked"):
@@ -50,8 +70,9 @@ class Left(msgspec.Struct, frozen=True, tag="left"):
     problem: str = ""
 
 
-News = Hello | Forked | Started | Ended | Entered | Left
+News = Hello | Embodied | Beat | Forked | Started | Ended | Entered | Left
 
+BEAT = 1.0  # seconds between two beats of a node's process
 LARGEST_ORDER = 180_000  # what fits a socket's buffer; the command line of an exec is the only thing that can be long
 LARGEST_PACKET = 1 << 18
 encode = msgspec.json.Encoder().encode

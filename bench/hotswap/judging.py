@@ -1,0 +1,162 @@
+"""What must never happen while gangs are repaired: turns what was seen of pods, jobs and processes into violations."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+
+from bench.hotswap.census import Body
+from bench.hotswap.sights import Job, Place, Pod
+
+IN_FLIGHT = 0.5  # seconds in which the news of one bind, or of one eviction, reach whoever watches
+KINDS = {
+    "partly_seated": "a gang that was not struck had seats for some members and not for others, or of those that were"
+    " taken off a struck node some had new seats and others not, longer than a bind is in flight; or a process lived"
+    " on after its grace while others of its gang were gone",
+    "accelerator_twice": "two pods had living processes that were given the same accelerator",
+    "two_of_a_name": "two pods of one place of a gang, or of one name, had living processes",
+    "jobs_lost": "a job failed, was gone, or was not whole at the end",
+}
+
+Living = Mapping[str, list[Body]]  # by the uid of the pod
+
+
+class Gang(msgspec.Struct):
+    pods: dict[str, Pod] = {}  # by uid
+    places: set[Place] = set()  # all that were ever seen
+    struck: dict[Place, str] = {}  # that lose their pod, of this uid, with its node
+    uneven_since: float | None = None
+    told: bool = False  # of this time of being uneven
+
+    def seated(self) -> dict[Place, str]:
+        """With the uid of who sits there; the dead do, until somebody has noticed."""
+        return {pod.place: uid for uid, pod in self.pods.items() if pod.stays and pod.node}
+
+
+class Judge:
+    def __init__(self) -> None:
+        self.violations: list[tuple[str, str]] = []
+        self._gangs: dict[str, Gang] = {}
+        self._jobs: dict[str, Job] = {}
+        self._ever: dict[str, Pod] = {}  # every pod there was, by the uid its processes are known by
+        self._told: set[tuple[str, ...]] = set()
+
+    # What is seen
+
+    def pod(self, pod: Pod, gone: bool, now: float) -> None:
+        self._ever[pod.body] = pod
+        if not pod.gang:
+            return
+        gang = self._gangs.setdefault(pod.gang, Gang())
+        gang.places.add(pod.place)
+        if gone:
+            gang.pods.pop(pod.uid, None)
+        else:
+            gang.pods[pod.uid] = pod
+        self._weigh(pod.gang, gang, now)
+
+    def job(self, name: str, job: Job, gone: bool) -> None:
+        if gone:
+            self._jobs.pop(name, None)
+        else:
+            self._jobs[name] = job
+        if gone or job.failed:
+            self._tell("jobs_lost", f"{name} {'is gone' if gone else 'has failed'}", name)
+
+    def strike(self, nodes: Iterable[str]) -> None:
+        """Nodes that die now: what sits there is lost."""
+        dead = set(nodes)
+        for gang in self._gangs.values():
+            for uid, pod in gang.pods.items():
+                if pod.node in dead:
+                    gang.struck[pod.place] = uid
+
+    def processes(self, living: Living, now: float, wall: float) -> Iterator[tuple[str, ...]]:
+        """Weighs who lives, and tells pairs of pods that share what they must not: whoever looked looks again.
+
+        Whoever is in no list of this cluster belongs to another one on the same machine.
+        """
+        living = {uid: bodies for uid, bodies in living.items() if uid in self._ever}
+        for name, gang in self._gangs.items():
+            self._weigh(name, gang, now)
+            self._overstaying(name, gang, living, wall)
+        yield from _shared(self._by_place(living), "two_of_a_name")
+        yield from _shared(_by_device(living), "accelerator_twice")
+
+    def convict(self, suspicion: tuple[str, ...]) -> None:
+        """Both were seen to live again after they had been seen to live."""
+        kind, what, *uids = suspicion
+        names = " and ".join(self._title(uid) for uid in uids)
+        self._tell(kind, f"{what}: {names} live at the same time", *uids)
+
+    def end(self) -> None:
+        for name, gang in self._gangs.items():
+            running = {pod.place for pod in gang.pods.values() if pod.runs}
+            if running != gang.places:
+                self._tell("jobs_lost", f"{name}: {len(running)} of {len(gang.places)} run at the end", name)
+
+    def counts(self) -> dict[str, int]:
+        return {kind: sum(kind == one for one, _ in self.violations) for kind in KINDS}
+
+    # What it means
+
+    def _weigh(self, name: str, gang: Gang, now: float) -> None:
+        seated = gang.seated()
+        if not seated or seated.keys() == gang.places:  # whole, but for losses that nobody has noticed yet
+            gang.struck = {place: uid for place, uid in gang.struck.items() if seated.get(place) == uid}
+        if not _uneven(gang, seated):
+            gang.uneven_since, gang.told = None, False
+        elif gang.uneven_since is None:
+            gang.uneven_since = now
+        elif now - gang.uneven_since > IN_FLIGHT and not gang.told:
+            gang.told = True
+            self.violations.append(("partly_seated", f"{name}: {len(seated)} of {len(gang.places)} have seats"))
+
+    def _overstaying(self, name: str, gang: Gang, living: Living, wall: float) -> None:
+        if len(gang.pods) == len(gang.places):
+            return
+        for uid, pod in gang.pods.items():
+            ends = pod.metadata.deletion_timestamp
+            if ends and pod.body in living and wall > datetime.fromisoformat(ends).timestamp() + 1.0 + IN_FLIGHT:
+                self._tell("partly_seated", f"{name}: {pod.metadata.name} lives on after its grace", uid)
+
+    def _by_place(self, living: Living) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for uid in living:
+            if (pod := self._ever.get(uid)) is not None:
+                for place in {pod.place, (pod.metadata.namespace, pod.metadata.name)}:
+                    found.setdefault("/".join(place), []).append(uid)
+        return found
+
+    def _title(self, uid: str) -> str:
+        pod = self._ever.get(uid)
+        return f"pod {uid}" if pod is None else f"{pod.metadata.name} ({uid[:8]}, on {pod.node})"
+
+    def _tell(self, kind: str, words: str, *about: str) -> None:
+        """Each thing once."""
+        if (kind, *about) not in self._told:
+            self._told.add((kind, *about))
+            self.violations.append((kind, words))
+
+
+def _uneven(gang: Gang, seated: Mapping[Place, str]) -> bool:
+    missing = gang.places - seated.keys()
+    if not missing or not seated:
+        return False
+    if missing - gang.struck.keys():
+        return True
+    return any(seated.get(place, uid) != uid for place, uid in gang.struck.items())  # some have new seats already
+
+
+def _by_device(living: Living) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for uid, bodies in living.items():
+        for device in {device for body in bodies for device in body.devices}:
+            found.setdefault(device, []).append(uid)
+    return found
+
+
+def _shared(holders: Mapping[str, list[str]], kind: str) -> Iterator[tuple[str, ...]]:
+    for what, uids in holders.items():
+        if len(uids) > 1:
+            yield (kind, what, *sorted(uids))

@@ -1,0 +1,118 @@
+"""Plays a scenario so many times: strikes nodes, sees the gangs whole again, mends the nodes, and keeps the moments."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from bench.hotswap import gangs
+from bench.hotswap.scenarios import Scenario
+from bench.hotswap.sights import Pod
+from bench.hotswap.stage import Stage
+from bench.hotswap.striking import recover_nodes
+from bench.hotswap.timeline import Incident, Moments
+from bench.hotswap.witness import Verdict, Watch, witnessing
+from understudy.client import KubeClient, connect
+from understudy.embedded.folders import ClusterFolder
+from understudy.ports import Ref
+
+UNDERSTUDIES_LIMIT = 20.0
+Progress = Callable[[int, Moments], None]
+
+
+class Played(msgspec.Struct, frozen=True):
+    moments: list[Moments]
+    swaps: list[int]  # of each incident, how many swaps were told of
+    moved: int  # members on healthy nodes that were moved all the same
+    verdict: Verdict
+
+
+async def play(folder: ClusterFolder, scenario: Scenario, kind: str, count: int, progress: Progress) -> Played:
+    async with connect(folder.kubeconfig) as client, witnessing(folder.kubeconfig) as watch:
+        stage = Stage(client)
+        async with stage.watching():
+            if scenario.rendezvous is not None:
+                scenario.rendezvous.begin()
+            await _submit(client, scenario, kind)
+            player = Player(folder, scenario, stage, watch)
+            await player.begin()
+            for number in range(count):
+                progress(number, await player.incident(number))
+            return Played(player.moments, player.swaps, player.moved, await watch.verdict())
+
+
+async def _submit(client: KubeClient, scenario: Scenario, kind: str) -> None:
+    documents = [*gangs.priority_classes(), *(gangs.document(gang, kind) for gang in scenario.gangs)]
+    for resource, document in documents:
+        await client.create(Ref(resource, "default" if resource.namespaced else ""), document)
+
+
+class Player:
+    def __init__(self, folder: ClusterFolder, scenario: Scenario, stage: Stage, watch: Watch) -> None:
+        self._folder = folder
+        self._scenario = scenario
+        self._stage = stage
+        self._watch = watch
+        self.moments: list[Moments] = []
+        self.swaps: list[int] = []
+        self.moved = 0
+        self._met = sum(scenario.sizes.values())  # processes of members that have come to their rendezvous
+
+    async def begin(self) -> None:
+        """Raises NeverSeen where understudies are wanted and none comes."""
+        stage, wanted = self._stage, self._scenario.understudies
+        await stage.calm(self._scenario.sizes)
+        if self._scenario.rendezvous is not None:
+            await self._scenario.rendezvous.past(self._met)
+        await stage.until("an understudy", lambda: stage.understudies >= wanted, limit=UNDERSTUDIES_LIMIT)
+        await self.calm()
+
+    async def calm(self) -> None:
+        await self._stage.calm(self._scenario.sizes, self._scenario.understudies)
+        await asyncio.sleep(self._scenario.settling)
+
+    async def incident(self, number: int) -> Moments:
+        stage = self._stage
+        nodes = self._chosen(number)
+        before, told = dict(stage.pods), sum(stage.swaps.values())
+        stage.unwell_at.clear()
+        await self._watch.warn(nodes)
+        struck_at = await self._scenario.strike(self._folder, nodes)
+        hit = {gang: self._scenario.sizes[gang] for gang in self._scenario.lost}
+        await stage.until(f"all members run again without {', '.join(nodes)}", lambda: stage.whole(hit, nodes))
+        moments = await self._moments(struck_at, nodes, before)
+        await recover_nodes(self._folder, nodes)
+        await self.calm()
+        self.moments.append(moments)
+        self.swaps.append(sum(stage.swaps.values()) - told)
+        stage.forget_the_gone()
+        return moments
+
+    def _chosen(self, number: int) -> list[str]:
+        """Another node of each gang every time; never that of the one at which all others meet."""
+        found = []
+        for gang, count in self._scenario.lost.items():
+            members = self._stage.members(gang).values()
+            kept = {pod.node for pod in members if pod.leads} if self._scenario.rendezvous else set()
+            nodes = sorted({pod.node for pod in members} - kept)
+            found += [nodes[(number + turn) % len(nodes)] for turn in range(count)]
+        return found
+
+    async def _moments(self, struck_at: float, nodes: list[str], before: Mapping[str, Pod]) -> Moments:
+        stage = self._stage
+        members = {uid for gang in self._scenario.lost for uid in stage.members(gang)}
+        fresh = members - before.keys()
+        late = await stage.alive(fresh)
+        hit = {uid: pod for uid, pod in before.items() if pod.gang in self._scenario.lost}
+        struck = [uid for uid, pod in hit.items() if pod.node in nodes]
+        victims = [uid for uid, pod in before.items() if uid not in hit and uid not in stage.pods]
+        self.moved += len(hit.keys() - set(struck) - members)
+        unwell = [stage.unwell_at[node] for node in nodes if node in stage.unwell_at]
+        found = Incident(struck_at, unwell, *([stage.traces[uid] for uid in uids] for uids in (struck, fresh, victims)))
+        moments = found.moments()
+        if late is not None:
+            moments["running"] = (late - struck_at) * 1e3
+        if self._scenario.rendezvous is not None:
+            self._met += 1
+            moments["rendezvous"] = (await self._scenario.rendezvous.past(self._met) - struck_at) * 1e3
+        return moments

@@ -1,0 +1,158 @@
+"""Pods and nodes as the API tells of them: bytes into as much as it takes to follow a gang through an incident."""
+
+from typing import Any
+
+import msgspec
+
+# The label that names a pod's job, the outermost job first.
+JOB_LABELS = ("jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "batch.kubernetes.io/job-name")
+CHILD_JOB = "batch.kubernetes.io/job-name"
+INDEX = "batch.kubernetes.io/job-completion-index"
+WARM_FOR = "understudy.dev/warm-for"  # on an understudy that holds itself ready: the gang it does that for
+STEPS_IN = "understudy.dev/steps-in"  # on a pod: the uid of the understudy that became it, with its processes
+UNREACHABLE = "node.kubernetes.io/unreachable"
+
+Place = tuple[str, str]  # (namespace, what a member is called whatever its pod's name)
+
+
+class Meta(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    deletion_timestamp: str = ""
+
+
+class Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    status: str
+
+
+class _Container(msgspec.Struct, frozen=True, gc=False):
+    state: dict[str, Any] = {}
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    node_name: str = ""
+
+
+class _PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    phase: str = ""
+    conditions: list[Condition] = []
+    container_statuses: list[_Container] = []
+
+
+class Pod(msgspec.Struct, frozen=True, gc=False):
+    metadata: Meta
+    spec: _PodSpec = _PodSpec()
+    status: _PodStatus = _PodStatus()
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def node(self) -> str:
+        return self.spec.node_name
+
+    @property
+    def is_understudy(self) -> bool:
+        return WARM_FOR in self.metadata.annotations
+
+    @property
+    def body(self) -> str:
+        """The uid its processes are known by."""
+        return self.metadata.annotations.get(STEPS_IN, self.uid)
+
+    @property
+    def gang(self) -> str:
+        """The name of its job; '' where it has none, or only holds itself ready for one."""
+        labels = {} if self.is_understudy else self.metadata.labels
+        return next((labels[label] for label in JOB_LABELS if label in labels), "")
+
+    @property
+    def place(self) -> Place:
+        """Its member's seat in the gang, which outlives the pod: an index of a Job, else the name."""
+        labels, space = self.metadata.labels, self.metadata.namespace
+        if INDEX in labels:
+            return space, f"{labels.get(CHILD_JOB, '')}/{labels[INDEX]}"
+        return space, self.metadata.name
+
+    @property
+    def leads(self) -> bool:
+        """Whether the others meet at it."""
+        return self.metadata.labels.get(INDEX, "") == "0" or self.metadata.name.endswith("-master-0")
+
+    @property
+    def over(self) -> bool:
+        return self.status.phase in ("Failed", "Succeeded")
+
+    @property
+    def stays(self) -> bool:
+        return not self.metadata.deletion_timestamp and not self.over
+
+    @property
+    def runs(self) -> bool:
+        found = self.status.container_statuses
+        return self.stays and bool(found) and all("running" in one.state for one in found)
+
+    @property
+    def disrupted(self) -> bool:
+        return any(one.type == "DisruptionTarget" and one.status == "True" for one in self.status.conditions)
+
+
+class _Taint(msgspec.Struct, frozen=True, gc=False):
+    key: str
+
+
+class _NodeSpec(msgspec.Struct, frozen=True, gc=False):
+    taints: list[_Taint] = []
+
+
+class _NodeStatus(msgspec.Struct, frozen=True, gc=False):
+    conditions: list[Condition] = []
+
+
+class Node(msgspec.Struct, frozen=True, gc=False):
+    metadata: Meta
+    spec: _NodeSpec = _NodeSpec()
+    status: _NodeStatus = _NodeStatus()
+
+    @property
+    def well(self) -> bool:
+        ready = any(one.type == "Ready" and one.status == "True" for one in self.status.conditions)
+        return ready and not any(taint.key == UNREACHABLE for taint in self.spec.taints)
+
+
+class _JobStatus(msgspec.Struct, frozen=True, gc=False):
+    conditions: list[Condition] = []
+
+
+class Job(msgspec.Struct, frozen=True, gc=False):
+    """A job of any kind."""
+
+    metadata: Meta
+    status: _JobStatus = _JobStatus()
+
+    @property
+    def failed(self) -> bool:
+        return any(one.type == "Failed" and one.status == "True" for one in self.status.conditions)
+
+
+class _About(msgspec.Struct, frozen=True, gc=False):
+    kind: str = ""
+    name: str = ""
+
+
+class Event(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    metadata: Meta
+    reason: str = ""
+    count: int | None = None
+    involved_object: _About = _About()
+
+
+pod = msgspec.json.Decoder(Pod).decode
+node = msgspec.json.Decoder(Node).decode
+job = msgspec.json.Decoder(Job).decode
+event = msgspec.json.Decoder(Event).decode

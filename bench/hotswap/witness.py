@@ -1,0 +1,145 @@
+"""`python -m bench.hotswap.witness KUBECONFIG`: looks on while gangs are repaired, and says what went wrong meanwhile.
+
+It reads the API and /proc and nothing else. On its input it is told which nodes are about to be struck, a line of JSON
+each: `["node-0", "node-1"]`. When that ends it prints its verdict, as JSON.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from bench.hotswap import sights
+from bench.hotswap.census import Census, is_living
+from bench.hotswap.judging import KINDS, Judge
+from understudy.client import KubeClient, connect
+from understudy.objects.resources import JOB_SETS, JOBS, PODS, PYTORCH_JOBS, Resource
+from understudy.ports import Change, ChangeType
+
+EVERY = 0.02  # seconds between two looks at /proc
+_KINDS = (JOBS, JOB_SETS, PYTORCH_JOBS)
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    violations: dict[str, int]
+    described: list[str]
+    looks: int  # at /proc
+
+    @property
+    def clean(self) -> bool:
+        return not any(self.violations.values())
+
+
+class Watch:
+    """The witness as seen from the benchmark: a process beside it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def warn(self, nodes: Iterable[str]) -> None:
+        """To be called before nodes are struck; returns when it is known."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(msgspec.json.encode(sorted(nodes)) + b"\n")
+        await self._process.stdin.drain()
+        await self._process.stdout.readline()
+
+    async def verdict(self) -> Verdict:
+        said, _ = await self._process.communicate(b"")  # and nothing more will come
+        return msgspec.json.decode(said, type=Verdict)
+
+
+@contextlib.asynccontextmanager
+async def witnessing(kubeconfig: Path) -> AsyncIterator[Watch]:
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "bench.hotswap.witness", str(kubeconfig))
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, start_new_session=True)
+    try:
+        assert process.stdout is not None
+        if await process.stdout.readline() != b"ready\n":
+            raise RuntimeError("the witness could not begin")
+        yield Watch(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
+    judge, looks = Judge(), 0
+    synced = {resource: asyncio.Event() for resource in (PODS, *_KINDS)}
+    tasks = [asyncio.create_task(_follow(client, judge, resource, synced[resource])) for resource in synced]
+    await asyncio.gather(*(event.wait() for event in synced.values()))
+    print("ready", flush=True)
+    ended = asyncio.create_task(_listen(judge, orders))
+    census = Census()
+    while not ended.done():
+        _look(judge, census)
+        looks += 1
+        await asyncio.wait([ended, *tasks], timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done():
+                task.result()
+    judge.end()
+    for task in tasks:
+        task.cancel()
+    return Verdict(judge.counts(), [f"{kind}: {words}" for kind, words in judge.violations], looks)
+
+
+def _look(judge: Judge, census: Census) -> None:
+    """Two that were not there at the same moment may be met one after the other in one look: hence the second."""
+    living = census.look()
+    for suspicion in list(judge.processes(living, time.monotonic(), time.time())):
+        if all(any(map(is_living, living[uid])) for uid in suspicion[2:]):
+            judge.convict(suspicion)
+
+
+async def _listen(judge: Judge, orders: asyncio.StreamReader) -> None:
+    while line := await orders.readline():
+        judge.strike(msgspec.json.decode(line, type=list[str]))
+        print("known", flush=True)
+
+
+async def _follow(client: KubeClient, judge: Judge, resource: Resource, synced: asyncio.Event) -> None:
+    async for change in client.follow(resource):
+        if change.type is ChangeType.SYNCED:
+            synced.set()
+        elif resource is PODS:
+            judge.pod(sights.pod(change.raw), change.type is ChangeType.DELETED, time.monotonic())
+        else:
+            _job(judge, resource, change)
+
+
+def _job(judge: Judge, resource: Resource, change: Change) -> None:
+    job = sights.job(change.raw)
+    judge.job(f"{resource.kind} {job.metadata.name}", job, change.type is ChangeType.DELETED)
+
+
+async def _input() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    meanings = "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items())
+    parser = argparse.ArgumentParser(prog="python -m bench.hotswap.witness", description=__doc__, epilog=meanings)
+    parser.add_argument("kubeconfig", help="of the cluster to look at")
+    options = parser.parse_args(arguments)
+
+    async def seen() -> Verdict:
+        async with connect(options.kubeconfig) as client:
+            return await witness(client, await _input())
+
+    print(msgspec.json.encode(uvloop.run(seen())).decode(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""The benchmark of hot swaps measures what it says it does, and its witness sees what must not be."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from bench.hotswap import sights
+from bench.hotswap.__main__ import main
+from bench.hotswap.census import Body
+from bench.hotswap.judging import IN_FLIGHT, Judge
+from bench.hotswap.sights import Job, Pod
+from bench.hotswap.timeline import Incident, Trace, by_step
+
+JOB = "batch.kubernetes.io/job-name"
+INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def pod(index: int, uid: str, node: str = "", *, leaving: str = "", running: bool = False, job: str = "train") -> Pod:
+    meta = {"name": f"{job}-{index}-{uid}", "namespace": "default", "uid": uid, "labels": {JOB: job, INDEX: str(index)}}
+    statuses: list[dict[str, object]] = [{"state": {"running": {}}}] if running else []
+    return msgspec.convert(
+        {
+            "metadata": meta | ({"deletionTimestamp": leaving} if leaving else {}),
+            "spec": {"nodeName": node},
+            "status": {"phase": "Running" if running else "Pending", "containerStatuses": statuses},
+        },
+        Pod,
+    )
+
+
+def seated(judge: Judge, *pods: Pod, at: float) -> None:
+    for one in pods:
+        judge.pod(one, False, at)
+
+
+def looked_at(judge: Judge, at: float, *bodies: Body) -> list[tuple[str, ...]]:
+    living: dict[str, list[Body]] = {}
+    for body in bodies:
+        living.setdefault(body.uid, []).append(body)
+    return list(judge.processes(living, at, wall=0.0))
+
+
+@pytest.fixture
+def judge() -> Iterator[Judge]:
+    """Of a gang of two that sits on nodes a and b."""
+    judge = Judge()
+    seated(judge, pod(0, "first", "a", running=True), pod(1, "second", "b", running=True), at=0.0)
+    yield judge
+    assert set(judge.counts()) == {"partly_seated", "accelerator_twice", "two_of_a_name", "jobs_lost"}
+
+
+def test_a_swap_is_no_violation(judge: Judge) -> None:
+    judge.strike(["b"])
+    judge.pod(pod(1, "second", "b"), True, 1.0)
+    judge.pod(pod(1, "third"), False, 2.0)
+    looked_at(judge, 60.0)
+    judge.pod(pod(1, "third", "c", running=True), False, 61.0)
+    looked_at(judge, 120.0)
+    judge.end()
+    assert judge.violations == []
+
+
+def test_a_gang_that_was_not_struck_and_lost_a_member_is_partly_seated(judge: Judge) -> None:
+    judge.pod(pod(1, "second", "b"), True, 1.0)
+    looked_at(judge, 1.0 + IN_FLIGHT)
+    assert not judge.violations
+    looked_at(judge, 1.1 + IN_FLIGHT)
+    looked_at(judge, 9.0)
+    assert judge.counts()["partly_seated"] == 1
+
+
+def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: Judge) -> None:
+    judge.strike(["a", "b"])
+    for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
+        judge.pod(pod(index, uid, node), True, 1.0)
+    seated(judge, pod(0, "third", "c"), pod(1, "fourth"), at=2.0)
+    looked_at(judge, 2.1 + IN_FLIGHT)
+    assert judge.counts()["partly_seated"] == 1
+
+
+def test_a_loss_that_nobody_has_noticed_yet_takes_no_seat_away(judge: Judge) -> None:
+    judge.strike(["a", "b"])
+    judge.pod(pod(0, "first", "a"), True, 1.0)
+    seated(judge, pod(0, "third", "c"), at=1.1)
+    looked_at(judge, 9.0)
+    judge.pod(pod(1, "second", "b"), True, 10.0)
+    looked_at(judge, 20.0)
+    assert not judge.violations
+
+
+def test_a_process_that_outlives_its_grace_while_others_are_gone_is_told(judge: Judge) -> None:
+    judge.pod(pod(0, "first", "a", leaving="1969-12-31T23:59:50Z"), False, 1.0)
+    judge.pod(pod(1, "second", "b"), True, 1.0)
+    looked_at(judge, 1.0)
+    assert not judge.violations
+    looked_at(judge, 1.0, Body(1, "1", "first"))
+    assert judge.counts()["partly_seated"] == 1
+
+
+def test_two_that_live_in_one_place_are_suspected(judge: Judge) -> None:
+    judge.pod(pod(1, "third", "c"), False, 1.0)
+    (suspicion,) = looked_at(judge, 1.0, Body(1, "1", "second"), Body(2, "2", "third"), Body(3, "3", "first"))
+    assert suspicion == ("two_of_a_name", "default/train/1", "second", "third")
+    judge.convict(suspicion)
+    judge.convict(suspicion)
+    assert judge.counts()["two_of_a_name"] == 1
+
+
+def test_two_that_hold_one_accelerator_are_suspected(judge: Judge) -> None:
+    one, two = Body(1, "1", "first", ("GPU=0", "GPU=1")), Body(2, "2", "second", ("GPU=1",))
+    forked = Body(3, "3", "second", ("GPU=1",))
+    assert looked_at(judge, 1.0, one, two, forked) == [("accelerator_twice", "GPU=1", "first", "second")]
+
+
+def test_processes_of_other_clusters_are_nobody_s_business(judge: Judge) -> None:
+    assert looked_at(judge, 1.0, Body(1, "1", "first", ("GPU=0",)), Body(2, "2", "elsewhere", ("GPU=0",))) == []
+
+
+def test_the_processes_of_an_understudy_are_those_of_the_pod_it_became(judge: Judge) -> None:
+    became = pod(1, "third", "c", running=True)
+    notes = {"understudy.dev/steps-in": "understudy"}
+    became = msgspec.structs.replace(became, metadata=msgspec.structs.replace(became.metadata, annotations=notes))
+    judge.pod(became, False, 1.0)
+    (suspicion,) = looked_at(judge, 1.0, Body(1, "1", "second"), Body(2, "2", "understudy"))
+    assert suspicion == ("two_of_a_name", "default/train/1", "second", "understudy")
+
+
+def test_jobs_that_fail_or_go_or_are_not_whole_at_the_end_are_lost(judge: Judge) -> None:
+    failed = msgspec.convert(
+        {"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}, Job
+    )
+    judge.job("Job x", failed, gone=False)
+    judge.job("Job y", msgspec.structs.replace(failed, status=Job(failed.metadata).status), gone=True)
+    judge.end()
+    assert judge.counts()["jobs_lost"] == 2
+    judge.pod(pod(1, "second", "b"), True, 1.0)
+    judge.end()
+    assert judge.counts()["jobs_lost"] == 3
+
+
+def trace(**moments: float) -> Trace:
+    found = Trace("p", "g", ("", ""))
+    for name, at in moments.items():
+        setattr(found, name, at)
+    return found
+
+
+def test_a_step_ends_with_the_last_pod_it_is_about() -> None:
+    incident = Incident(
+        10.0,
+        [10.5],
+        struck=[trace(disrupted=10.4, leaving=10.6), trace(gone=10.7)],
+        replacements=[trace(added=10.8, bound=11.0, running=11.2), trace(added=10.9, bound=11.0, running=11.1)],
+        victims=[trace(gone=10.95)],
+    )
+    moments = {step: round(ms) for step, ms in incident.moments().items()}
+    expected = {"detected": 400, "fenced": 700, "created": 900, "victims_out": 950, "bound": 1000, "running": 1200}
+    assert moments == expected
+
+
+def test_of_each_step_it_is_told_when_it_was_done_and_how_long_it_took() -> None:
+    steps = by_step([{"detected": 10.0, "fenced": 30.0, "running": 25.0}, {"detected": 20.0, "running": 50.0}])
+    assert steps["detected"] == {"p50_ms": 20.0, "p99_ms": 20.0, "took_p50_ms": 20.0, "took_p99_ms": 20.0}
+    assert steps["fenced"]["took_p50_ms"] == 20.0
+    assert steps["running"] == {"p50_ms": 50.0, "p99_ms": 50.0, "took_p50_ms": 30.0, "took_p99_ms": 30.0}
+    assert "victims_out" not in steps
+
+
+def test_a_pod_is_known_by_its_outermost_job() -> None:
+    labels = {JOB: "set-worker-0", INDEX: "3", "jobset.sigs.k8s.io/jobset-name": "set"}
+    raw = msgspec.json.encode({"metadata": {"name": "x", "namespace": "default", "uid": "1", "labels": labels}})
+    assert sights.pod(raw).gang == "set"
+    assert sights.pod(raw).place == ("default", "set-worker-0/3")
+
+
+def test_nodes_die_and_every_step_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--scenario", "kill-spare", "victim", "--incidents", "1", "--processes", "2", "--json"]
+    assert main(arguments) == 0
+    spare, victim = map(msgspec.json.decode, capsys.readouterr().out.splitlines())
+    assert list(spare["steps"]) == ["detected", "fenced", "created", "bound", "running"]
+    assert "victims_out" in victim["steps"]
+    for found in (spare, victim):
+        assert found["incidents"] == 1
+        assert found["violations"] == dict.fromkeys(found["violations"], 0), found["violated"]
+        assert found["healthy_moved"] == 0
+        assert 0 < found["p50_ms"] == found["steps"]["running"]["p50_ms"] <= found["p99_ms"]

@@ -1,0 +1,79 @@
+"""`understudy why` on a cluster that really runs: every guard that lets a job wait is told, with the end of it."""
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import shows
+from tests.embedded.manifests import job
+from tests.embedded.real_cluster import RealCluster, Setup, node, play
+from understudy.decide.policy import Policy
+from understudy.kinds.annotations import written_time, written_times
+from understudy.objects.resources import NODES
+
+POOL = "pool"
+GUARDS = Setup(policy=Policy(preemptions_per_hour=1, mass_failure_nodes=1, mass_failure_share=0.1, pool_label=POOL))
+UNTIL = re.compile(r"until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(in \d+[smhd]\)")
+
+
+def bound_to(pool: str, document: dict[str, Any]) -> dict[str, Any]:
+    document["spec"]["template"]["spec"]["nodeSelector"] = {POOL: pool}
+    return document
+
+
+async def told(cluster: RealCluster, name: str, guard: str) -> str:
+    """The sentence that names the guard, as soon as there is one."""
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        said = await shows(cluster, "why", name)
+        if found := [line for line in said if guard in line]:
+            assert UNTIL.search(found[0]), found
+            return found[0]
+    raise AssertionError(f"{name} does not say {guard}: {said}")
+
+
+def test_every_guard_is_told_with_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path))
+    nodes = [node(name, gpu="1", labels={POOL: name}) for name in ("kept", "taken", "lemon")]
+    nodes += [node(name, gpu="1", labels={POOL: "mass"}) for name in ("m1", "m2")]
+
+    async def scene(cluster: RealCluster) -> None:
+        now, until = time.time(), cluster.witness.until
+        await cluster.priorities(low=1, high=2)
+
+        buggy = bound_to("kept", job("buggy", gpus=1, failed_at=written_times([now - 9, now + 500])))
+        await cluster.create(buggy)
+        line = await told(cluster, "buggy", "back-off")
+        assert line.startswith("It waits: back-off: it failed 2 times on healthy nodes lately, until ")
+
+        await cluster.create(bound_to("taken", job("small", "low", gpus=1)))
+        await until("small runs", lambda: running(cluster, "small"))
+        await cluster.create(
+            bound_to("taken", job("greedy", "high", gpus=1, preempted_for=written_time(int(now) - 60)))
+        )
+        line = await told(cluster, "greedy", "preemption budget")
+        assert "others were preempted for it 1 times within the hour, until " in line
+        assert running(cluster, "small")
+
+        failed = {"metadata": {"annotations": {"understudy.dev/failed-at": written_times([now - 3, now - 2, now - 1])}}}
+        await cluster.patch(NODES, "lemon", failed)
+        await cluster.create(bound_to("lemon", job("unlucky", gpus=1)))
+        assert "lemon node: failed 3 times lately, until " in await told(cluster, "unlucky", "lemon node")
+
+        await cluster.create(bound_to("mass", job("wide", gpus=1)))
+        seat = await until("wide runs", lambda: running(cluster, "wide"))
+        await shows(cluster, "node", "fail", seat, "--how", "gpu")
+        line = await told(cluster, "wide", "mass failure")
+        assert "it could not be made whole: mass failure: 1 of 2 nodes of mass turned bad at once, until " in line
+        assert running(cluster, "wide") == seat
+
+    play(tmp_path / "clusters", nodes, scene, GUARDS)
+
+
+def running(cluster: RealCluster, name: str) -> str:
+    """The node of its pod."""
+    pods = [one for one in cluster.witness.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
+    return str(pods[0]["spec"]["nodeName"]) if pods else ""

@@ -1,0 +1,113 @@
+"""What is remembered of nodes that failed: every loss once, whoever looks, and nobody blamed for a mass failure."""
+
+import pytest
+
+from tests.control.living import Living, live
+from tests.control.test_incidents import READY, begin, lose
+from tests.objects.documents import lease
+from tests.scenarios.test_walks import torch
+from understudy.control.scheduling import LoopSettings
+from understudy.decide.policy import Policy
+from understudy.kinds.annotations import PREFIX, written_time
+from understudy.objects.resources import NODES
+
+FAILED_AT = f"{PREFIX}failed-at"
+
+
+def failures(world: Living, name: str) -> list[str]:
+    noted = world.cluster.find(NODES, name)["metadata"].get("annotations", {}).get(FAILED_AT, "")
+    return [text for text in noted.split(",") if text]
+
+
+def recover(world: Living, name: str) -> None:
+    document = world.cluster.find(NODES, name)
+    document["status"]["conditions"] = [READY]
+    world.cluster.change(document)
+
+
+def test_every_loss_is_noted_once_also_by_a_loop_that_comes_later() -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b")
+        lose(world, "a")
+        await world.settle()
+        assert len(failures(world, "a")) == 1
+        await world.restart()
+        await world.settle()
+        assert len(failures(world, "a")) == 1
+        for times in (2, 3):
+            recover(world, "a")
+            await world.settle()
+            world.clock.jump(30.0)
+            lose(world, "a")
+            await world.settle()
+            assert len(failures(world, "a")) == times
+        assert failures(world, "b") == []
+
+    live(story)
+
+
+def test_what_is_long_ago_is_forgotten() -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b")
+        for _ in range(2):
+            lose(world, "a")
+            await world.settle()
+            recover(world, "a")
+            await world.settle()
+            world.clock.jump(2000.0)
+        assert len(failures(world, "a")) == 1
+
+    live(story, LoopSettings(Policy(lemon_window=1000.0)))
+
+
+def test_a_node_whose_silence_is_marked_later_has_failed_once() -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b")
+        for name in ("a", "b"):
+            world.cluster.put(lease(name, written_time(world.clock.now())))
+        for _ in range(8):
+            await world.clock.let_pass(5.0)
+            world.cluster.put(lease("b", written_time(world.clock.now())))
+            await world.settle()
+        assert len(failures(world, "a")) == 1
+        lose(world, "a", "NodeStatusUnknown")
+        await world.settle()
+        await world.restart()
+        await world.settle()
+        assert len(failures(world, "a")) == 1
+
+    live(story)
+
+
+def test_where_many_fail_at_once_nobody_is_to_blame() -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b c")
+        for name in ("a", "b"):
+            lose(world, name)
+        await world.settle()
+        assert failures(world, "a") == failures(world, "b") == []
+
+    live(story, LoopSettings(Policy(mass_failure_nodes=2)))
+
+
+@pytest.mark.parametrize("forgiven", [False, True])
+def test_a_lemon_gets_no_seats_until_somebody_forgives_it(forgiven: bool) -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a")
+        for _ in range(3):
+            lose(world, "a")
+            await world.settle()
+            recover(world, "a")
+            await world.settle()
+            world.clock.jump(30.0)
+        if forgiven:
+            document = world.cluster.find(NODES, "a")
+            del document["metadata"]["annotations"][FAILED_AT]
+            world.cluster.change(document)
+        world.cluster.put(torch("hero", 1, "high"))
+        await world.settle()
+        assert world.seats() == ({"hero-worker-0": "a"} if forgiven else {})
+        if not forgiven:
+            assert "failed 3 times lately" in world.condition("hero-worker-0", "PodScheduled")["message"]
+
+    live(story)

@@ -1,0 +1,204 @@
+"""Incidents as they happen: opened when a gang has lost a seat, followed through its repair, closed when it runs again.
+
+The scheduling loop tells what it sees and decides, and pods are counted as they change. All of that is done in memory;
+`Records` writes it down in the background. A new loop goes on with what is open.
+"""
+
+import hashlib
+
+import msgspec
+
+from understudy.control.desk import Desk
+from understudy.control.losses import broken_nodes, decisions, foreseen, losses, sits_on
+from understudy.control.records import Records
+from understudy.control.tally import Tally
+from understudy.control.telling import About, Happening
+from understudy.kinds.ownership import owner_of
+from understudy.model.incidents import Incident, Loss, Outcome, Sight, adopted, advanced, decided, extended, seconds_of
+from understudy.model.plans import Plan
+from understudy.model.snapshot import Snapshot
+from understudy.objects.meta import KubeObject
+from understudy.objects.pods import Pod
+from understudy.ports import Cluster
+
+LOST, RECOVERED = "NodeLost", "Recovered"
+
+
+class Case(msgspec.Struct):
+    """An open incident, and what is known of its gang."""
+
+    incident: Incident
+    tally: Tally
+    broken: set[str] = set()  # nodes on which its members do not count
+    wanted: int = 0  # members it has to have, at most
+    victims_in: bool = False
+    looked_at: bool = False  # before, nobody knows which of its seats count
+
+
+class Incidents:
+    def __init__(self, cluster: Cluster, desk: Desk, keep: int) -> None:
+        self._desk = desk
+        self._cases: dict[str, Case] = {}  # by the key its pods go by
+        self.records = Records(cluster, desk.clock, keep, self._adopt)
+
+    # What the loop sees and does. Nobody waits for any of it.
+
+    def see(self, snapshot: Snapshot, now: float) -> None:
+        """Before a plan is made."""
+        for gang, loss in losses(snapshot).items():
+            self._lost(snapshot, gang, loss, now)
+        for key in list(self._cases):
+            self._look(key, snapshot, now)
+
+    def decide(self, snapshot: Snapshot, plan: Plan) -> None:
+        """After a plan was made, and before it is carried out."""
+        now = self._desk.clock.now()
+        for gang, loss in foreseen(snapshot, plan).items():
+            if pods_key(gang) not in self._cases:
+                self._lost(snapshot, gang, loss, now)
+        for gang, decision in decisions(snapshot, plan):
+            case = self._cases.get(pods_key(gang))
+            if case is not None:
+                self._change(case, decided(case.incident, decision, now))
+                case.victims_in = _victims_in(case.incident, snapshot)
+
+    def carried_out(self) -> None:
+        """What was done is done; what it was done for may be written down."""
+        self.records.write()
+
+    def hear(self, obj: KubeObject, gone: bool) -> None:
+        """A pod that changed tells at once how far its gang has come: the loop may look only later."""
+        if not self._cases or not isinstance(obj, Pod):
+            return
+        key = owner_of(obj).key
+        case = self._cases.get(key)
+        if case is None:
+            return
+        if gone:
+            case.tally.remove(obj)
+        else:
+            case.tally.put(obj)
+        if case.looked_at:
+            self._advance(key, case, self._desk.clock.now())
+
+    # One incident
+
+    def _lost(self, snapshot: Snapshot, gang: str, loss: Loss, now: float) -> None:
+        key = pods_key(gang)
+        case = self._cases.get(key)
+        if case is not None:
+            self._change(case, extended(case.incident, loss))
+            return
+        uid = self._uid_of(gang)
+        known = snapshot.gangs[gang]
+        incident = Incident(
+            name=_name(known.name, uid or gang, loss, now),
+            gang=gang,
+            uid=uid,
+            cause=loss.cause,
+            nodes=loss.nodes,
+            members=loss.members,
+            wanted=max(len(known.seated()), known.minimum),
+            detected_at=now,
+            failed_at=None if loss.since is None else min(loss.since, now),
+        )
+        kept = self.records.open_of(gang, uid)
+        case = self._follow(adopted(kept, incident) if kept is not None else incident)
+        case.broken, case.looked_at = broken_nodes(snapshot, case.incident.nodes), True
+        if kept is None:
+            self._tell(incident, Happening(LOST, incident.cause, warning=True))
+
+    def _adopt(self, kept: Incident) -> None:
+        """One that is open in the cluster: of an earlier loop, unless it is ours."""
+        case = self._cases.get(pods_key(kept.gang))
+        if case is None:
+            self._follow(kept)
+        elif case.incident.uid == kept.uid and not self.records.has(case.incident):
+            self.records.drop(case.incident)
+            self._change(case, adopted(kept, case.incident))
+        else:  # of a job of the same name that is gone
+            self.records.put(advanced(kept, Sight(gone=True), kept.latest))
+
+    def _follow(self, incident: Incident) -> Case:
+        pods = self._desk.view.pods_of(incident.gang)
+        case = self._cases[pods_key(incident.gang)] = Case(incident, Tally(pods), wanted=incident.wanted)
+        self.records.put(incident)
+        return case
+
+    def _look(self, key: str, snapshot: Snapshot, now: float) -> None:
+        case = self._cases[key]
+        incident = case.incident
+        gang = snapshot.gangs.get(incident.gang)
+        if gang is None or self._uid_of(incident.gang) != incident.uid:
+            self._close(key, case, advanced(incident, Sight(gone=True), now))
+            return
+        case.wanted, case.looked_at = gang.size, True
+        case.broken = broken_nodes(snapshot, incident.nodes)
+        case.victims_in = _victims_in(incident, snapshot)
+        self._advance(key, case, now)
+
+    def _advance(self, key: str, case: Case, now: float) -> None:
+        tally = case.tally
+        # Whether any of its pods sits on a lost node is asked only when the rest is right: that means to look at all.
+        full = tally.seated >= min(case.incident.wanted, case.wanted)
+        broken = full and tally.any_on(case.broken)
+        sight = Sight(case.wanted, tally.seated, tally.running, broken, case.victims_in)
+        after = advanced(case.incident, sight, now)
+        if after.open:
+            self._change(case, after)
+        else:
+            self._close(key, case, after)
+
+    def _change(self, case: Case, after: Incident) -> None:
+        if after != case.incident:
+            case.incident = after
+            self.records.put(after)
+
+    def _close(self, key: str, case: Case, after: Incident) -> None:
+        del self._cases[key]
+        self.records.put(after)
+        self.records.write()
+        if after.outcome is not Outcome.ENDED:
+            self._tell(after, Happening(RECOVERED, recovery(after, case.tally.running)))
+
+    def _tell(self, incident: Incident, happening: Happening) -> None:
+        job = self._desk.view.job_of(incident.gang)
+        if job is not None:
+            self._desk.teller.event(About.of(job), happening)
+
+    def _uid_of(self, gang: str) -> str:
+        """Of the job; a lone pod is its own."""
+        job = self._desk.view.job_of(gang)
+        if job is not None:
+            return job.metadata.uid
+        _, namespace, name = gang.split("/", 2)
+        pod = self._desk.view.pod(namespace, name) if gang.startswith("Pod/") else None
+        return pod.metadata.uid if pod is not None else ""
+
+
+def pods_key(gang: str) -> str:
+    """The pods of a TrainJob go by the JobSet that it makes."""
+    return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
+
+
+def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:
+    """Whether a victim still sits where members are to sit."""
+    return bool(incident.victims) and sits_on(snapshot, incident.victims, {move.to_node for move in incident.moves})
+
+
+def recovery(incident: Incident, running: int) -> str:
+    """A closed incident in a sentence."""
+    took = seconds_of(incident)
+    since = "the failure" if incident.failed_at is not None else "it was detected"
+    steps = [("detected", "detected"), ("decided", "decided"), ("victims_out", "victims out"), ("seated", "seated")]
+    told = ", ".join(f"{words} {took[step]:.3f} s" for step, words in steps if step in took)
+    who = f"{running} member{'s' * (running != 1)}"
+    again = "run" if running != 1 else "runs"
+    whole = f"all {who} {again} again" if incident.outcome is not Outcome.SHRUNK else f"it goes on with {who}"
+    return f"{whole} {took['total']:.3f} s after {since} ({told})"
+
+
+def _name(job: str, identity: str, loss: Loss, now: float) -> str:
+    """The same for the same loss of the same job, whoever sees it, as far as the time of the failure is written."""
+    text = f"{identity}\n{loss.nodes[0]}\n{now if loss.since is None else loss.since}"
+    return f"{job[:200]}-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}"

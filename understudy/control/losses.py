@@ -1,0 +1,105 @@
+"""What gangs have lost, and what a plan does about it: turns Snapshot and Plan into the words incidents are made of.
+
+Pure, and cheap where nothing is wrong: it costs what sits on sick nodes.
+"""
+
+from collections.abc import Iterator
+
+from understudy.model.gangs import Gang, Member, Suspension
+from understudy.model.incidents import Decision, Loss, Outcome
+from understudy.model.nodes import Health, Verdict
+from understudy.model.plans import Plan, Preempt, Requeue, Shrink, Swap
+from understudy.model.snapshot import GONE, Snapshot
+
+_LEADS_TO = {Swap: Outcome.SWAPPED, Shrink: Outcome.SHRUNK, Requeue: Outcome.REQUEUED}
+
+
+def losses(snapshot: Snapshot) -> dict[str, Loss]:
+    """By gang, what sits on nodes that are lost."""
+    hit: dict[str, list[tuple[str, str]]] = {}
+    for name in snapshot.sick:
+        room = snapshot.rooms[name]
+        if room.node.health.verdict is Verdict.LOST:
+            for seat in room.seats:
+                if not seat.leaving and concerns_us(snapshot.gangs[seat.gang]):
+                    hit.setdefault(seat.gang, []).append((name, seat.member.name))
+    return {gang: _loss(snapshot, seats, "lost") for gang, seats in sorted(hit.items())}
+
+
+def concerns_us(gang: Gang) -> bool:
+    return gang.managed and not gang.infrastructure
+
+
+def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, Loss]:
+    """By gang, what a plan moves ahead of time, or replaces after its pods are gone already."""
+    found: dict[str, Loss] = {}
+    for action in plan.actions:
+        if not isinstance(action, Swap | Shrink | Requeue):
+            continue
+        gang = snapshot.gangs[action.gang]
+        leaving = [(m.node, m.name) for m in gang.seated() if _health(snapshot, m.node).verdict is Verdict.LEAVING]
+        told = {m.member for m in action.moves} if isinstance(action, Swap) else set(action.members)
+        missed = [(m.last_node, m.name) for m in gang.unseated() if m.name in told and _has_lost(snapshot, m)]
+        if missed:
+            found[gang.key] = _loss(snapshot, missed, "lost")
+        elif leaving:
+            found[gang.key] = _loss(snapshot, leaving, "leaving")
+    return found
+
+
+def _has_lost(snapshot: Snapshot, member: Member) -> bool:
+    """Whether the node is lost on which it, or the pod before it, sat last."""
+    return bool(member.last_node) and _is_lost(snapshot, member.last_node)
+
+
+def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, Decision]]:
+    """With the gangs they are about. One gang may have several."""
+    preempted: dict[str, list[str]] = {}
+    for action in plan.actions:
+        if isinstance(action, Preempt):
+            preempted.setdefault(action.by, []).append(action.gang)
+    for action in plan.actions:
+        if isinstance(action, Swap):
+            leaving = [key for key in action.waits_for if _was_preempted(snapshot, key)]
+            victims = dict.fromkeys([*preempted.get(action.gang, ()), *leaving])
+            yield action.gang, Decision(Outcome.SWAPPED, action.moves, tuple(victims))
+        elif isinstance(action, Shrink | Requeue):
+            gang = snapshot.gangs[action.gang]
+            stay = len(gang.seated()) - len(action.members) if isinstance(action, Shrink) else 0
+            yield action.gang, Decision(_LEADS_TO[type(action)], wanted=max(gang.minimum, stay))
+
+
+def broken_nodes(snapshot: Snapshot, nodes: tuple[str, ...]) -> set[str]:
+    """The nodes on which a member of a broken gang does not count: all that are lost, and of its own the leaving."""
+    lost = {name for name in snapshot.sick if _is_lost(snapshot, name)}
+    return lost | {name for name in nodes if _health(snapshot, name).verdict is Verdict.LEAVING}
+
+
+def sits_on(snapshot: Snapshot, gangs: tuple[str, ...], nodes: set[str]) -> bool:
+    """Whether any of these gangs still fills a seat on these nodes."""
+    found = (snapshot.gangs.get(key) for key in gangs)
+    return any(m.node in nodes for gang in found if gang for m in (*gang.seated(), *gang.leaving))
+
+
+def _was_preempted(snapshot: Snapshot, key: str) -> bool:
+    gang = snapshot.gangs.get(key)
+    return gang is not None and gang.suspension is Suspension.REQUEUED
+
+
+def _loss(snapshot: Snapshot, seats: list[tuple[str, str]], what: str) -> Loss:
+    seats = sorted(seats)
+    nodes = tuple(dict.fromkeys(node for node, _ in seats))
+    healths = [_health(snapshot, node) for node in nodes]
+    why = next((health.cause for health in healths if health.cause), "")
+    since = min((h.since for h in healths if h.since is not None), default=None) if what == "lost" else None
+    many = f"node{'s' * (len(nodes) != 1)} {', '.join(nodes)}"
+    return Loss(nodes, tuple(name for _, name in seats), f"{many} {what}" + (f": {why}" if why else ""), since)
+
+
+def _health(snapshot: Snapshot, node: str) -> Health:
+    room = snapshot.rooms.get(node)
+    return GONE if room is None else room.node.health
+
+
+def _is_lost(snapshot: Snapshot, node: str) -> bool:
+    return _health(snapshot, node).verdict is Verdict.LOST

@@ -1,0 +1,107 @@
+"""Signals all processes of a pod, for sure: what is killed here can neither write nor meet others any more.
+
+What a container started is found as the offspring of its shim, to which orphans fall; and where the shim is dead, by
+the mark that the environment of all of them carries.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Collection
+from pathlib import Path
+
+from understudy.embedded.agent.pidfds import Watched
+from understudy.embedded.doorway import MARK
+from understudy.embedded.shim import linux
+from understudy.embedded.shim.layout import AttemptFolder
+
+_MOST_ROUNDS = 100
+_MARK = f"\0{MARK}=".encode()
+
+
+def seize(shim: Watched, number: signal.Signals) -> bool:
+    """To all that it keeps, then to itself. False where it is dead, and what it kept is anywhere.
+
+    It is stopped first. So it does not see its children end, and it has no new ones but orphans of those. A process
+    that has a deadly signal cannot fork any more; hence nobody is left when a look finds nobody new.
+    """
+    if not shim.signal(signal.SIGSTOP):
+        return False
+    struck: set[int] = set()
+    while new := linux.descendants(shim.pid) - struck:
+        for pid in new:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        struck |= new
+    shim.signal(number)
+    return True
+
+
+def kill_marked(marks: Collection[str]) -> None:
+    """All processes with one of these marks, or one that goes on from it: those that are killed may be forking."""
+    wanted = tuple(mark.encode() for mark in marks)
+    for _ in range(_MOST_ROUNDS):
+        pids = [pid for pid in _everyone() if _belongs(_mark_of(pid), wanted)]
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _belongs(mark: bytes, wanted: tuple[bytes, ...]) -> bool:
+    return bool(mark) and any(mark == one or mark.startswith(one + b"/") for one in wanted)
+
+
+def kill_holders(folder: AttemptFolder, but: Collection[int]) -> None:
+    """A shim of which nobody has heard yet, by the lock it holds on its folder."""
+    with contextlib.suppress(OSError):
+        place = folder.path.stat()
+        for pid in _everyone():
+            if pid != os.getpid() and pid not in but and _holds(pid, place):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _holds(pid: int, place: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{pid}/comm").read_text().startswith("understudy-"):
+            files = [os.stat(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+            return any(os.path.samestat(file, place) for file in files)
+    return False
+
+
+def _everyone() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()] if os.path.isdir("/proc") else []
+
+
+def _mark_of(pid: int) -> bytes:
+    """Nothing for those that are not ours to read, and for those that have ended."""
+    try:
+        words = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+    _, found, rest = (b"\0" + words).partition(_MARK)
+    return rest.split(b"\0", 1)[0] if found else b""
+
+
+class Sweeper:
+    """A last look for those that got away: one at all processes for all pods that are waiting for it."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def swept(self, uid: str) -> None:
+        """Returns when nothing with the mark of that pod runs."""
+        asked = self._waiting.setdefault(uid, asyncio.get_running_loop().create_future())
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._sweep())
+        await asyncio.shield(asked)
+
+    async def _sweep(self) -> None:
+        while self._waiting:
+            asked, self._waiting = self._waiting, {}
+            await asyncio.to_thread(kill_marked, list(asked))
+            for one in asked.values():
+                one.set_result(None)

@@ -1,0 +1,216 @@
+"""Incidents: what was lost, decided and seen becomes one record from the failure to the moment all members run again.
+
+Every function takes an incident and returns the next one. Times never run backwards, and what is closed stays as it is.
+"""
+
+import enum
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from understudy.model.plans import Move
+
+
+class Outcome(enum.StrEnum):
+    OPEN = "open"
+    RECOVERED = "recovered"  # its nodes came back before anything was done
+    SWAPPED = "swapped"
+    SHRUNK = "shrunk"  # it goes on with fewer members
+    REQUEUED = "requeued"  # it gave up its seats, queued, and runs again
+    ENDED = "ended"  # the job is finished or gone
+
+
+_GRAVITY = (Outcome.OPEN, Outcome.SWAPPED, Outcome.SHRUNK, Outcome.REQUEUED)
+
+# The steps in the order they are taken. Each has its time in the field `<step>_at`.
+STEPS = ("failed", "detected", "decided", "victims_out", "seated", "running")
+
+
+class Incident(msgspec.Struct, frozen=True):
+    """One disruption of one gang. Times are seconds since 1970; None: it has not come to that, or nobody knows."""
+
+    name: str  # under which it is kept
+    gang: str  # Kind/namespace/name
+    uid: str  # of the job; one of the same name that comes later is another
+    cause: str
+    nodes: tuple[str, ...]  # that were lost, or are leaving
+    members: tuple[str, ...]  # who sat there
+    wanted: int  # how many members are to run again
+    detected_at: float
+    failed_at: float | None = None
+    decided_at: float | None = None
+    victims_out_at: float | None = None  # stays None where nobody had to go
+    seated_at: float | None = None
+    running_at: float | None = None
+    decision: Outcome = Outcome.OPEN  # what the gravest decision so far leads to
+    outcome: Outcome = Outcome.OPEN
+    moves: tuple[Move, ...] = ()
+    victims: tuple[str, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        return self.outcome is Outcome.OPEN
+
+    @property
+    def namespace(self) -> str:
+        return self.gang.split("/")[1]
+
+    @property
+    def began_at(self) -> float:
+        """From when on its seconds count: the failure, or where nobody wrote that down, its detection."""
+        return self.detected_at if self.failed_at is None else self.failed_at
+
+    @property
+    def total(self) -> float | None:
+        return None if self.running_at is None else self.running_at - self.began_at
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Whose seats the moved members got: spare, idle, victim."""
+        return tuple(sorted({str(move.source) for move in self.moves}))
+
+    @property
+    def latest(self) -> float:
+        return max(at for step in STEPS if (at := self.at(step)) is not None)
+
+    def at(self, step: str) -> float | None:
+        found: float | None = getattr(self, f"{step}_at")
+        return found
+
+
+class Loss(msgspec.Struct, frozen=True):
+    """What a gang has lost, or is about to lose, as seen at one moment."""
+
+    nodes: tuple[str, ...]
+    members: tuple[str, ...]
+    cause: str
+    since: float | None = None
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What a plan does about it."""
+
+    leads_to: Outcome
+    moves: tuple[Move, ...] = ()
+    victims: tuple[str, ...] = ()
+    wanted: int | None = None  # how many members are to run from now on; None: as before
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """How a gang is doing now. Only seats that can be trusted count."""
+
+    wanted: int = 0  # members it has to have, at most
+    seated: int = 0
+    running: int = 0
+    broken: bool = False  # whether members still sit on the nodes that were lost
+    victims_in: bool = False  # whether any victim still sits where its members are to sit
+    gone: bool = False  # whether the job is finished, or was deleted
+
+
+def extended(incident: Incident, loss: Loss) -> Incident:
+    """With what was lost since. What was reached is to be reached anew."""
+    nodes = _joined(incident.nodes, loss.nodes)
+    members = _joined(incident.members, loss.members)
+    if not incident.open or (nodes, members) == (incident.nodes, incident.members):
+        return incident
+    fresh = set(loss.nodes) - set(incident.nodes)
+    cause = f"{incident.cause}; {loss.cause}" if fresh else incident.cause
+    moves = tuple(move for move in incident.moves if move.to_node not in fresh)
+    return replace(incident, nodes=nodes, members=members, cause=cause, moves=moves, seated_at=None)
+
+
+def decided(incident: Incident, decision: Decision, at: float) -> Incident:
+    """The first decision counts as the moment; what later ones add is added."""
+    if not incident.open:
+        return incident
+    known = {move.to_node for move in incident.moves}
+    victims = _joined(incident.victims, decision.victims)
+    wanted = incident.wanted if decision.wanted is None else min(incident.wanted, decision.wanted)
+    return replace(
+        incident,
+        decided_at=_not_before(incident, at) if incident.decided_at is None else incident.decided_at,
+        decision=max(incident.decision, decision.leads_to, key=_GRAVITY.index),
+        moves=(*incident.moves, *(move for move in decision.moves if move.to_node not in known)),
+        victims=victims,
+        victims_out_at=incident.victims_out_at if victims == incident.victims else None,
+        wanted=wanted,
+    )
+
+
+def advanced(incident: Incident, sight: Sight, at: float) -> Incident:
+    """As far as it has come. It closes when all members that are to run do, or when there is no job any more."""
+    if not incident.open:
+        return incident
+    if sight.gone:
+        return replace(incident, outcome=Outcome.ENDED)
+    at = _not_before(incident, at)
+    wanted = min(incident.wanted, sight.wanted)
+    whole = not sight.broken and sight.seated >= wanted
+    runs = whole and sight.running >= wanted
+    if incident.decided_at is None:
+        # Nothing was done, so nothing was reached, but for what heals by itself.
+        return replace(incident, running_at=at, outcome=Outcome.RECOVERED) if runs else incident
+    if incident.victims and incident.victims_out_at is None and (whole or not sight.victims_in):
+        incident = replace(incident, victims_out_at=at)
+    if whole and incident.seated_at is None:
+        incident = replace(incident, seated_at=at)
+    return replace(incident, running_at=at, outcome=incident.decision) if runs else incident
+
+
+def adopted(kept: Incident, seen: Incident) -> Incident:
+    """What was written down by whoever looked before, with what has been seen since: the earliest of every step."""
+    both = extended(kept, Loss(seen.nodes, seen.members, seen.cause, seen.failed_at))
+    if not both.open:
+        return both
+    if seen.decided_at is not None:
+        both = decided(both, Decision(seen.decision, seen.moves, seen.victims, seen.wanted), seen.decided_at)
+    return both
+
+
+def _joined(known: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+    return (*known, *(name for name in more if name not in known))
+
+
+def _not_before(incident: Incident, at: float) -> float:
+    """A clock may be set back; an incident goes on."""
+    return max(at, incident.latest)
+
+
+# In seconds, and in sums
+
+
+def seconds_of(incident: Incident) -> dict[str, float]:
+    """Each step that was reached, in seconds from the failure; and the total."""
+    found = {step: at - incident.began_at for step in STEPS[1:] if (at := incident.at(step)) is not None}
+    return {**found, **({"total": incident.total} if incident.total is not None else {})}
+
+
+class Figures(msgspec.Struct, frozen=True):
+    count: int
+    median: float
+    p99: float
+
+
+def summary(incidents: Iterable[Incident]) -> Mapping[str, Figures]:
+    """Median and p99 of each step and of the total, as far as any incident came to it."""
+    times: dict[str, list[float]] = {}
+    for incident in incidents:
+        for step, took in seconds_of(incident).items():
+            times.setdefault(step, []).append(took)
+    order = (*STEPS[1:], "total")
+    return {
+        step: Figures(len(times[step]), percentile(times[step], 50), percentile(times[step], 99))
+        for step in order
+        if step in times
+    }
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that is not exceeded by `share` percent of them; of two in the middle, their mean."""
+    ranked = sorted(values)
+    if share == 50 and len(ranked) % 2 == 0:
+        middle = len(ranked) // 2
+        return (ranked[middle - 1] + ranked[middle]) / 2
+    return ranked[max(0, math.ceil(len(ranked) * share / 100) - 1)]

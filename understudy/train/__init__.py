@@ -1,0 +1,10 @@
+"""For training code: says when a stop is coming, saves and resumes through the caller's functions, reports checkpoints.
+
+It needs nothing but the standard library, and nothing else of this package.
+"""
+
+from understudy.train.checkpoints import Checkpoints
+from understudy.train.shelf import NoneReadable
+from understudy.train.stops import STOPPED, Stop, leave, stopping, watch
+
+__all__ = ["STOPPED", "Checkpoints", "NoneReadable", "Stop", "leave", "stopping", "watch"]

@@ -1,0 +1,59 @@
+"""Moments of checkpoints into reports on the job: by a thread of its own, now and then, and never in training's way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+log = logging.getLogger("understudy.train")
+PAUSE = 10.0  # seconds between two reports
+
+
+class Reporter:
+    """`send` is given the newest moment as text and may fail."""
+
+    def __init__(self, send: Callable[[str], None], pause: float = PAUSE) -> None:
+        self._send = send
+        self._pause = pause
+        self._moment = self._sent = 0.0
+        self._news = threading.Event()
+        self._closing = threading.Event()
+        self._warned = False
+        self._thread = threading.Thread(target=self._work, name="understudy-reports", daemon=True)
+        self._thread.start()
+
+    def tell(self, moment: float) -> None:
+        self._moment = moment
+        self._news.set()
+
+    def close(self, seconds: float) -> None:
+        """Gives the last report that long."""
+        self._closing.set()
+        self._news.set()
+        self._thread.join(seconds)
+
+    def _work(self) -> None:
+        while True:
+            self._news.wait()
+            self._news.clear()
+            if (moment := self._moment) != self._sent:
+                self._report(moment)
+            if self._closing.is_set() and self._moment == moment:
+                return
+            self._closing.wait(self._pause)
+
+    def _report(self, moment: float) -> None:
+        self._sent = moment
+        try:
+            self._send(written(moment))
+        except Exception as problem:  # whatever it is, the training goes on
+            if not self._warned:
+                self._warned = True
+                log.warning("the last checkpoint is not reported on the job: %s", problem)
+
+
+def written(moment: float) -> str:
+    """RFC 3339. Whole seconds, rounded down: what is not saved yet must not count as safe."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
