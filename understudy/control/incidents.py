@@ -37,11 +37,11 @@ class Case(msgspec.Struct):
 
 
 class Incidents:
-    def __init__(self, cluster: Cluster, desk: Desk, keep: int) -> None:
+    def __init__(self, cluster: Cluster, desk: Desk, keep: int, delay: float = 0.0) -> None:
         self._desk = desk
         self._cases: dict[str, Case] = {}  # by the key its pods go by
         self._lost_nodes: Collection[str] = ()  # when last seen
-        self.records = Records(cluster, desk.clock, keep, self._adopt)
+        self.records = Records(cluster, desk.clock, keep, self._adopt, delay)
 
     # What the loop sees and does. Nobody waits for any of it.
 

@@ -31,7 +31,11 @@ Name = tuple[str, str]  # (namespace, name)
 class Records:
     """`adopt` is told every open incident that is found in the cluster."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, keep: int, adopt: Callable[[Incident], None]) -> None:
+    def __init__(
+        self, cluster: Cluster, clock: Clock, keep: int, adopt: Callable[[Incident], None], delay: float = 0.0
+    ) -> None:
+        """`delay` are the seconds that what is urgent has before anything is written of it."""
+        self._delay = delay
         self._cluster = cluster
         self._clock = clock
         self._keep = keep
@@ -64,11 +68,11 @@ class Records:
         self._more.set()
 
     def write(self) -> None:
-        """What is new to the cluster, or closed, is written now. Further steps of what is open can wait."""
+        """What is new to the cluster, or closed, is written soon. Further steps of what is open can wait."""
         now = self._clock.now()
-        for name in self._due:
+        for name, due in self._due.items():
             if not self._new[name].open or name not in self._kept:
-                self._due[name] = now
+                self._due[name] = min(due, now + self._delay)
                 self._more.set()
 
     def drop(self, incident: Incident) -> None:

@@ -40,6 +40,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     limits: HealthLimits = DEFAULT_LIMITS
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
+    tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
 
@@ -73,9 +74,9 @@ class SchedulingLoop:
         self._clock = clock
         self._settings = settings
         self._listener = listener
-        self._desk = Desk(cluster, clock, self.view)
+        self._desk = Desk(cluster, clock, self.view, settings.tell_after)
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
-        self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
+        self._incidents = Incidents(cluster, self._desk, settings.keep_incidents, settings.tell_after)
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
         self._intake = Intake(self._desk, troubles, self._incidents.hear, self._failures.hear)

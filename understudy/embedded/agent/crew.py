@@ -274,7 +274,8 @@ class Crew:
                 self._set(name, refusal=msgspec.structs.replace(sight.refusal, until=0.0))
 
     def begin_stop(self, name: str, grace: float) -> None:
-        self._voice.normal("Killing", f"Stopping container {name}", name)
+        if not self.is_slain:  # nobody is left on a dead node who could tell
+            self._voice.normal("Killing", f"Stopping container {name}", name)
         self._set(name, stop=Stop(self._house.now(), grace))
 
     def terminate(self, name: str) -> None:
