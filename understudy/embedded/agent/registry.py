@@ -131,10 +131,11 @@ class Registry:
         if not self._is_quiet(name):
             self._begin(self._persist(name))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _is_quiet(self, name: str) -> bool:
         return name in self.failed or name in self.unplugged
@@ -264,11 +265,13 @@ class Registry:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _PAUSE)
 
-    def recover(self, name: str) -> None:
+    def recover(self, name: str) -> asyncio.Task[None]:
+        """Done when the API shows it as ready, and its lease as renewed."""
         self.failed.discard(name)
         self.unplugged.discard(name)
         self._remember()
-        self._return(name)
+        self._returning.pop(name, None)
+        return self._begin(self._persist(name))
 
     def close(self) -> None:
         for timer in self._returning.values():
