@@ -181,6 +181,10 @@ class Crew:
     def _runs(self, container: Container, state: State) -> None:
         name = container.name
         self.forked(name, state.shim)
+        if self.is_slain:  # before it was there
+            self._set(name, asked=False, started_at=state.started_at)
+            self._struck(name)
+            return
         known = self._known(name)
         started = container.startup_probe is None or known.started
         ready = (container.readiness_probe is None and started) or known.ready
@@ -318,6 +322,8 @@ class Crew:
     def hush(self) -> None:
         """Their node does not answer: nor do those who run beside them, and what probes find there means nothing."""
         self.is_hushed = True
+        if self.is_slain:
+            self.slay()  # who was to see the end of it stands still
         for beside in [one for found in self._besides.values() for one in found]:
             beside.left(Finished(_CUT_OFF, "its node does not answer"))
 
