@@ -57,19 +57,18 @@ class Records:
         return _name_of(incident) in self._kept
 
     def put(self, incident: Incident) -> None:
-        """It is written in a while, unless `write` says that now is a good time."""
+        """It is written in a while, unless `hurry` says that now is a good time."""
         name = _name_of(incident)
         self._new[name] = incident
         self._due.setdefault(name, self._clock.now() + COALESCE)
         self._more.set()
 
-    def write(self) -> None:
-        """What is new to the cluster, or closed, is written now. Further steps of what is open can wait."""
-        now = self._clock.now()
-        for name in self._due:
-            if not self._new[name].open or name not in self._kept:
-                self._due[name] = now
-                self._more.set()
+    def hurry(self, incident: Incident) -> None:
+        """Nobody waits for anything else now."""
+        name = _name_of(incident)
+        if name in self._due:
+            self._due[name] = self._clock.now()
+            self._more.set()
 
     def drop(self, incident: Incident) -> None:
         """Nobody is to hear of it any more."""

@@ -147,7 +147,6 @@ class SchedulingLoop:
         try:
             done = await self._applier.carry_out(made, snapshot)
         finally:
-            self._incidents.carried_out()
             self._history.see(snapshot, now)
         self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
