@@ -7,7 +7,7 @@ from tests.control.living import Living, live
 from tests.objects.documents import Document, node, priority_class
 from tests.scenarios.test_walks import torch
 from understudy.control.records import COALESCE, LOOK_AGAIN
-from understudy.control.scheduling import LoopSettings
+from understudy.control.scheduling import LoopSettings, SchedulingLoop
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.objects.resources import INCIDENTS, NODES, PODS, PYTORCH_JOBS
 
@@ -201,11 +201,12 @@ def test_a_loop_that_is_killed_in_mid_swap_neither_loses_nor_doubles_the_inciden
 
     async def story(world: Living) -> None:
         await begin(world, "a b spare", torch("hero", members, "high"))
-        killed: list[str] = []
+        killed: list[SchedulingLoop] = []  # it writes nothing more, whatever was under way
 
         def kill(write: str) -> None:
             if not killed and write.startswith(before):
-                killed.append(write)
+                killed.append(world.loop)
+            if world.loop in killed:
                 raise Killed
 
         world.cluster.before_write = kill

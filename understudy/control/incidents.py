@@ -66,9 +66,9 @@ class Incidents:
         for key in list(self._cases):
             self._look(key, snapshot, now)
 
-    def decide(self, snapshot: Snapshot, plan: Plan) -> None:
-        """After a plan was made, and before it is carried out."""
-        now = self._desk.clock.now()
+    def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
+        """Before a plan is carried out. Whether a write is to be sent before the others; nobody waits for its answer."""
+        now, hurried = self._desk.clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._cases:
                 self._lost(snapshot, gang, loss, now)
@@ -80,6 +80,8 @@ class Incidents:
                 # What no later loop could see is written beside what is done, the rest when its members have seats.
                 if _leaves_no_trace(decision, snapshot.gangs[gang]) and not self.records.has(case.incident):
                     self.records.hurry(case.incident)
+                    hurried = True
+        return hurried
 
     def hear(self, obj: KubeObject, gone: bool) -> None:
         """A pod that changed tells at once how far its gang has come: the loop may look only later."""

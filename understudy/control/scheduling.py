@@ -143,7 +143,8 @@ class SchedulingLoop:
         made = plan(snapshot, self._settings.policy, now, explaining=False)
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
-        self._incidents.decide(snapshot, made)
+        if self._incidents.decide(snapshot, made):
+            await asyncio.sleep(0)
         try:
             done = await self._applier.carry_out(made, snapshot)
         finally:
