@@ -194,7 +194,7 @@ class EmbeddedWorld:
         self._file_of(name).unlink()
 
     def _fail(self, name: str) -> None:
-        """That it failed is written down here, since nobody else does so yet."""
+        """That it failed is written down here as well: the loop takes its time, and then says the same."""
         self.lost.add(name)
         self._do(self.cluster.fail(name))
         self._do(self._silence(name))

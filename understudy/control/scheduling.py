@@ -76,7 +76,7 @@ class SchedulingLoop:
         self._listener = listener
         self._desk = Desk(cluster, clock, self.view, settings.tell_after)
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
-        self._incidents = Incidents(cluster, self._desk, settings.keep_incidents, settings.tell_after)
+        self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
         self._intake = Intake(self._desk, troubles, self._incidents.hear, self._failures.hear)
@@ -144,11 +144,11 @@ class SchedulingLoop:
         made = plan(snapshot, self._settings.policy, now, explaining=False)
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
-        self._incidents.decide(snapshot, made)
+        if self._incidents.decide(snapshot, made):
+            await asyncio.sleep(0)
         try:
             done = await self._applier.carry_out(made, snapshot)
         finally:
-            self._incidents.carried_out()
             self._history.see(snapshot, now)
         self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))
