@@ -38,11 +38,13 @@ class Checkpoints:
     rank: int | None = None
     shared: bool = True  # one folder for all, which rank 0 writes; else a folder in it for each rank
     agree: Callable[[int], int] | None = None
+    agree_every: int = 1  # steps; each time costs a round among the ranks
     report: bool = True
 
     def __post_init__(self) -> None:
-        if self.every_steps is not None and self.every_steps < 1:
-            raise ValueError(f"every_steps={self.every_steps}: write 1 or more")
+        for name, count in (("every_steps", self.every_steps), ("agree_every", self.agree_every)):
+            if count is not None and count < 1:
+                raise ValueError(f"{name}={count}: write 1 or more")
         if self.every_steps is None and self.every_seconds is None:
             self.every_seconds = _EVERY_SECONDS
         self.rank = told.rank() if self.rank is None else self.rank
@@ -103,6 +105,8 @@ class Checkpoints:
 
     def after(self, step: int) -> None:
         """To be called when so many steps are done: saves where it is time to; on a stop saves, and leaves."""
+        if self.agree is not None and step % self.agree_every:
+            return
         word = self._together(self._word(step))
         if word == _STOP:
             if step != self._safe_step:
