@@ -18,7 +18,7 @@ log = logging.getLogger("understudy.train")
 
 _GO_ON, _SAVE, _STOP = 0, 1, 2  # what a rank has to say after a step; the greatest of it is done by all
 _EVERY_SECONDS = 600.0
-_LAST_WORDS = 2.0  # seconds that the last report may take
+_LAST_WORDS = 3.0  # seconds that the last report may take
 
 
 @dataclasses.dataclass
@@ -158,7 +158,7 @@ def _reporter() -> Reporter | None:
     from understudy.train import cluster  # with ssl, which takes its time to load
 
     try:
-        return Reporter(cluster.report) if cluster.access() is not None else None
+        return Reporter(cluster.Job().report) if cluster.access() is not None else None
     except (OSError, ValueError, LookupError) as problem:
         log.warning("checkpoints are not reported on the job: %s", problem)
         return None
