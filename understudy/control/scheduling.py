@@ -91,6 +91,7 @@ class SchedulingLoop:
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
         self._stumbles = 0
+        self._put_off = False  # whether the last turn made no plan
 
     async def run(self) -> None:
         """For ever, or until it is cancelled."""
@@ -130,9 +131,11 @@ class SchedulingLoop:
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
         self._intake.tell_troubles()
-        if await self._failures.write_down(snapshot, now):
-            self._intake.changed.set()  # the plan is made by what is written there
+        if await self._failures.write_down(snapshot, now) and not self._put_off:
+            self._put_off = True  # once: the plan is made by what is written there
+            self._intake.changed.set()
             return
+        self._put_off = False
         acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
         # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
         if self._unexplained and self._explain_at + (BUSY if acted else 0.0) <= now:
