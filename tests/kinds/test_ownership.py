@@ -86,5 +86,6 @@ def test_the_completion_index_may_be_an_annotation() -> None:
 
 
 def test_an_understudy_belongs_to_a_job_and_is_no_member_of_it() -> None:
-    found = ref({}, owner("Job", "j"), meta={"annotations": {"understudy.dev/warm-for": "Job/default/j"}})
+    notes = {"understudy.dev/warm-for": "Job/default/j"}
+    found = ref({}, None, meta={"annotations": notes, "ownerReferences": owner("Job", "j")})
     assert (found.key, found.infrastructure) == ("Pod/default/x-1-abcde", False)
