@@ -130,9 +130,9 @@ def test_a_spare_that_dies_while_stepping_in_belongs_to_the_same_incident() -> N
         lose(world, "a")
         for _ in range(20):  # until the successor is bound; nobody runs it yet
             await world.clock.let_pass(0.01)
-            world.hands.act()
             if "spare-1" in world.seats().values():
                 break
+            world.hands.act()
         lose(world, "spare-1")
         await world.settle()
         assert set(world.seats().values()) == {"b", "spare-2"}

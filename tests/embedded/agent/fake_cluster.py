@@ -3,14 +3,16 @@
 import asyncio
 import copy
 import itertools
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from understudy.client.releasing import release_one_by_one
 from understudy.objects.resources import EVENTS, PODS, Resource
-from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
 Document = dict[str, Any]
 Key = tuple[str, str, str]
@@ -26,6 +28,7 @@ class FakeCluster:
         self._followers: list[tuple[str, asyncio.Queue[Change]]] = []
         self._changed = asyncio.Condition()
         self._numbers = itertools.count(1)
+        self._own = uuid.uuid4().hex[:8]  # processes are known by the uids of their pods, in all tests that run now
 
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
@@ -55,7 +58,7 @@ class FakeCluster:
         self.writes.append(("create", ref.resource.path(ref.namespace, meta["name"])))
         if key in self.objects:
             raise Refused(409, "AlreadyExists", f"{meta['name']} exists")
-        meta.setdefault("uid", f"uid-{next(self._numbers)}")
+        meta.setdefault("uid", f"uid-{self._own}-{next(self._numbers)}")
         self.objects[key] = document
         await self._tell(ChangeType.ADDED, ref.resource, document)
         return msgspec.json.encode(document)
@@ -98,6 +101,9 @@ class FakeCluster:
         raise NotImplementedError("agents do not bind")
 
     # What tests do and see
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        await release_one_by_one(self, namespace, departures)
 
     async def erase(self, ref: Ref) -> None:
         """As a forced deletion does."""

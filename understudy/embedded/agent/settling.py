@@ -79,7 +79,7 @@ def group_base(folder: ClusterFolder) -> str:
 
 async def _interposer(folder: ClusterFolder) -> str:
     try:
-        return str(await asyncio.to_thread(interposer.build, folder.path))
+        return str(await asyncio.to_thread(interposer.build, interposer.cache() or folder.path))
     except interposer.CannotBuild as problem:
         log.warning("pods share the ports of this machine: %s", problem)
         return ""
