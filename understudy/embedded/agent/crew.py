@@ -72,13 +72,13 @@ class Crew:
         return self.pod.spec.node_name
 
     @property
-    def _uids(self) -> tuple[str, ...]:
+    def uids(self) -> tuple[str, ...]:
         """The pod's, and that of the understudy it was: some of its processes and groups are known by that one."""
         held_as = self.record.held_as if self.record is not None else ""
         return (self.pod.metadata.uid, held_as) if held_as else (self.pod.metadata.uid,)
 
     def _marks(self, name: str, attempt: int) -> list[str]:
-        return [mark(uid, name, attempt) for uid in self._uids]
+        return [mark(uid, name, attempt) for uid in self.uids]
 
     @property
     def began_at(self) -> float:
@@ -231,7 +231,7 @@ class Crew:
         for beside in self._besides.pop(name, ()):
             beside.hang_up()
         if self._house.machine.groups is not None:
-            for uid in self._uids:
+            for uid in self.uids:
                 self._house.machine.groups.remove(group_name(uid, name))
         self._set(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
 

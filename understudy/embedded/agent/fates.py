@@ -80,6 +80,6 @@ class Fates:
 
     def _fall(self, node: str) -> None:
         self._silent_since.pop(node, None)
-        missed = [keeper.uid for keeper in self._keepers(node) if not keeper.perish()]
+        missed = [uid for keeper in self._keepers(node) if not keeper.perish() for uid in keeper.crew.uids]
         if missed:
             fencing.kill_marked(missed)
