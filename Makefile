@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-clients fuzz demo check fix bench bench-decide bench-embedded bench-hotswap clean
+.PHONY: help setup test test-clients test-train fuzz demo check fix bench bench-decide bench-embedded bench-hotswap clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: setup ## Run the whole test suite; ARGS='-k swap' narrows it
 
 test-clients: setup ## Let kubectl and seven client libraries loose on a cluster; installs each in its own environment
 	$(BIN)/python -m pytest tests/clients $(ARGS)
+
+test-train: setup ## Disturb real distributed training, in JAX and where it is installed in PyTorch; installs JAX in its own environment
+	$(BIN)/python -m pytest tests/train/frameworks $(ARGS)
 
 fuzz: setup ## Send the API server two minutes of requests nobody sane would send
 	UNDERSTUDY_FUZZ_EXAMPLES=4000 $(BIN)/python -m pytest tests/fuzz $(ARGS)

@@ -191,6 +191,8 @@ class FakeCluster:
                 raise Refused(409, "Conflict", f"{seating.pod} cannot be bound")
         for pod, seating in zip(pods, seatings, strict=True):
             pod["spec"]["nodeName"] = seating.node
+            if seating.annotations:
+                pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **seating.annotations}
             condition = {"type": "PodScheduled", "status": "True"}
             _merge(pod, {"status": {"conditions": [condition]}}, by_type=True)
             self.change(pod)

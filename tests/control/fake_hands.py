@@ -10,7 +10,7 @@ import msgspec
 
 from tests.control.fake_cluster import Document, FakeCluster
 from understudy.kinds import KINDS
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import STEPS_IN, written_time
 from understudy.kinds.context import Context
 from understudy.kinds.levers import LEFT_TO_END
 from understudy.kinds.outlines import Outline, Role
@@ -40,7 +40,7 @@ class Hands:
         for document in [job for resource in JOB_KINDS for job in self._cluster.all(resource)]:
             acted |= self._control(document)
         for pod in self._cluster.all(PODS):
-            acted |= self._collect(pod) or self._run(pod)
+            acted |= self._collect(pod) or self._step_in(pod) or self._run(pod)
         return acted
 
     # Controllers
@@ -143,6 +143,14 @@ class Hands:
         return context
 
     # Kubelets, and whoever clears up
+
+    def _step_in(self, pod: Document) -> bool:
+        """An understudy that became another pod is no more."""
+        held_as = pod["metadata"].get("annotations", {}).get(STEPS_IN)
+        found = [one for one in self._cluster.all(PODS) if held_as and one["metadata"]["uid"] == held_as]
+        for understudy in found:
+            self._cluster.take_away(understudy)
+        return bool(found)
 
     def _collect(self, pod: Document) -> bool:
         """The pods of a job that is gone go with it."""

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from tests.embedded.real_cluster import RealCluster, node, play
-from tests.embedded.test_stories import log_of, running
+from tests.embedded.test_stories import condition, log_of, running
 from tests.embedded.trainings import role, torch
 from tests.embedded.witness import Document, Witness
 from understudy.embedded.agent.attempts import state_of
@@ -33,17 +33,13 @@ def job() -> Document:
 
 
 def understudy(witness: Witness, but: str = "") -> Document | None:
-    """The one that is there and runs, and is not the one with this uid."""
+    """The one that is ready, and is not the one with this uid."""
     pod = witness.find(PODS, "train-warm-0")
-    if pod is None or pod["metadata"]["uid"] == but or pod["status"]["phase"] != "Running":
-        return None
-    return pod
+    return pod if pod and pod["metadata"]["uid"] != but and condition(pod, "Ready").get("status") == "True" else None
 
 
-async def pid_of(cluster: RealCluster, pod: Document) -> int:
-    attempt = pod_folder(cluster.folder.pods, pod["metadata"]["uid"]).attempt("pytorch", 0)
-    await cluster.witness.until("it holds", lambda: (attempt.path / "holding").exists() or None)
-    state = state_of(attempt)
+def pid_of(cluster: RealCluster, pod: Document) -> int:
+    state = state_of(pod_folder(cluster.folder.pods, pod["metadata"]["uid"]).attempt("pytorch", 0))
     assert state is not None
     return state.pid
 
@@ -54,7 +50,7 @@ def test_the_understudy_of_a_lost_member_is_that_member_at_once(tmp_path: Path) 
         await cluster.create(job())
         await witness.until("the job runs", lambda: running(witness, "train", 2))
         ready = await witness.until("its understudy", lambda: understudy(witness))
-        seat, pid = ready["spec"]["nodeName"], await pid_of(cluster, ready)
+        seat, pid = ready["spec"]["nodeName"], pid_of(cluster, ready)
         assert seat in ("s0", "s1")
         lost = witness.find(PODS, "train-worker-0")
         assert lost is not None

@@ -17,6 +17,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "mpi-priorities": (),
     "pytorch-preemption": (),
     "checkpoints": (),
+    "warm-understudies": (),
 }
 
 

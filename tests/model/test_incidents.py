@@ -124,6 +124,13 @@ def test_the_gravest_decision_names_the_outcome_and_fewer_members_may_do() -> No
     assert advanced(incident, Sight(2, 1, 1), 11.0).outcome is Outcome.SHRUNK
 
 
+def test_an_understudy_that_steps_in_is_known_when_its_member_is_there() -> None:
+    incident = decided(OPEN, SWAP, 10.2)
+    again = Decision(Outcome.SWAPPED, (Move("train-0-x", "", "b", Source.WARM),))
+    incident = decided(incident, again, 10.3)
+    assert [(move.member, move.source) for move in incident.moves] == [("train-0", Source.WARM)]
+
+
 def test_a_new_loop_goes_on_with_what_was_written() -> None:
     kept = decided(OPEN, SWAP, 10.2)
     seen = msgspec.structs.replace(OPEN, name="other", detected_at=20.0, nodes=("a", "c"), cause="node a, c lost")

@@ -30,7 +30,7 @@ from understudy.decide.sentences import describe
 from understudy.embedded.clusters.processes import CONTROL
 from understudy.embedded.shim import orders
 from understudy.embedded.shim.orders import State
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, WARM_FOR, written_time
 from understudy.kinds.children import FAMILIES
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
@@ -62,8 +62,13 @@ def _brings_pods_of_jobs(scenario: Scenario) -> bool:
     return any(kind == "Pod" and not key.startswith("Pod/") for key, kind in keys)
 
 
+def _brings_understudies(scenario: Scenario) -> bool:
+    return any(WARM_FOR in document["metadata"].get("annotations", {}) for document in scenario.manifests())
+
+
 OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_brings_pods_of_jobs, "the pods of a job are made by its controller here, not given"),
+    (_brings_understudies, "understudies are made by their controller here; they have a story of their own"),
 )
 
 

@@ -1,6 +1,6 @@
 """Checkpoints on disk: whole or not there, the newest kept."""
 
-import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,23 +16,23 @@ def test_the_newest_are_kept(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "deep" / "run", keep=2)
     assert shelf.newest() == 0
     for step in (5, 10, 15, 1_000_000_000_000):
-        shelf.put(step, lambda path, step=step: path.write_text(str(step)))  # type: ignore[misc]
+        shelf.put(step, lambda path: path.write_text(path.name))
     assert shelf.steps() == [15, 1_000_000_000_000]
     assert shelf.newest() == 1_000_000_000_000
     assert shelf.newest(below=1_000_000_000_000) == 15
-    assert shelf.place(15).read_text() == "15"
+    assert shelf.place(15).read_text().startswith("new-15-")
 
 
 def test_a_folder_is_as_good_as_a_file_and_can_be_written_again(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, keep=1)
 
-    def write(path: Path) -> None:
+    def write(words: str, path: Path) -> None:
         (path / "shards").mkdir(parents=True)
-        (path / "shards" / "0").write_text(json.dumps(words))
+        (path / "shards" / "0").write_text(words)
 
     for words in ("first", "second"):
-        shelf.put(7, write)
-    assert (shelf.place(7) / "shards" / "0").read_text() == '"second"'
+        shelf.put(7, partial(write, words))
+    assert (shelf.place(7) / "shards" / "0").read_text() == "second"
     assert names(tmp_path) == ["step-000000007"]
 
 
@@ -70,7 +70,7 @@ def test_later_ones_do_not_push_out_the_one_just_written(tmp_path: Path) -> None
 
 
 def test_a_library_that_writes_elsewhere_is_found_out(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="left nothing at .*add an ending"):
+    with pytest.raises(RuntimeError, match=r"left nothing at .*add an ending"):
         Shelf(tmp_path, keep=1).put(1, lambda path: path.with_suffix(".npz").write_text("data"))
 
 

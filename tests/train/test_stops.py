@@ -1,5 +1,6 @@
 """A process that is told to go knows it, and by when; whoever listened before still hears."""
 
+import ast
 import os
 import signal
 import subprocess
@@ -158,6 +159,11 @@ print(worker.exitcode, train.stopping())
 
 def test_leaving_tells_that_the_work_is_not_done() -> None:
     assert python("from understudy import train; train.leave()").returncode == train.STOPPED == 143
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "understudy" / "train").glob("*.py")), ids=lambda path: path.name)
+def test_images_with_an_older_python_can_have_it(path: Path) -> None:
+    ast.parse(path.read_text(), feature_version=(3, 9))
 
 
 def test_it_is_light() -> None:

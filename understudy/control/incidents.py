@@ -5,11 +5,12 @@ The scheduling loop tells what it sees and decides, and pods are counted as they
 """
 
 import hashlib
+from collections.abc import Collection
 
 import msgspec
 
 from understudy.control.desk import Desk
-from understudy.control.losses import broken_nodes, decisions, foreseen, losses, sits_on
+from understudy.control.losses import broken_nodes, decisions, foreseen, losses, lost_rooms, sits_on
 from understudy.control.records import Records
 from understudy.control.tally import Tally
 from understudy.control.telling import About, Happening
@@ -29,7 +30,7 @@ class Case(msgspec.Struct):
 
     incident: Incident
     tally: Tally
-    broken: set[str] = set()  # nodes on which its members do not count
+    broken: Collection[str] = ()  # nodes on which its members do not count
     wanted: int = 0  # members it has to have, at most
     victims_in: bool = False
     looked_at: bool = False  # before, nobody knows which of its seats count
@@ -39,13 +40,16 @@ class Incidents:
     def __init__(self, cluster: Cluster, desk: Desk, keep: int) -> None:
         self._desk = desk
         self._cases: dict[str, Case] = {}  # by the key its pods go by
+        self._lost_nodes: Collection[str] = ()  # when last seen
         self.records = Records(cluster, desk.clock, keep, self._adopt)
 
     # What the loop sees and does. Nobody waits for any of it.
 
     def see(self, snapshot: Snapshot, now: float) -> None:
         """Before a plan is made."""
-        for gang, loss in losses(snapshot).items():
+        rooms = lost_rooms(snapshot)
+        self._lost_nodes = rooms.keys()
+        for gang, loss in losses(snapshot, rooms).items():
             self._lost(snapshot, gang, loss, now)
         for key in list(self._cases):
             self._look(key, snapshot, now)
@@ -104,7 +108,7 @@ class Incidents:
         )
         kept = self.records.open_of(gang, uid)
         case = self._follow(adopted(kept, incident) if kept is not None else incident)
-        case.broken, case.looked_at = broken_nodes(snapshot, case.incident.nodes), True
+        case.broken, case.looked_at = broken_nodes(snapshot, self._lost_nodes, case.incident.nodes), True
         if kept is None:
             self._tell(incident, Happening(LOST, incident.cause, warning=True))
 
@@ -133,7 +137,7 @@ class Incidents:
             self._close(key, case, advanced(incident, Sight(gone=True), now))
             return
         case.wanted, case.looked_at = gang.size, True
-        case.broken = broken_nodes(snapshot, incident.nodes)
+        case.broken = broken_nodes(snapshot, self._lost_nodes, incident.nodes)
         case.victims_in = _victims_in(incident, snapshot)
         self._advance(key, case, now)
 

@@ -3,26 +3,31 @@
 Pure, and cheap where nothing is wrong: it costs what sits on sick nodes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+
+from msgspec.structs import replace
 
 from understudy.model.gangs import Gang, Member, Suspension
 from understudy.model.incidents import Decision, Loss, Outcome
 from understudy.model.nodes import Health, Verdict
-from understudy.model.plans import Plan, Preempt, Requeue, Shrink, Swap
-from understudy.model.snapshot import GONE, Snapshot
+from understudy.model.plans import Dismiss, Plan, Preempt, Requeue, Shrink, Source, Swap
+from understudy.model.snapshot import GONE, Room, Snapshot
 
 _LEADS_TO = {Swap: Outcome.SWAPPED, Shrink: Outcome.SHRUNK, Requeue: Outcome.REQUEUED}
 
 
-def losses(snapshot: Snapshot) -> dict[str, Loss]:
+def lost_rooms(snapshot: Snapshot) -> dict[str, Room]:
+    rooms = ((name, snapshot.rooms[name]) for name in snapshot.sick)
+    return {name: room for name, room in rooms if room.node.health.verdict is Verdict.LOST}
+
+
+def losses(snapshot: Snapshot, lost: Mapping[str, Room]) -> dict[str, Loss]:
     """By gang, what sits on nodes that are lost."""
     hit: dict[str, list[tuple[str, str]]] = {}
-    for name in snapshot.sick:
-        room = snapshot.rooms[name]
-        if room.node.health.verdict is Verdict.LOST:
-            for seat in room.seats:
-                if not seat.leaving and concerns_us(snapshot.gangs[seat.gang]):
-                    hit.setdefault(seat.gang, []).append((name, seat.member.name))
+    for name, room in lost.items():
+        for seat in room.seats:
+            if not seat.leaving and concerns_us(snapshot.gangs[seat.gang]):
+                hit.setdefault(seat.gang, []).append((name, seat.member.name))
     return {gang: _loss(snapshot, seats, "lost") for gang, seats in sorted(hit.items())}
 
 
@@ -55,24 +60,28 @@ def _has_lost(snapshot: Snapshot, member: Member) -> bool:
 def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, Decision]]:
     """With the gangs they are about. One gang may have several."""
     preempted: dict[str, list[str]] = {}
+    warm: set[tuple[str, str]] = set()  # (gang, node)
     for action in plan.actions:
         if isinstance(action, Preempt):
             preempted.setdefault(action.by, []).append(action.gang)
+        elif isinstance(action, Dismiss) and action.member:
+            warm.add((action.by, action.node))
     for action in plan.actions:
         if isinstance(action, Swap):
             leaving = [key for key in action.waits_for if _was_preempted(snapshot, key)]
             victims = dict.fromkeys([*preempted.get(action.gang, ()), *leaving])
-            yield action.gang, Decision(Outcome.SWAPPED, action.moves, tuple(victims))
+            moves = [replace(m, source=Source.WARM) if (action.gang, m.to_node) in warm else m for m in action.moves]
+            yield action.gang, Decision(Outcome.SWAPPED, tuple(moves), tuple(victims))
         elif isinstance(action, Shrink | Requeue):
             gang = snapshot.gangs[action.gang]
             stay = len(gang.seated()) - len(action.members) if isinstance(action, Shrink) else 0
             yield action.gang, Decision(_LEADS_TO[type(action)], wanted=max(gang.minimum, stay))
 
 
-def broken_nodes(snapshot: Snapshot, nodes: tuple[str, ...]) -> set[str]:
+def broken_nodes(snapshot: Snapshot, lost: Collection[str], nodes: tuple[str, ...]) -> Collection[str]:
     """The nodes on which a member of a broken gang does not count: all that are lost, and of its own the leaving."""
-    lost = {name for name in snapshot.sick if _is_lost(snapshot, name)}
-    return lost | {name for name in nodes if _health(snapshot, name).verdict is Verdict.LEAVING}
+    leaving = [name for name in nodes if _health(snapshot, name).verdict is Verdict.LEAVING]
+    return {*lost, *leaving} if leaving else lost
 
 
 def sits_on(snapshot: Snapshot, gangs: tuple[str, ...], nodes: set[str]) -> bool:

@@ -18,6 +18,7 @@ HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
 WARM = f"{PREFIX}warm"  # on a job: how many understudies it wants to have ready
 WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is one of
+UNDERSTUDY_OF = f"{PREFIX}understudy-of"  # a label: the name of its job
 WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules an understudy loads besides those its program names
 STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
 MOST_WARM = 64

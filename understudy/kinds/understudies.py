@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.kinds.annotations import PREFIX, WARM_FOR, WARM_IMPORTS
+from understudy.kinds.annotations import PREFIX, UNDERSTUDY_OF, WARM_FOR, WARM_IMPORTS
 from understudy.kinds.ownership import JOB_ROLE, MPI_ROLE, REPLICA_TYPE, REPLICATED_JOB
 from understudy.model.nodes import is_accelerator
 from understudy.model.quantity import parse_quantity
@@ -14,6 +14,7 @@ from understudy.model.quantity import parse_quantity
 Document = dict[str, Any]
 
 MAKE = f"{PREFIX}warm-make"  # what a change of its members' template is told by
+_LONGEST_LABEL = 63
 GRACE = 1  # seconds: one that holds has nothing to save
 _ROLES = (REPLICATED_JOB, REPLICA_TYPE, JOB_ROLE, MPI_ROLE)
 # Of its place and its importance an understudy has its own; what looks after a program has to wait for the program.
@@ -83,6 +84,7 @@ def understudy(job: Document, gang: str, member: Document, number: int) -> Docum
         "metadata": {
             "name": understudy_name(meta["name"], number),
             "namespace": meta["namespace"],
+            **({"labels": {UNDERSTUDY_OF: meta["name"]}} if len(meta["name"]) <= _LONGEST_LABEL else {}),
             "annotations": notes,
             "ownerReferences": [{**owner, "controller": False, "blockOwnerDeletion": False}],
         },

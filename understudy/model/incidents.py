@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from understudy.model.plans import Move
+from understudy.model.plans import Move, Source
 
 
 class Outcome(enum.StrEnum):
@@ -68,7 +68,7 @@ class Incident(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Whose seats the moved members got: spare, idle, victim."""
+        """Whose seats the moved members got: spare, idle, victim, or warm where an understudy stepped in."""
         return tuple(sorted({str(move.source) for move in self.moves}))
 
     @property
@@ -126,13 +126,15 @@ def decided(incident: Incident, decision: Decision, at: float) -> Incident:
     if not incident.open:
         return incident
     known = {move.to_node for move in incident.moves}
+    warm = {move.to_node for move in decision.moves if move.source is Source.WARM}
+    before = [replace(move, source=Source.WARM) if move.to_node in warm else move for move in incident.moves]
     victims = _joined(incident.victims, decision.victims)
     wanted = incident.wanted if decision.wanted is None else min(incident.wanted, decision.wanted)
     return replace(
         incident,
         decided_at=_not_before(incident, at) if incident.decided_at is None else incident.decided_at,
         decision=max(incident.decision, decision.leads_to, key=_GRAVITY.index),
-        moves=(*incident.moves, *(move for move in decision.moves if move.to_node not in known)),
+        moves=(*before, *(move for move in decision.moves if move.to_node not in known)),
         victims=victims,
         victims_out_at=incident.victims_out_at if victims == incident.victims else None,
         wanted=wanted,

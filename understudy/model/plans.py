@@ -51,6 +51,7 @@ class Source(enum.StrEnum):
     SPARE = "spare"
     IDLE = "idle"
     VICTIM = "victim"
+    WARM = "warm"  # only in records: an understudy held itself ready there, and became the member
 
 
 class Move(msgspec.Struct, frozen=True, gc=False):

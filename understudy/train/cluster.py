@@ -84,6 +84,13 @@ def _ask(way: Access, method: str, path: str, body: dict[str, Any] | None = None
         with opener.open(request, timeout=_PATIENCE) as answer:
             found: dict[str, Any] = json.load(answer)
     except urllib.error.HTTPError as refusal:
-        words = refusal.read(1000).decode(errors="replace")
-        raise OSError(f"{method} {path}: {refusal.code} {words}") from refusal
+        raise OSError(f"{method} {path}: {refusal.code} {_words(refusal)}") from refusal
     return found
+
+
+def _words(refusal: urllib.error.HTTPError) -> str:
+    """The API's own, where they are to be had."""
+    try:
+        return str(json.load(refusal)["message"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return str(refusal.reason)

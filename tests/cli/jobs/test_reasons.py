@@ -126,6 +126,17 @@ def test_the_last_thing_that_happened_to_its_seats_is_told(reason: str, message:
     assert sentences(summary(job("JobSet"), pod("a")), events, NOW)[1:] == [sentence]
 
 
+def test_a_swap_tells_when_all_ran_again() -> None:
+    told = "all 2 members run again 0.210 s after the failure (detected 0.010 s, decided 0.012 s, seated 0.150 s)"
+    events = [
+        event("Job/train", "NodeLost", "node n1 lost: not ready: AgentGone", age=11),
+        event("Job/train", "HotSwapped", "swap Job/default/train: a n1 -> n2 (spare); n1 lost"),
+        event("Job/train", "Recovered", told),
+    ]
+    said = sentences(summary(job("Job"), pod("a")), events, NOW)
+    assert said[-1] == "10s ago it had recovered: all 2 members run again 0.210 s after the failure."
+
+
 def test_another_scheduler_tells_the_pods_only() -> None:
     events = [event("Pod/train-abcde", "Preempted", "Preempted by pod 77 on node n1")]
     said = sentences(summary(job("Job"), pod("train-fghij")), events, NOW)

@@ -58,12 +58,13 @@ def test_flags_about_pods_go_on_all_templates(api: Api) -> None:
 
 
 def test_flags_about_the_job_go_on_the_job(api: Api) -> None:
-    flags = ("--name=other", "-l", "x=y", "--on-preemption=fail", "--exclusive=rack")
+    flags = ("--name=other", "-l", "x=y", "--on-preemption=fail", "--exclusive=rack", "--warm=1")
     metadata = printed(api, *flags)["metadata"]
     assert (metadata["name"], metadata["labels"]) == ("other", {"team": "a", "x": "y"})
     assert metadata["annotations"] == {
         "understudy.dev/exclusive-topology": "rack",
         "understudy.dev/on-preemption": "fail",
+        "understudy.dev/warm": "1",
     }
 
 

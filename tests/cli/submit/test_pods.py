@@ -98,6 +98,7 @@ def test_a_gang_is_labelled(shell: Shell) -> None:
     ("flags", "notes"),
     [
         (["--on-preemption=fail"], {"understudy.dev/on-preemption": "fail"}),
+        (["--warm=2"], {"understudy.dev/warm": "2"}),
         (["--exclusive=rack"], {"understudy.dev/exclusive-topology": "rack"}),
         (["--queue"], {"scheduling.x-k8s.io/suspend": "true"}),
         (["-a", "understudy.dev/min-members=1"], {"understudy.dev/min-members": "1"}),

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import itertools
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,6 +27,7 @@ class FakeCluster:
         self._followers: list[tuple[str, asyncio.Queue[Change]]] = []
         self._changed = asyncio.Condition()
         self._numbers = itertools.count(1)
+        self._own = uuid.uuid4().hex[:8]  # processes are known by the uids of their pods, in all tests that run now
 
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
@@ -55,7 +57,7 @@ class FakeCluster:
         self.writes.append(("create", ref.resource.path(ref.namespace, meta["name"])))
         if key in self.objects:
             raise Refused(409, "AlreadyExists", f"{meta['name']} exists")
-        meta.setdefault("uid", f"uid-{next(self._numbers)}")
+        meta.setdefault("uid", f"uid-{self._own}-{next(self._numbers)}")
         self.objects[key] = document
         await self._tell(ChangeType.ADDED, ref.resource, document)
         return msgspec.json.encode(document)

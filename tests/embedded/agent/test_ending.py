@@ -59,6 +59,29 @@ def test_a_pod_that_does_not_listen_is_killed_when_its_grace_is_over(tmp_path: P
     play(tmp_path, scene)
 
 
+def test_a_pod_is_told_by_the_signal_it_asked_for(tmp_path: Path) -> None:
+    """One that no program can catch is none to ask for."""
+    script = "trap 'echo USR1; exit 0' USR1; trap 'echo TERM; exit 0' TERM; echo up; while :; do sleep 0.02; done"
+
+    async def scene(world: World) -> None:
+        for name, asked, sent in (("own", "usr1", "USR1"), ("wrong", "SIGKILL", "TERM")):
+            container = {
+                "name": "main",
+                "image": "any",
+                "command": ["sh", "-c", f"echo $UNDERSTUDY_STOP_SIGNAL; {script}"],
+            }
+            annotations = {"understudy.dev/checkpoint-signal": asked}
+            uid = await world.create_pod(name, {"containers": [container]}, annotations=annotations)
+            await world.logged(uid, "up")
+            follow = asyncio.create_task(world.log(uid, follow=True))
+            await world.delete(name, grace=20)
+            await world.gone(name)
+            assert await follow == f"{'SIGUSR1' if sent == 'USR1' else ''}\nup\n{sent}\n"
+        assert "'SIGKILL' is not a signal that can be caught" in dict(world.cluster.events("wrong"))["BadSignal"]
+
+    play(tmp_path, scene)
+
+
 def test_a_pod_that_is_deleted_by_force_is_killed_at_once(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         uid = await world.run_pod("forced", DEAF)

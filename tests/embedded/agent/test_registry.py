@@ -181,3 +181,60 @@ def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) 
         again.close()
 
     registering(tmp_path, scene, "a", "b")
+
+
+def lease_of(cluster: FakeCluster, name: str) -> str:
+    return str(cluster.objects[LEASES.key, nodes.LEASE_NAMESPACE, name]["spec"]["renewTime"])
+
+
+def test_a_lease_tells_when_its_node_was_heard_last(tmp_path: Path) -> None:
+    """Not when that was written: a node that hangs since then must not seem to live longer."""
+
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        moment = 4e9
+        for heard in (moment, moment + 0.2, moment + 1.0):
+            kept.beat("a", heard)
+            await cluster.until(lambda: lease_of(cluster, "a") >= nodes.precise(moment))
+        await cluster.until(lambda: lease_of(cluster, "a") == nodes.precise(moment + 1.0))
+        writes = [path for verb, path in cluster.writes if verb == "patch" and "leases" in path]
+        assert len(writes) == 2, "the one in between came too soon"
+
+    registering(tmp_path, scene, "a")
+
+
+def test_nodes_that_speak_for_themselves_are_not_spoken_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "renewal", lambda _: 0.05)
+
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        kept.speaks_for_itself = lambda name: name == "b"
+        await kept.register_all()
+        before = lease_of(cluster, "b")
+        cluster.writes.clear()
+        renewing = asyncio.create_task(kept.renew_forever())
+        first = LEASES.path(nodes.LEASE_NAMESPACE, "a")
+        await cluster.until(lambda: cluster.writes.count(("patch", first)) == 3)
+        assert lease_of(cluster, "b") == before
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+
+    registering(tmp_path, scene, "a", "b")
+
+
+def test_a_dead_node_is_told_of_and_an_unplugged_one_is_not(tmp_path: Path) -> None:
+    async def scene(cluster: FakeCluster, kept: Registry) -> None:
+        await kept.register_all()
+        kept.fail("a")
+        kept.unplug("b")
+        again = Registry(cluster, [node("a"), node("b")], tmp_path)
+        assert (again.failed, again.unplugged) == ({"a"}, {"b"})
+        before = lease_of(cluster, "b")
+        again.beat("b", 4e9)
+        await again.register_all()
+        await cluster.until(lambda: ready(cluster, "a")["status"] == "Unknown")
+        assert ready(cluster, "a")["reason"] == "AgentGone"
+        assert ready(cluster, "b")["status"] == "True"
+        assert lease_of(cluster, "b") == before
+        again.close()
+
+    registering(tmp_path, scene, "a", "b")

@@ -45,8 +45,9 @@ def attempt(world: World, uid: str) -> AttemptFolder:
 async def understudy(world: World, *command: str, name: str = "warm") -> str:
     """The uid of an understudy that holds."""
     uid = await world.create_pod(name, spec("nobody", *command), annotations={WARM_FOR: "PyTorchJob/default/job"})
-    await until(lambda: (attempt(world, uid).path / "holding").exists())
     await world.phase(name, "Running")
+    await world.cluster.until(lambda: state(world.cluster.pod(name)).get("ready", False) is True)
+    assert attempt(world, uid).holding.exists()
     return uid
 
 
@@ -99,6 +100,25 @@ def test_a_member_that_ends_leaves_nothing_behind(tmp_path: Path) -> None:
         assert again != held_as
 
     play(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
+
+
+def test_volumes_tell_of_the_member(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        file = {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}
+        volumes = [{"name": "about", "downwardAPI": {"items": [file]}}]
+        mounts = [{"name": "about", "mountPath": "/about"}]
+        show = ("sh", "-c", "cat /about/name; exit 5")
+        held_as = await world.create_pod(
+            "warm", spec("nobody", *show, volumeMounts=mounts) | {"volumes": volumes}, annotations={WARM_FOR: "a/b/c"}
+        )
+        await world.phase("warm", "Running")
+        uid = await world.create_pod(
+            "member", spec("x", *show, volumeMounts=mounts) | {"volumes": volumes}, annotations={STEPS_IN: held_as}
+        )
+        await world.phase("member", "Failed")
+        assert await world.log(uid) == "member"
+
+    play(tmp_path, scene, **GPUS)
 
 
 def test_any_command_can_be_held(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.embedded.controllers.running import Desk, at_work, story
 from tests.objects.documents import Document, container, job, metadata, pod
 from understudy.embedded.controllers.operating import Controller
-from understudy.embedded.controllers.understudies import ANEW_AFTER, UnderstudyController
-from understudy.kinds.annotations import WARM, WARM_FOR, WARM_IMPORTS
+from understudy.embedded.controllers.understudies import ANEW_AFTER, REST, UnderstudyController
+from understudy.kinds.annotations import UNDERSTUDY_OF, WARM, WARM_FOR, WARM_IMPORTS
 from understudy.kinds.understudies import GRACE
 from understudy.objects.resources import EVENTS, JOBS, PODS, PYTORCH_JOBS
 
@@ -59,7 +59,7 @@ def test_an_understudy_is_made_like_a_member_that_needs_accelerators() -> None:
             made = api.read(PODS, "train-warm-0")
             assert made["metadata"]["annotations"][WARM_FOR] == "PyTorchJob/default/train"
             assert made["metadata"]["annotations"][WARM_IMPORTS] == "jax"
-            assert not made["metadata"].get("labels")
+            assert made["metadata"]["labels"] == {UNDERSTUDY_OF: "train"}
             [owner] = made["metadata"]["ownerReferences"]
             assert (owner["kind"], owner["name"], owner["controller"]) == ("PyTorchJob", "train", False)
             [one] = made["spec"].pop("containers")
@@ -106,6 +106,8 @@ def test_one_that_was_used_is_made_anew() -> None:
             before = api.read(PODS, "train-warm-0")["metadata"]["uid"]
             api.remove(PODS, "train-warm-0")
             await quiet()
+            assert warm(api) == []  # the one that stepped in has the machine to itself
+            await api.clock.advance(REST + 0.1)
             assert api.read(PODS, "train-warm-0")["metadata"]["uid"] != before
 
     story(tell)
@@ -120,6 +122,7 @@ def test_one_that_failed_is_made_anew_but_not_at_once() -> None:
             await quiet()
             assert api.read(PODS, "train-warm-0")["metadata"]["uid"] == before
             await api.clock.advance(ANEW_AFTER + 1)
+            await api.clock.advance(REST + 1)
             assert api.read(PODS, "train-warm-0")["metadata"]["uid"] != before
 
     story(tell)
@@ -131,6 +134,7 @@ def test_those_of_a_job_that_is_paused_or_over_go() -> None:
         for change in ({"spec": {"runPolicy": {"suspend": True}}}, over):
             async with at_work(api, understudies):
                 await staged(api)
+                await api.clock.advance(REST + 1)
                 assert warm(api) == ["train-warm-0"]
                 api.change(PYTORCH_JOBS, "train", change)
                 await quiet()
@@ -155,7 +159,7 @@ def test_they_stay_while_all_members_are_made_anew_and_change_with_their_templat
             assert api.read(PODS, "train-warm-0")["metadata"]["uid"] == before
             api.remove(PODS, "train-worker-0")
             api.put(PODS, member("worker", 0, resources={"limits": {"nvidia.com/gpu": "2"}}))
-            await quiet()
+            await api.clock.advance(REST + 1)
             made = api.read(PODS, "train-warm-0")
             assert made["spec"]["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "2"}
 

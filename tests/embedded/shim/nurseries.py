@@ -79,6 +79,26 @@ def nursery(path: Path) -> Iterator[Nursery]:
         one.close()
 
 
+class NodeNursery(Nursery):
+    def __init__(self, first: Nursery, record: Path) -> None:
+        self.path, self.process = first.path, first.process
+        self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.ours.settimeout(PATIENCE)
+        with theirs:
+            socket.send_fds(first.ours, [talk.encode(talk.NodeOrder(1, str(record)))], [theirs.fileno()])
+        self.hello = self.heard(talk.Hello)
+
+
+@contextlib.contextmanager
+def nursery_of_node(first: Nursery, record: Path) -> Iterator[tuple[Nursery, int]]:
+    """One that the first has forked, with the id of its process."""
+    one = NodeNursery(first, record)
+    try:
+        yield one, first.heard(talk.Embodied).pid
+    finally:
+        one.ours.close()
+
+
 def said(attempt: AttemptFolder) -> list[str]:
     """The lines of a log without their time."""
     return [line.split(" ", 1)[1] for line in attempt.log.read_text().splitlines()]

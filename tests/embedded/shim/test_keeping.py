@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.shim.nurseries import nursery, said
-from understudy.embedded.shim import linux, orders, talk
+from tests.embedded.shim.nurseries import nursery, nursery_of_node, said
+from understudy.embedded.shim import bodies, linux, orders, talk
 from understudy.embedded.shim.orders import State
 
 # Signals 32 and 33 are the C library's: it lets nobody set them, so what its own starter left there stays.
@@ -131,12 +131,37 @@ def test_a_shim_is_small(tmp_path: Path, record_property: Callable[[str, object]
         one.heard(talk.Started)
         state = orders.read(attempt.state, State)
         assert state is not None
-        rollup = Path(f"/proc/{state.shim}/smaps_rollup").read_text().splitlines()
-        private = sum(int(line.split()[1]) for line in rollup if line.startswith("Private_"))
+        private = private_memory(state.shim)
         os.kill(state.pid, signal.SIGKILL)
         one.heard(talk.Ended)
         record_property("measured", f"private memory of a shim: {private} KiB")
         assert private < 4096
+
+
+def private_memory(pid: int) -> int:
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in rollup if line.startswith("Private_"))
+
+
+def test_a_node_is_a_process_that_beats_and_forks(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    with nursery(tmp_path) as one, nursery_of_node(one, tmp_path / "nodes" / "a.json") as (child, pid):
+        assert bodies.found(tmp_path / "nodes") == {"a": bodies.Body(pid, linux.birth(pid) or 0)}
+        assert Path(f"/proc/{pid}/comm").read_text() == "understudy-node\n"
+        _, ending = child.run("true")
+        assert ending.exit_code == 0
+        before = time.time()
+        assert child.heard(talk.Beat).at > before - 1
+        private = private_memory(pid)
+        record_property("measured", f"private memory of a node's process: {private} KiB")
+        assert private < 4096
+        os.kill(pid, signal.SIGSTOP)
+        while not linux.stands_still(pid):
+            time.sleep(0.01)
+        assert bodies.end_all(tmp_path / "nodes") == {"a"}
+        assert linux.birth(pid) is None
+        assert bodies.end_all(tmp_path / "nodes") == set()
 
 
 def test_it_is_written_who_was_killed_for_memory(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from understudy.cli.jobs.seen import SeenEvent
 from understudy.cli.jobs.summaries import JobSummary
 from understudy.cli.jobs.tables import NONE, status_colours, table
 from understudy.cli.moments import rfc3339
-from understudy.kinds.annotations import PREFIX
+from understudy.kinds.annotations import PREFIX, WARM
 from understudy.model.incidents import Incident
 
 LAST_INCIDENTS = 3
@@ -62,7 +62,15 @@ def _head(job: JobSummary, now: float) -> list[list[str]]:
         ["Duration:", short(job.duration(now))],
         ["GPUs:", f"{job.gpus_allocated} of {job.gpus_requested}"],
         ["Requests:", resources or NONE],
+        *([["Understudies:", _ready(job)]] if WARM in job.annotations else []),
     ]
+
+
+def _ready(job: JobSummary) -> str:
+    """«1 of 2 ready», and where."""
+    ready = job.understudies
+    places = f", on {', '.join(one.shown_node for one in ready)}" if ready else ""
+    return f"{len(ready)} of {job.annotations[WARM]} ready{places}"
 
 
 def _conditions(job: JobSummary, now: float) -> list[str]:

@@ -3,11 +3,9 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from understudy.cli.durations import short
 from understudy.cli.jobs.tables import table
-from understudy.model.incidents import STEPS, Incident, Outcome, seconds_of, summary
+from understudy.model.incidents import STEPS, Figures, Incident, Outcome, seconds_of, summary
 from understudy.objects.incidents import document_of
 from understudy.objects.resources import JOB_KINDS
 
@@ -70,7 +68,7 @@ def incidents_figures(incidents: Sequence[Incident]) -> dict[str, Any]:
     """The keys are a promise to scripts; docs/reference/cli.md lists them."""
     return {
         "incidents": [incident_figures(one) for one in incidents],
-        "summary": {_camel(step): msgspec.to_builtins(figures) for step, figures in summary(incidents).items()},
+        "summary": {_camel(step): _figures(figures) for step, figures in summary(incidents).items()},
     }
 
 
@@ -87,6 +85,10 @@ def incident_figures(incident: Incident) -> dict[str, Any]:
         **spec,
         **{key: value for key, value in status.items() if key != "victimCount"},
     }
+
+
+def _figures(figures: Figures) -> dict[str, float]:
+    return {"count": figures.count, "median": round(figures.median, 6), "p99": round(figures.p99, 6)}
 
 
 def _head(wide: bool, everywhere: bool) -> list[str]:

@@ -3,9 +3,15 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from understudy.cli.finding import Found, every_job, jobs_named, kinds_of
 from understudy.cli.jobs.gathering import pods_in, pods_of
+from understudy.cli.jobs.instances import instance_of
+from understudy.cli.jobs.seen import SeenPod
 from understudy.cli.jobs.summaries import JobSummary, by_job, summarised
+from understudy.kinds.annotations import UNDERSTUDY_OF, WARM
+from understudy.objects.meta import holds
 
 if TYPE_CHECKING:
     from understudy.cli.target import Session
@@ -23,7 +29,18 @@ async def job_named(session: "Session", name: str, wanted_type: str | None) -> J
 async def with_pods(session: "Session", found: Found) -> JobSummary:
     kind = found.resource.kind
     pods = await pods_of(session.client, found.namespace, kind, found.name)
-    return summarised(found, by_job(pods).get(found.gang, ()))
+    job = summarised(found, by_job(pods).get(found.gang, ()))
+    if WARM not in job.annotations:
+        return job
+    ready = await pods_in(session.client, found.namespace, f"{UNDERSTUDY_OF}={found.name}")
+    own = (
+        pod for pod in ready if any(owner.kind == kind for owner in pod.metadata.owner_references) and _is_ready(pod)
+    )
+    return msgspec.structs.replace(job, understudies=tuple(instance_of(pod, kind) for pod in own))
+
+
+def _is_ready(pod: SeenPod) -> bool:
+    return pod.metadata.deletion_timestamp is None and holds(pod.status.conditions, "Ready")
 
 
 async def all_jobs(session: "Session", wanted_type: str | None, *, everywhere: bool = False) -> list[JobSummary]:

@@ -38,6 +38,7 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, str] = {}
     restarts: int = 0
     roles: tuple[str, ...] = ()  # as its object names them
+    understudies: tuple[Instance, ...] = ()  # that are ready
 
     @property
     def kind(self) -> str:

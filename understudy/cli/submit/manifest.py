@@ -13,7 +13,7 @@ from understudy.cli.submit.wish import Document
 from understudy.objects.resources import JOB_KINDS, Resource, job_resource
 
 _ON_TOP = {
-    "name", "priority", "on_preemption", "label", "annotation", "env", "selector", "toleration", "exclusive",
+    "name", "priority", "on_preemption", "warm", "label", "annotation", "env", "selector", "toleration", "exclusive",
     "scheduler", "image", "image_pull_secret",
 }  # fmt: skip
 _NOT_ABOUT_THE_JOB = {
@@ -75,6 +75,8 @@ def _own(document: Document, options: argparse.Namespace) -> Iterator[Pair]:
         yield jobset.EXCLUSIVE if document["kind"] == "JobSet" else EXCLUSIVE, options.exclusive
     if options.on_preemption:
         yield f"{OWN}on-preemption", options.on_preemption
+    if options.warm:
+        yield f"{OWN}warm", str(options.warm)
 
 
 def _change_pods(template: Document, options: argparse.Namespace) -> None:

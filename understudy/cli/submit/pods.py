@@ -60,6 +60,8 @@ def annotations_of(wish: Wish, exclusive: str = EXCLUSIVE) -> dict[str, str]:
         notes[exclusive] = wish.exclusive
     if wish.on_preemption:
         notes[f"{OWN}on-preemption"] = wish.on_preemption
+    if wish.warm:
+        notes[f"{OWN}warm"] = str(wish.warm)
     return notes | ({QUEUED: "true"} if wish.queue else {})
 
 

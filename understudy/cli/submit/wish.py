@@ -25,6 +25,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     rdma: bool = False
     priority: str | None = None
     on_preemption: str | None = None
+    warm: int = 0
     gang: bool = False
     queue: bool = False
     exclusive: str | None = None

@@ -66,9 +66,15 @@ class Bodies:
         """Nothing where it has begun."""
         if node in self._known:
             return
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         body = self._known[node] = _Body(next(self._serials))
-        body.line = Line(ours, lambda news: self._heard(node, body, news))
+        self._ask_for(node, body)
+
+    def _ask_for(self, node: str, body: _Body) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if body.line is None:
+            body.line = Line(ours, lambda news: self._heard(node, body, news))
+        else:
+            body.line.connect(ours)
         self._root.embody(body.serial, bodies.record(self._records, node), theirs)
 
     def is_heard(self, node: str) -> bool:
@@ -139,14 +145,18 @@ class Bodies:
         """Of one that has been ended since, nothing is wanted any more: it ends when it finds its line closed."""
         node = next((node for node, body in self._known.items() if body.serial == serial), None)
         if node is not None:
-            body = self._known[node]
+            self._watch(node, self._known[node], pid)
+
+    def _watch(self, node: str, body: _Body, pid: int) -> None:
+        if body.watched is None:
             body.watched = watch(pid, lambda: self._died(node, body))
 
     def _ask_again(self) -> None:
         """The machine's nursery was killed; nobody knows whether it had heard these orders."""
-        for node in [node for node, body in self._known.items() if body.watched is None]:
-            self.end(node)
-            self.begin(node)
+        for node, body in self._known.items():
+            if body.watched is None:
+                body.serial = next(self._serials)
+                self._ask_for(node, body)
 
     def _died(self, node: str, body: _Body) -> None:
         """What was said last is heard first: it names processes that nobody else knows."""
@@ -162,7 +172,8 @@ class Bodies:
         if self.listener is None:
             return
         match news:
-            case talk.Hello():
+            case talk.Hello(pid=pid):
+                self._watch(node, body, pid)
                 self._beat(node, body, time.time())
             case talk.Beat(at):
                 self._beat(node, body, at)

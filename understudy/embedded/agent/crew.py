@@ -25,6 +25,7 @@ from understudy.embedded.agent.starting import Starter
 from understudy.embedded.shim import orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
+from understudy.kinds.annotations import WARM_FOR
 from understudy.train.told import SIGNAL_ANNOTATION, signal_named
 
 _SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
@@ -183,6 +184,8 @@ class Crew:
         known = self._known(name)
         started = container.startup_probe is None or known.started
         ready = (container.readiness_probe is None and started) or known.ready
+        if WARM_FOR in self.pod.metadata.annotations:
+            ready = self._holds(name)
         self._set(name, asked=False, started_at=state.started_at, started=started, ready=ready)
         if name not in self._found_again:
             self._voice.normal("Created", f"Created container: {name}", name)
@@ -191,6 +194,17 @@ class Crew:
                 self._voice.warning("NotAsAsked", note, name)
         self._attendants[name] = Attendant(container, Inside(self, name), Ear(self, container))
         self._attendants[name].start(started=started)
+
+    def _holds(self, name: str) -> bool:
+        """An understudy is ready when it has loaded all it can, which is looked for until it is so."""
+        if self._attempt_folder(name).holding.exists():
+            return True
+        asyncio.get_running_loop().call_later(_SOON, self._look_whether_it_holds, name)
+        return False
+
+    def _look_whether_it_holds(self, name: str) -> None:
+        if name in self._shims and self.sights[name].is_running and self._holds(name):
+            self._set(name, ready=True)
 
     def _known(self, name: str) -> ContainerStatus:
         """What the API says of a container that was found again: its probes need not start over."""

@@ -57,13 +57,19 @@ class Beside:
 class Line:
     def __init__(self, connection: socket.socket, on_news: Callable[[talk.News], None]) -> None:
         """Orders wait until the other side has said hello: before that, nobody knows of it should this agent end."""
-        connection.setblocking(False)
-        self._socket: socket.socket | None = connection
+        self._socket: socket.socket | None = None
         self._on_news = on_news
         self._greeted = False
         self._waiting: list[tuple[bytes, Sequence[int]]] = []
         self._beside: dict[int, Beside] = {}
         self._sessions = 0
+        self.connect(connection)
+
+    def connect(self, connection: socket.socket) -> None:
+        """Instead of a connection that nobody has answered; orders that are waiting go on waiting."""
+        self._hang_up()
+        connection.setblocking(False)
+        self._socket = connection
         asyncio.get_running_loop().add_reader(connection, self.read)
 
     def send(self, order: talk.Order, files: Sequence[int] = ()) -> None:
@@ -89,15 +95,18 @@ class Line:
 
     def close(self, why: str) -> None:
         """`why` is what those are told who run beside containers."""
+        self._hang_up()
+        self._drop_orders()
+        for session in list(self._beside):
+            self._left(session, Finished(1, why))
+
+    def _hang_up(self) -> None:
         if self._socket is not None:
             loop = asyncio.get_running_loop()
             loop.remove_reader(self._socket)
             loop.remove_writer(self._socket)
             self._socket.close()
             self._socket = None
-        self._drop_orders()
-        for session in list(self._beside):
-            self._left(session, Finished(1, why))
 
     def read(self) -> None:
         for _ in range(_PACKETS_PER_WAKE):

@@ -21,6 +21,7 @@ from understudy.objects.meta import holds, seconds
 from understudy.objects.resources import JOB_KINDS, PODS, Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
 
+REST = 1.0  # seconds in which a job that has just lost a member has the machine to itself
 ANEW_AFTER = 10.0  # seconds between two understudies of which the first has failed
 _ENDS = ("Complete", "Completed", "Succeeded", "Failed")
 _KINDS = tuple(resource.kind for resource in JOB_KINDS)
@@ -46,6 +47,7 @@ class UnderstudyController:
         self._pods: dict[str, dict[Name, bytes]] = {}  # by gang
         self._warm: dict[str, dict[Name, Pod]] = {}  # by gang
         self._gangs: dict[Name, str] = {}
+        self._gone_at: dict[str, float] = {}  # by gang, when one of its understudies went
 
     def hearings(self) -> Mapping[Resource, Hearing]:
         return {**{resource: self._job_hearing(resource.kind) for resource in JOB_KINDS}, PODS: self._hear_pod}
@@ -67,8 +69,11 @@ class UnderstudyController:
     def _hear_pod(self, change: Change) -> None:
         meta = _read(change.raw).metadata
         name = (meta.namespace, meta.name)
+        gone = change.type is ChangeType.DELETED
+        if gone and name in self._warm.get(self._gangs.get(name, ""), {}):
+            self._gone_at[self._gangs[name]] = self._clock.now()
         self._forget(name)
-        if change.type is ChangeType.DELETED:
+        if gone:
             return
         if self._jobs or _MARK in change.raw:
             self._sort(name, change.raw)
@@ -113,8 +118,13 @@ class UnderstudyController:
         members = self._members(key)
         model = model_for(members) if wanted else None
         again_at = await self._dismiss(key, wanted, model)
-        if raw_job is not None and model is not None:
+        if raw_job is not None and model is not None and len(self._warm.get(key, {})) < wanted:
+            rested_at = self._gone_at.get(key, 0.0) + REST
+            if self._clock.now() < rested_at:
+                return rested_at if again_at is None else min(again_at, rested_at)
             await self._make(key, msgspec.json.decode(raw_job), model, wanted)
+        if raw_job is None:
+            self._gone_at.pop(key, None)
         if not self._warm.get(key):
             self._warm.pop(key, None)
         return again_at

@@ -93,6 +93,11 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "cue.json"
 
     @property
+    def holding(self) -> Path:
+        """There once it has loaded all it can."""
+        return self.path / "holding"
+
+    @property
     def cue_call(self) -> Path:
         return self.path / "cue.fifo"
 

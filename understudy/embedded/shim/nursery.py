@@ -18,6 +18,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from understudy.embedded.shim import linux, mounting, talk
 from understudy.embedded.shim.bodies import sign_on
 from understudy.embedded.shim.entering import enter
@@ -41,7 +43,7 @@ class Nursery:
         self._due = time.monotonic() + talk.BEAT
 
     def serve(self) -> None:
-        tell(self._news, self._hello)
+        tell(self._news, msgspec.structs.replace(self._hello, pid=os.getpid()))
         while True:
             if self._lock is None:
                 self._beat()

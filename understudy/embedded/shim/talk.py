@@ -31,6 +31,7 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
 
     mounts: bool
     why_not: str = ""
+    pid: int = 0  # of the nursery that says so
 
 
 class Embodied(msgspec.Struct, frozen=True, tag="embodied"):

@@ -1,0 +1,89 @@
+"""From a pod to its job: by the service account's files or the kubeconfig it was given, and along its owners."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from understudy.train import cluster, told
+from understudy.train.cluster import Access, access, job_of
+
+WAY = Access("https://api:443", "token", "", "team", "train-0")
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (told.POD, told.NAMESPACE, told.ACCESS, "HOSTNAME", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def account(path: Path) -> Path:
+    for name, content in (("token", "secret\n"), ("ca.crt", "PEM"), ("namespace", "team\n")):
+        (path / name).write_text(content)
+    return path
+
+
+def test_in_kubernetes_the_service_account_is_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert access(account(tmp_path)) is None, "this is no cluster"
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "6443")
+    monkeypatch.setenv("HOSTNAME", "train-0")
+    assert access(tmp_path) == Access("https://10.0.0.1:6443", "secret", "PEM", "team", "train-0")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv(told.POD, "train-0-x7k2p")
+    assert access(tmp_path) == Access("https://[fd00::1]:6443", "secret", "PEM", "team", "train-0-x7k2p")
+    assert access(tmp_path / "not mounted") is None
+
+
+def test_in_an_embedded_cluster_it_is_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = base64.b64encode(b"PEM").decode()
+    document = {
+        "clusters": [{"cluster": {"server": "https://here:1", "certificate-authority-data": authority}}],
+        "users": [{"user": {"token": "secret"}}],
+    }
+    (tmp_path / "pods").write_text(json.dumps(document))
+    for name, value in ((told.ACCESS, str(tmp_path / "pods")), (told.POD, "train-0"), (told.NAMESPACE, "team")):
+        monkeypatch.setenv(name, value)
+    assert access() == Access("https://here:1", "secret", "PEM", "team", "train-0")
+
+
+def owned(kind: str, version: str, name: str, **more: Any) -> dict[str, Any]:
+    owner = {"apiVersion": version, "kind": kind, "name": name, "controller": True, **more}
+    return {"metadata": {"ownerReferences": [owner]}}
+
+
+@pytest.mark.parametrize(
+    ("documents", "job"),
+    [
+        pytest.param([{"metadata": {}}], "/api/v1/namespaces/team/pods/train-0", id="lone pod"),
+        pytest.param(
+            [
+                owned("Job", "batch/v1", "train-job-0"),
+                owned("JobSet", "jobset.x-k8s.io/v1alpha2", "train"),
+                owned("TrainJob", "trainer.kubeflow.org/v1alpha1", "train"),
+                {},
+            ],
+            "/apis/trainer.kubeflow.org/v1alpha1/namespaces/team/trainjobs/train",
+            id="the topmost",
+        ),
+        pytest.param(
+            [owned("PyTorchJob", "kubeflow.org/v1", "train"), owned("Workflow", "argoproj.io/v1alpha1", "all")],
+            "/apis/kubeflow.org/v1/namespaces/team/pytorchjobs/train",
+            id="not what made the job",
+        ),
+        pytest.param(
+            [owned("Job", "batch/v1", "other", controller=False)],
+            "/api/v1/namespaces/team/pods/train-0",
+            id="not an owner that does not control it",
+        ),
+    ],
+)
+def test_the_job_is_found_along_the_owners(
+    monkeypatch: pytest.MonkeyPatch, documents: list[dict[str, Any]], job: str
+) -> None:
+    answers = iter(documents)
+    monkeypatch.setattr(cluster, "_ask", lambda *_: next(answers))
+    assert job_of(WAY) == job
+    assert not list(answers)
