@@ -10,9 +10,9 @@ from understudy.control.apply import Applier
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
 from understudy.control.failing import FailureBook
-from understudy.control.failures import NodeHistory
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.history import NodeHistory
 from understudy.control.incidents import Incidents
 from understudy.control.intake import Intake
 from understudy.control.moments import wait_for
