@@ -67,7 +67,7 @@ class Incidents:
             self._look(key, snapshot, now)
 
     def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
-        """Before a plan is carried out. Whether a write is to be sent before the others; nobody waits for its answer."""
+        """Before a plan is carried out. Whether a write is to be sent before the others; nobody waits for it."""
         now, hurried = self._desk.clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._cases:
