@@ -67,7 +67,7 @@ class Incidents:
             self._look(key, snapshot, now)
 
     def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
-        """Before a plan is carried out. Whether a write is to be sent before the others; nobody waits for it."""
+        """Before a plan is carried out. Whether a write goes before the others; nobody waits for the answer."""
         now, hurried = self._desk.clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._cases:

@@ -20,6 +20,7 @@ _MOST_WAITING = 10_000
 _MOST_REMEMBERED = 4_096
 _NOT_FOUND = 404
 _LONGEST_NAME = 220
+_LATER = 0.15  # seconds
 _QUIET = 5.0  # seconds for which a repetition is counted and not written
 
 
@@ -49,7 +50,10 @@ class _Told(msgspec.Struct):
 
 
 class Recorder:
-    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then."""
+    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then.
+
+    A moment late, too: when pods start by the dozen, the machine has something better to do than to talk of it.
+    """
 
     def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
         self._cluster = cluster
@@ -73,6 +77,7 @@ class Recorder:
     async def _write_all(self) -> None:
         while True:
             event, moment = await self._queue.get()
+            await asyncio.sleep(max(0.0, moment + _LATER - self._now()))
             with contextlib.suppress(Refused, Unreachable):
                 await self._write(event, moment)
 

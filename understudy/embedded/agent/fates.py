@@ -61,16 +61,16 @@ class Fates:
             self._registry.unplug(node)
         self.silent(node)
 
-    def recover(self, node: str) -> bool:
+    async def recover(self, node: str) -> bool:
         """Whether its pods have to start anew; else they go on, or nothing had happened to it."""
-        hangs = self._house.bodies.hangs(node) or (self.is_silent(node) and node not in self._registry.unplugged)
-        if hangs:
+        if self._house.bodies.hangs(node):
             self._house.bodies.end(node)
             self._fall(node)
             self._registry.fail(node)
         elif node in self._registry.unplugged:
-            self._registry.recover(node)
+            known = self._registry.recover(node)
             self._wake(node)
+            await known
         return node in self._registry.failed
 
     def _wake(self, node: str) -> None:
@@ -80,6 +80,6 @@ class Fates:
 
     def _fall(self, node: str) -> None:
         self._silent_since.pop(node, None)
-        missed = [keeper.uid for keeper in self._keepers(node) if not keeper.perish()]
+        missed = [uid for keeper in self._keepers(node) if not keeper.perish() for uid in keeper.crew.uids]
         if missed:
             fencing.kill_marked(missed)
