@@ -6,11 +6,13 @@ import gc
 import logging
 import resource as limits
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from understudy.embedded.agent.bodies import EAGER, Bodies
+from understudy.embedded.agent.disk import DiskWatch, free_bytes
 from understudy.embedded.agent.door import Door
 from understudy.embedded.agent.events import NORMAL, Event, Recorder, Subject
 from understudy.embedded.agent.names import Directory, Service
@@ -79,6 +81,7 @@ class Agent:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(_register(registry)),
+                group.create_task(self._watch_disk(registry.names)),
                 group.create_task(self._follow(NODES, registry.changed)),
                 group.create_task(self._follow(PODS, tenancy.changed)),
                 group.create_task(self._follow(SERVICES, lambda change: _note_service(change, names))),
@@ -86,6 +89,9 @@ class Agent:
             await stopped.wait()
             for task in tasks:
                 task.cancel()
+
+    async def _watch_disk(self, names: Iterable[str]) -> None:
+        await DiskWatch(self._cluster, names, lambda: free_bytes(self._folder.path), time.time).run()
 
     async def _follow(self, resource: Resource, note: Callable[[Change], None]) -> None:
         while True:
