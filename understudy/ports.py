@@ -41,6 +41,15 @@ class Seating(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     annotations: Mapping[str, str] = {}  # to be put on the pod in the same write
 
 
+class Departure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One pod that has to go, and the condition that tells it why."""
+
+    pod: str
+    uid: str
+    condition: Mapping[str, str]
+    grace: int | None = None  # seconds; None: those that it asks for
+
+
 class PatchForm(enum.StrEnum):
     STRATEGIC = "application/strategic-merge-patch+json"
     MERGE = "application/merge-patch+json"
@@ -82,6 +91,10 @@ class Cluster(Protocol):
 
     async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
         """Seats pods of one gang. A world that can do it whole or not at all does."""
+        ...
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        """Marks pods and deletes them. Whoever is gone already, or has been replaced, is passed over."""
         ...
 
 

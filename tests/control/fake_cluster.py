@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from understudy.client.releasing import release_one_by_one
 from understudy.kinds.annotations import written_time
 from understudy.objects import resources
 from understudy.objects.resources import PODS, Resource
-from understudy.ports import Change, ChangeType, Clock, PatchForm, Ref, Refused, Seating
+from understudy.ports import Change, ChangeType, Clock, Departure, PatchForm, Ref, Refused, Seating
 
 Document = dict[str, Any]
 Key = tuple[str, str, str]  # (resource, namespace, name)
@@ -196,6 +197,9 @@ class FakeCluster:
             condition = {"type": "PodScheduled", "status": "True"}
             _merge(pod, {"status": {"conditions": [condition]}}, by_type=True)
             self.change(pod)
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        await release_one_by_one(self, namespace, departures)
 
     async def _write(self, what: str) -> None:
         await asyncio.sleep(0)  # somebody else may get in between

@@ -83,3 +83,9 @@ def test_infrastructure(labels: Document, owned_by: Document, spec: Document) ->
 
 def test_the_completion_index_may_be_an_annotation() -> None:
     assert ref({"job-name": "j"}, meta={"annotations": INDEX}).slot == "j-2"
+
+
+def test_an_understudy_belongs_to_a_job_and_is_no_member_of_it() -> None:
+    notes = {"understudy.dev/warm-for": "Job/default/j"}
+    found = ref({}, None, meta={"annotations": notes, "ownerReferences": owner("Job", "j")})
+    assert (found.key, found.infrastructure) == ("Pod/default/x-1-abcde", False)

@@ -13,9 +13,10 @@ import msgspec
 from understudy.client.config import Config
 from understudy.client.following import Follower, Selection
 from understudy.client.pool import Pool
+from understudy.client.releasing import release_one_by_one
 from understudy.client.statuses import checked, refusal
 from understudy.objects.resources import PODS, Resource
-from understudy.ports import Change, PatchForm, Ref, Refused, Seating
+from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating
 
 if TYPE_CHECKING:
     from understudy.client.sockets import WebSocket
@@ -85,6 +86,14 @@ class KubeClient:
             return
         for seating in seatings:
             await self.create(Ref(PODS, namespace, seating.pod), _binding(seating), "binding")
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        """In one request where the server can."""
+        if self.config.gang_binding:
+            path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
+            await self.request("POST", path, {"departures": departures})
+        else:
+            await release_one_by_one(self, namespace, departures)
 
     async def request(self, method: str, path: str, body: Any = None, content_type: str = JSON) -> bytes:
         """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is."""

@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from understudy.control.deeds import Deed, deeds_of
+from understudy.control.deeds import Deed, deeds_of, is_lost
 from understudy.control.desk import CONFLICT, Desk
 from understudy.control.holding import hold, nominate, seats_note
 from understudy.control.patience import Patience
@@ -60,7 +60,6 @@ class Applier:
         self._desk = desk
         self._remaker = remaker
         self._patience = patience
-        self._fenced: set[str] = set()
         self._roles: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
@@ -69,7 +68,8 @@ class Applier:
         self._patience.begin(snapshot.gangs)
         tasks = {task.deed.key: task for task in self._prepared(deeds, snapshot)}
         await self._fence(snapshot)
-        await self._each((t for t in tasks.values() if t.promised is not None), self._promise)
+        promised = [t for t in tasks.values() if t.promised is not None]
+        await self._each((t for t in promised if not _has_nothing_to_lose(t.deed, snapshot)), self._promise)
         leaving = [t for t in tasks.values() if t.deed.leaves or t.deed.gives_up]
         await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
         await self._each(leaving, partial(self._release, tasks, snapshot))
@@ -130,7 +130,7 @@ class Applier:
 
     async def _fence(self, snapshot: Snapshot) -> None:
         try:
-            await fence(self._desk, snapshot, self._fenced)
+            await fence(self._desk, snapshot)
         except Refused as error:
             _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
 
@@ -139,6 +139,12 @@ class Applier:
         task.done |= await hold(self._desk, task.gang, task.promised)
 
     async def _release(self, tasks: dict[str, Task], snapshot: Snapshot, task: Task) -> None:
+        if task.promised is not None and _has_nothing_to_lose(task.deed, snapshot):
+            await together((partial(self._promise, task), partial(self._see_off, tasks, snapshot, task)))
+        else:
+            await self._see_off(tasks, snapshot, task)
+
+    async def _see_off(self, tasks: dict[str, Task], snapshot: Snapshot, task: Task) -> None:
         taker = tasks.get(task.deed.by)
         if task.deed.by and (taker is None or taker.failed):
             return
@@ -226,6 +232,15 @@ class Applier:
             return job
         pods = [(seconds(pod.metadata.creation_timestamp) or 0.0, pod) for pod in self._desk.view.pods_of(gang.key)]
         return min(pods, key=lambda found: (found[0], found[1].metadata.name))[1] if pods else None
+
+
+def _has_nothing_to_lose(deed: Deed, snapshot: Snapshot) -> bool:
+    """Whether it moves from lost seats to free ones. Nobody made room for it: if what it was promised is not written
+    down before it leaves, it is promised something else. One that keeps no seat would be no repair any more, which
+    may have a spare, but a start, which may not."""
+    moves_now = bool(deed.replaces and deed.leaves) and not (deed.waits_for or deed.by or deed.gives_up)
+    leaving = [m for m in deed.gang.seated() if m.name in deed.leaves]
+    return moves_now and len(leaving) < len(deed.gang.seated()) and all(is_lost(snapshot, m.node) for m in leaving)
 
 
 def _batches(tasks: Iterable[Task]) -> list[list[Task]]:

@@ -16,7 +16,7 @@ from understudy.objects.jobs import Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS, job_resource
-from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Seating
+from understudy.ports import Clock, Cluster, Departure, PatchForm, Ref, Refused, Seating
 
 CATCH_UP = 5.0  # seconds the view is given to show a write
 
@@ -33,11 +33,11 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    def __init__(self, cluster: Cluster, clock: Clock, view: View) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, view: View, tell_after: float = 0.0) -> None:
         self._cluster = cluster
         self.clock = clock
         self.view = view
-        self.teller = Teller(cluster, clock)
+        self.teller = Teller(cluster, clock, tell_after)
         self.expectations = Expectations()
 
     async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
@@ -90,6 +90,13 @@ class Desk:
         await self._cluster.bind(namespace, seatings)
         for pod, _ in seats:
             self._expect(pod, seated(pod.metadata.uid))
+
+    async def release(self, departures: Sequence[tuple[Pod, Departure]]) -> None:
+        """Tells pods of one gang why they have to go, and deletes them."""
+        if departures:
+            await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
+        for pod, _ in departures:
+            self._expect(pod, leaving(pod.metadata.uid))
 
     async def remove(self, pod: Pod, at_once: bool) -> None:
         """Deletes a pod with the grace it asks for, or `at_once`, since nobody is there to be waited for."""

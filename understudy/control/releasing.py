@@ -25,7 +25,7 @@ from understudy.objects.jobs import JobSet, Workload
 from understudy.objects.meta import holds
 from understudy.objects.pods import Pod
 from understudy.objects.resources import JOB_SETS
-from understudy.ports import Ref
+from understudy.ports import Departure, Ref
 
 PREEMPTED = "Preempted"
 
@@ -43,12 +43,12 @@ class Release(msgspec.Struct, frozen=True):
     async def carry_out(self) -> None:
         pods = self._pods()
         ends = self.deed.gives_up and self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL
+        if not self.deed.gives_up:
+            await self._move(pods)
+            return
         spared = self._spared(pods) if ends else []
         await together(partial(self._tell, pod, pod in spared) for pod in pods)
-        if not self.deed.gives_up:
-            await self._keep(pods)
-            await self._remove(pods)
-        elif ends:
+        if ends:
             await self._end([pod for pod in pods if pod not in spared])
         else:
             await self._requeue(pods)
@@ -69,17 +69,40 @@ class Release(msgspec.Struct, frozen=True):
         spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
         return spared if len(spared) < len(pods) else []
 
+    async def _move(self, pods: list[Pod]) -> None:
+        """Members leave, and their gang waits for those who take their places: nothing that can wait comes first."""
+        await self._keep(pods)
+        happenings = [self._happening(pod) for pod in pods]
+        departures = [
+            Departure(
+                pod.metadata.name,
+                pod.metadata.uid,
+                self._condition(happening, "DisruptionTarget"),
+                0 if self._is_lost(pod) else None,
+            )
+            for pod, happening in zip(pods, happenings, strict=True)
+        ]
+        await self.desk.release(list(zip(pods, departures, strict=True)))
+        for pod, happening in zip(pods, happenings, strict=True):
+            self.desk.teller.event(About.of(pod), happening)
+
     async def _tell(self, pod: Pod, spared: bool) -> None:
-        happening = self._preempted(pod) if self.taker else self.happening
-        condition = {
-            "type": LEFT_TO_END if spared else "DisruptionTarget",
+        happening = self._happening(pod)
+        condition = self._condition(happening, LEFT_TO_END if spared else "DisruptionTarget")
+        await self.desk.teller.mark(pod, condition)
+        await self.desk.teller.tell(About.of(pod), happening)
+
+    def _happening(self, pod: Pod) -> Happening:
+        return self._preempted(pod) if self.taker else self.happening
+
+    def _condition(self, happening: Happening, kind: str) -> dict[str, str]:
+        return {
+            "type": kind,
             "status": "True",
             "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
             "message": happening.message,
             "lastTransitionTime": written_time(int(self.desk.clock.now())),
         }
-        await self.desk.teller.mark(pod, condition)
-        await self.desk.teller.tell(About.of(pod), happening)
 
     def _preempted(self, pod: Pod) -> Happening:
         """Names the pod that comes, as far as it can be told which of them takes this very seat."""
@@ -139,20 +162,19 @@ async def fail(desk: Desk, job: Workload, ending: Ending) -> None:
     await desk.end(job, ended(lever, job.status.conditions, ending))
 
 
-async def fence(desk: Desk, snapshot: Snapshot, fenced: set[str]) -> None:
+async def fence(desk: Desk, snapshot: Snapshot) -> None:
     """Pods on their way out of a lost node never get there by themselves: nobody is left who could say they have.
 
-    `fenced` are the uids of those that were deleted before. Some live on until their controllers let go of them.
+    Those that were given no grace are left to their controllers, who have to let go of them.
     """
     stuck = []
     for name in snapshot.sick:
         for seat in snapshot.rooms[name].seats if is_lost(snapshot, name) else ():
             gang = snapshot.gangs[seat.gang]
             pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
-            if pod is not None and pod.spec.node_name == name and pod.metadata.uid not in fenced:
+            if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:
                 stuck.append(pod)
     await together(partial(desk.remove, pod, at_once=True) for pod in stuck)
-    fenced.update(pod.metadata.uid for pod in stuck)
 
 
 def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from understudy.kinds.annotations import WARM_FOR
 from understudy.objects.meta import ObjectMeta
 from understudy.objects.pods import Pod
 
@@ -54,6 +55,8 @@ def owner_of(pod: Pod) -> GangRef:
     meta = pod.metadata
     labels = meta.labels
     owner = meta.controller if meta.owner_references else None
+    if WARM_FOR in meta.annotations:
+        return _lone(meta, infrastructure=False)  # it belongs to a job and is no member of it
     if _of_the_system(pod) or (owner is not None and owner.kind in _EVERYWHERE):
         return _lone(meta, infrastructure=True)
     if labels:

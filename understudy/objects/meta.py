@@ -27,6 +27,7 @@ class ObjectMeta(Part, frozen=True, gc=False):
     annotations: Mapping[str, str] = {}
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
     owner_references: tuple[OwnerReference, ...] = ()
     uid: str = ""
     resource_version: str = ""

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from understudy.client.releasing import release_one_by_one
 from understudy.objects.resources import EVENTS, PODS, Resource
-from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
 Document = dict[str, Any]
 Key = tuple[str, str, str]
@@ -100,6 +101,9 @@ class FakeCluster:
         raise NotImplementedError("agents do not bind")
 
     # What tests do and see
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        await release_one_by_one(self, namespace, departures)
 
     async def erase(self, ref: Ref) -> None:
         """As a forced deletion does."""

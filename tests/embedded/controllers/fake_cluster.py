@@ -12,10 +12,11 @@ import msgspec
 
 from tests.control.virtual_clock import BEGIN, VirtualClock
 from tests.objects.documents import Document
+from understudy.client.releasing import release_one_by_one
 from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.patches import json_patch, merge, strategic
 from understudy.objects.resources import NAMESPACES, PODS, Resource
-from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
 __all__ = ["BEGIN", "FakeClock", "FakeCluster", "moment", "quiet"]
 
@@ -185,6 +186,9 @@ class FakeCluster:
             self.change(PODS, seating.pod, {"spec": {"nodeName": seating.node}}, namespace)
 
     # how it is done
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        await release_one_by_one(self, namespace, departures)
 
     async def _request(self, verb: str, ref: Ref, sub: str, do: Callable[[], Document]) -> bytes:
         await asyncio.sleep(0)

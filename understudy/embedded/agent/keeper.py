@@ -216,7 +216,7 @@ class Keeper:
         """Nothing runs any more. What was lent comes back; a pod that was to go, goes."""
         if not self._discharged:
             if self.crew.is_slain:
-                await self._house.sweeper.swept(self.uid)
+                await asyncio.gather(*map(self._house.sweeper.swept, self.crew.uids))
             self._discharged = True
             outfitting.discharge(self._house, self.uid)
         if self._dead and not self._gone:

@@ -12,7 +12,18 @@ from typing import Any
 import msgspec
 
 from understudy.objects.resources import EVENTS, Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import (
+    Change,
+    ChangeType,
+    Clock,
+    Cluster,
+    Departure,
+    PatchForm,
+    Ref,
+    Refused,
+    Seating,
+    Unreachable,
+)
 
 log = logging.getLogger(__name__)
 
@@ -272,6 +283,9 @@ class SharedCluster:
 
     async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
         await self._cluster.bind(namespace, seatings)
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        await self._cluster.release(namespace, departures)
 
     def _learn(self, ref: Ref, sub: str, answer: bytes) -> None:
         stream = self._streams.get(ref.resource)

@@ -1,7 +1,6 @@
 """Pods onto nodes: one by one as Kubernetes does it, or a whole gang at once, all or nobody."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET
@@ -10,7 +9,7 @@ from understudy.embedded.api.errors import bad_request, conflict, not_found
 from understudy.embedded.schema.pods import Pod
 from understudy.embedded.schema.podstatus import PodCondition
 from understudy.embedded.server.answers import Answer, success
-from understudy.embedded.server.bodies import read_json
+from understudy.embedded.server.bodies import read_as, read_json
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.state import State
 from understudy.embedded.server.writing import put
@@ -48,7 +47,7 @@ _seatings = msgspec.json.Decoder(Seatings).decode
 
 
 async def bind(state: State, call: Call, target: Target) -> Answer:
-    given = _read(_binding, await read_json(call), "Binding")
+    given = read_as(_binding, await read_json(call), "Binding")
     if not given.target.name:
         raise bad_request("target.name: Required value")
     seating = Seating(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
@@ -57,7 +56,7 @@ async def bind(state: State, call: Call, target: Target) -> Answer:
 
 
 async def seat_gang(state: State, call: Call, namespace: str) -> Answer:
-    given = _read(_seatings, await read_json(call), "list of seatings").seatings
+    given = read_as(_seatings, await read_json(call), "list of seatings").seatings
     if not 0 < len(given) <= _MOST_SEATS:
         raise bad_request(f"seatings: give between 1 and {_MOST_SEATS} of them")
     if len({seating.pod for seating in given}) < len(given):
@@ -110,13 +109,3 @@ def why_not(pod: Pod, seating: Seating) -> str:
 def _scheduled(pod: Pod, now: str) -> list[PodCondition]:
     others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
     return [PodCondition(type="PodScheduled", status="True", last_transition_time=now), *others]
-
-
-T = TypeVar("T")
-
-
-def _read(decode: Callable[[bytes], T], body: bytes, what: str) -> T:
-    try:
-        return decode(body)
-    except (msgspec.DecodeError, RecursionError) as wrong:
-        raise bad_request(f"the body is no {what}: {wrong}") from None

@@ -1,8 +1,9 @@
 """Request bodies into JSON bytes or plain documents: JSON as it is, YAML and protobuf where they are said to be."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +20,7 @@ JSON_TYPES = ("", "application/json", "*/*", "text/json")
 # A megabyte of YAML takes seconds to read, so all but short ones are read beside the others' requests, one at a time.
 SHORT_YAML = 16 * 1024
 _yaml_reader = ThreadPoolExecutor(1, "yaml")
+T = TypeVar("T")
 
 
 def media_type(header: bytes) -> str:
@@ -60,6 +62,14 @@ def from_json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError) as wrong:
         raise bad_request(f"the body is not JSON: {_said(wrong)}") from None
+
+
+def read_as(decode: Callable[[bytes], T], body: bytes, what: str) -> T:
+    """A body that is of one form and no other."""
+    try:
+        return decode(body)
+    except (msgspec.DecodeError, RecursionError) as wrong:
+        raise bad_request(f"the body is no {what}: {wrong}") from None
 
 
 async def read_yaml(body: bytes) -> Any:

@@ -1,6 +1,6 @@
 """From a path and a method to the one that answers: an object's verb, a document, a question, a seating."""
 
-from understudy.embedded.server import binding, documents, questions
+from understudy.embedded.server import binding, departing, documents, questions
 from understudy.embedded.server.answers import Answer, Stream
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.routes import locate, no_such_path, not_allowed, resource_parts
@@ -25,6 +25,9 @@ async def dispatch(state: State, call: Call) -> Answer | Stream:
         case "understudy.dev", "v1", ["namespaces", namespace, "seatings"] if namespace:
             _only(call, "POST")
             return await binding.seat_gang(state, call, namespace)
+        case "understudy.dev", "v1", ["namespaces", namespace, "departures"] if namespace:
+            _only(call, "POST")
+            return await departing.depart(state, call, namespace)
         case _:
             return await questions.ask(state, call, group, version, rest)
 

@@ -20,6 +20,11 @@ def remove(record: Record) -> Remove:
     return Remove(record.key, lambda revision: at_revision(record.body, revision))
 
 
+def take_away(record: Record, draft: Draft) -> Remove:
+    """Watchers are told the draft, as what it has come to at last."""
+    return Remove(record.key, _stamping(draft))
+
+
 def _stamping(draft: Draft) -> Callable[[int], bytes]:
     def body(revision: int) -> bytes:
         draft.metadata.resource_version = str(revision)
