@@ -188,6 +188,15 @@ def test_a_suspect_node_drives_nobody_out() -> None:
     assert told(suspect(node("a")), node("b"), running("g", on="a", priority=9), low) == []
 
 
+def test_a_place_kept_for_a_repair_that_is_in_doubt_is_waited_for_and_nobody_goes_for_it() -> None:
+    hurt = replace(running("g", on="a", priority=9), holds=(("g-0", "b"),))
+    low = running("low", on="c", priority=1)
+    [wait] = planned(lost(node("a")), suspect(node("b")), node("c"), hurt, low).actions
+    assert isinstance(wait, Wait)
+    assert wait.reason.refusals[0].why.endswith("b, kept for it, is suspect, and is waited for")
+    assert told(lost(node("a")), lost(node("b")), node("c"), hurt, low)[-1].startswith("swap g: g-0 a -> c (victim)")
+
+
 def test_a_seat_is_held_for_a_suspect_node_and_given_up_when_it_is_well() -> None:
     gang = running("g", on="a")
     assert told(suspect(node("a")), node("b"), gang) == ["hold b for g: node a is suspect"]
