@@ -1,6 +1,7 @@
 """Plays a scenario so many times: strikes nodes, sees the gangs whole again, mends the nodes, and keeps the moments."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -10,7 +11,7 @@ from bench.hotswap.scenarios import Scenario
 from bench.hotswap.sights import Pod
 from bench.hotswap.stage import Stage
 from bench.hotswap.striking import recover_nodes
-from bench.hotswap.timeline import Incident, Moments
+from bench.hotswap.timeline import Incident, Moments, recorded
 from bench.hotswap.witness import Verdict, Watch, witnessing
 from understudy.client import KubeClient, connect
 from understudy.embedded.folders import ClusterFolder
@@ -23,6 +24,8 @@ Progress = Callable[[int, Moments], None]
 class Played(msgspec.Struct, frozen=True):
     moments: list[Moments]
     swaps: list[int]  # of each incident, how many swaps were told of
+    recorded: list[Moments]  # of each gang in each incident, as the cluster has it
+    plans: list[int]  # of each incident, how many moments of decision were recorded
     moved: int  # members on healthy nodes that were moved all the same
     verdict: Verdict
 
@@ -38,7 +41,8 @@ async def play(folder: ClusterFolder, scenario: Scenario, kind: str, count: int,
             await player.begin()
             for number in range(count):
                 progress(number, await player.incident(number))
-            return Played(player.moments, player.swaps, player.moved, await watch.verdict())
+            found = (player.moments, player.swaps, player.recorded, player.plans, player.moved)
+            return Played(*found, await watch.verdict())
 
 
 async def _submit(client: KubeClient, scenario: Scenario, kind: str) -> None:
@@ -55,6 +59,8 @@ class Player:
         self._watch = watch
         self.moments: list[Moments] = []
         self.swaps: list[int] = []
+        self.recorded: list[Moments] = []
+        self.plans: list[int] = []
         self.moved = 0
         self._met = sum(scenario.sizes.values())  # processes of members that have come to their rendezvous
 
@@ -74,7 +80,7 @@ class Player:
     async def incident(self, number: int) -> Moments:
         stage = self._stage
         nodes = self._chosen(number)
-        before, told = dict(stage.pods), sum(stage.swaps.values())
+        before, told, known = dict(stage.pods), sum(stage.swaps.values()), set(stage.records)
         stage.unwell_at.clear()
         await self._watch.warn(nodes)
         struck_at = await self._scenario.strike(self._folder, nodes)
@@ -85,8 +91,17 @@ class Player:
         await self.calm()
         self.moments.append(moments)
         self.swaps.append(sum(stage.swaps.values()) - told)
+        self._read_records(known, struck_at)
+        stay = {uid for uid, pod in before.items() if pod.gang in hit and pod.node not in nodes}
+        self.moved += len(stay - stage.pods.keys())
         stage.forget_the_gone()
         return moments
+
+    def _read_records(self, known: set[str], struck_at: float) -> None:
+        fresh = [record for name, record in self._stage.records.items() if name not in known]
+        at = struck_at + time.time() - time.monotonic()
+        self.recorded += [recorded(record, at) for record in fresh]
+        self.plans.append(len({record.decided_at for record in fresh}))
 
     def _chosen(self, number: int) -> list[str]:
         """Another node of each gang every time; never that of the one at which all others meet."""
@@ -105,8 +120,8 @@ class Player:
         late = await stage.alive(fresh)
         hit = {uid: pod for uid, pod in before.items() if pod.gang in self._scenario.lost}
         struck = [uid for uid, pod in hit.items() if pod.node in nodes]
-        victims = [uid for uid, pod in before.items() if uid not in hit and uid not in stage.pods]
-        self.moved += len(hit.keys() - set(struck) - members)
+        others = (uid for uid, pod in before.items() if uid not in hit and not pod.is_understudy)
+        victims = [uid for uid in others if uid not in stage.pods]
         unwell = [stage.unwell_at[node] for node in nodes if node in stage.unwell_at]
         found = Incident(struck_at, unwell, *([stage.traces[uid] for uid in uids] for uids in (struck, fresh, victims)))
         moments = found.moments()

@@ -1,13 +1,13 @@
 """Prints what was measured: each figure beside its target and beside what stock Kubernetes takes for the same."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.hotswap.judging import IN_FLIGHT
 from bench.hotswap.playing import Played
 from bench.hotswap.scenarios import Scenario
 from bench.hotswap.theatre import CONDITIONS, cores
-from bench.hotswap.timeline import by_step, spread, total
+from bench.hotswap.timeline import RECORDED, by_step, spread, total
 
 STOCK_SECONDS = 350.0  # the node is given up after 50 s and its pods after 300 s more; then they hang in Terminating
 
@@ -28,7 +28,9 @@ def result(scenario: Scenario, kind: str, played: Played) -> Result:
         },
         "stock_kubernetes_ms": STOCK_SECONDS * 1e3,
         "times_as_quick": round(STOCK_SECONDS * 1e3 / figures["p50_ms"], 1),
-        "swaps_told": {"fewest": min(played.swaps), "most": max(played.swaps)},
+        "recorded": by_step(played.recorded, RECORDED),
+        "swaps_told": _range(played.swaps),
+        "plans": _range(played.plans),
         "healthy_moved": played.moved,
         "violations": played.verdict.violations,
         "violated": played.verdict.described,
@@ -55,6 +57,10 @@ def compared(cold: Result, warm: Result | None, why: str = "") -> Result:
     }
 
 
+def _range(counts: Sequence[int]) -> dict[str, int]:
+    return {"fewest": min(counts), "most": max(counts)}
+
+
 def is_clean(found: Result) -> bool:
     return not any(found["violations"].values())
 
@@ -76,12 +82,19 @@ def lines(found: Result) -> Iterator[str]:
         yield f"  {'without':<12} {cold['p50_ms']:>7.1f} ms {cold['p99_ms']:>7.1f} ms   an understudy: {slower}"
     ratio = f"{found['times_as_quick']:,.0f} times as quick"
     yield f"  stock Kubernetes: {STOCK_SECONDS:g} s, and then the pods hang; this is {ratio}"
-    told = found["swaps_told"]
-    yield f"  swaps told of an incident: {told['fewest']} to {told['most']}"
+    own = ", ".join(f"{step} {figures['p50_ms']:.1f}" for step, figures in found["recorded"].items())
+    yield f"  as the cluster recorded it, p50 in ms: {own}"
+    told, plans = found["swaps_told"], found["plans"]
+    yield f"  an incident, plans made: {_between(plans)}, swaps told of: {_between(told)}"
     yield f"  healthy members moved: {found['healthy_moved']}; violations: {_counted(found['violations'])}"
     yield f"  ({found['looks']} looks at /proc; a bind is in flight for {IN_FLIGHT:g} s at most)"
     yield from (f"    {words}" for words in found["violated"])
     yield from (f"  {words}" for words in found["conditions"])
+
+
+def _between(counts: Mapping[str, int]) -> str:
+    fewest, most = counts["fewest"], counts["most"]
+    return str(most) if fewest == most else f"{fewest} to {most}"
 
 
 def _counted(violations: Mapping[str, int]) -> str:

@@ -10,7 +10,9 @@ from bench.hotswap.census import Census
 from bench.hotswap.sights import Node, Pod
 from bench.hotswap.timeline import Trace
 from understudy.client import KubeClient
-from understudy.objects.resources import EVENTS, NODES, PODS, Resource
+from understudy.model.incidents import Incident
+from understudy.objects.incidents import incident_of
+from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resource
 from understudy.ports import Change, ChangeType
 
 LIMIT = 90.0  # seconds after which what is waited for will not come any more
@@ -24,7 +26,7 @@ class NeverSeen(Exception):
 class Stage:
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._unsynced: set[Resource] = {PODS, NODES, EVENTS}
+        self._unsynced: set[Resource] = {PODS, NODES, EVENTS, INCIDENTS}
         self._changed = asyncio.Event()
         self._stirred = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -33,11 +35,12 @@ class Stage:
         self.nodes: dict[str, Node] = {}
         self.unwell_at: dict[str, float] = {}  # nodes that were well at the last strike: when they were seen not to be
         self.traces: dict[str, Trace] = {}
+        self.records: dict[str, Incident] = {}  # the cluster's own, by name
         self.swaps: dict[str, int] = {}  # uids of events that tell of a swap, with how many times they told it
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
-        takers = {PODS: self._pod, NODES: self._node, EVENTS: self._event}
+        takers = {PODS: self._pod, NODES: self._node, EVENTS: self._event, INCIDENTS: self._incident}
         self._tasks = [asyncio.create_task(self._follow(resource, taker)) for resource, taker in takers.items()]
         try:
             await self.until("all there is", lambda: not self._unsynced)
@@ -150,6 +153,11 @@ class Stage:
         event = sights.event(change.raw)
         if event.reason == "HotSwapped" and event.involved_object.kind != "Pod" and change.type != ChangeType.DELETED:
             self.swaps[event.metadata.uid] = max(1, event.count or 1)
+
+    def _incident(self, change: Change, _now: float) -> None:
+        if change.type is not ChangeType.DELETED:
+            found = incident_of(change.raw)
+            self.records[found.name] = found
 
 
 def _note(trace: Trace, pod: Pod, gone: bool, now: float) -> None:

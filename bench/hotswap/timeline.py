@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from bench.embedded.measures import quantile
+from understudy.model import incidents as records
 
 # In the order in which they come. Each ends when it is true of the last pod it is about.
 STEPS = ("detected", "fenced", "created", "victims_out", "bound", "running", "rendezvous")
@@ -64,6 +65,15 @@ def _last(moments: Iterable[float | None]) -> float | None:
     return max((at for at in moments if at is not None), default=None)
 
 
+RECORDED = ("detected", "decided", "victims_out", "seated", "running")  # steps of the cluster's own records
+
+
+def recorded(record: records.Incident, struck_at: float) -> Moments:
+    """The steps as the cluster itself has written them down; `struck_at` in seconds since 1970."""
+    ends = {step: record.at(step) for step in RECORDED}
+    return {step: (at - struck_at) * 1e3 for step, at in ends.items() if at is not None}
+
+
 def total(moments: Moments) -> float:
     """When it was over."""
     return moments["rendezvous"] if "rendezvous" in moments else moments["running"]
@@ -74,18 +84,17 @@ def spread(values: Iterable[float]) -> dict[str, float]:
     return {name: round(quantile(ordered, part), 1) for name, part in (("p50_ms", 0.5), ("p99_ms", 0.99))}
 
 
-def by_step(incidents: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def by_step(incidents: Sequence[Mapping[str, float]], steps: Sequence[str] = STEPS) -> dict[str, dict[str, float]]:
     """For each step, when it was done since the strike, and `took_`: how long after the step before it."""
     found = {}
-    for step in STEPS:
+    for number, step in enumerate(steps):
         seen = [moments for moments in incidents if step in moments]
         if seen:
-            took = spread(moments[step] - _before(step, moments) for moments in seen)
+            took = spread(moments[step] - _before(steps[:number], moments, moments[step]) for moments in seen)
             found[step] = {**spread(m[step] for m in seen), **{f"took_{name}": ms for name, ms in took.items()}}
     return found
 
 
-def _before(step: str, moments: Mapping[str, float]) -> float:
+def _before(steps: Iterable[str], moments: Mapping[str, float], at: float) -> float:
     """Pods overtake each other, so a step may be done for all before the one it follows on is."""
-    earlier = [moments[one] for one in STEPS[: STEPS.index(step)] if one in moments]
-    return min(max(earlier, default=0.0), moments[step])
+    return min(max((moments[step] for step in steps if step in moments), default=0.0), at)

@@ -32,7 +32,7 @@ def main():
     env = os.environ  # as a JAXJob fills it
     where = f"{env['COORDINATOR_ADDRESS']}:{env['COORDINATOR_PORT']}"
     ranks = int(env["NUM_PROCESSES"]), int(env["PROCESS_ID"])
-    jax.distributed.initialize(where, *ranks, heartbeat_timeout_seconds=10)
+    jax.distributed.initialize(where, *ranks, heartbeat_timeout_seconds=30)
     mesh = Mesh(np.array(jax.devices()), ("data",))
     state = {"weights": first_weights(), "speed": jax.tree.map(np.zeros_like, first_weights())}
 

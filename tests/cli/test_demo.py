@@ -112,7 +112,7 @@ def test_the_story_comes_about(played: Played) -> None:
 
     (victim,) = re.findall(r"^(\S+) dies under high-priority; (?:\S+) is idle", swapped)
     repaired = slices(swapped)[-1]
-    assert f"{victim} is lost: its lease has run out" in swapped
+    assert f"{victim} is lost: not ready: AgentGone" in swapped
     assert repaired[victim.rpartition("-")[0]].count("DEAD") == 1
     assert idle in owned(repaired, "high-priority")
     assert owned(repaired, "low-priority") == [lent]

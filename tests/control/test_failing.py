@@ -6,8 +6,10 @@ import pytest
 
 from tests.control.living import Living, live
 from tests.objects.documents import Document, job, node, pod
+from understudy.control.failing import FailureBook
 from understudy.kinds.annotations import FAILED_AT, written_time
 from understudy.objects.resources import JOBS, NODES, PODS
+from understudy.ports import Unreachable
 
 Change = Callable[[Document], None]
 
@@ -123,6 +125,37 @@ def test_a_failure_is_struck_out_when_a_node_turns_out_to_have_been_dead(silent:
         assert failures(world) == left
 
     playing(story, nodes=3)
+
+
+def test_jobs_that_fail_all_the_time_keep_nobody_from_being_seated(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def always_something(*_: object) -> bool:
+        return True
+
+    async def story(world: Living) -> None:
+        monkeypatch.setattr(FailureBook, "write_down", always_something)
+        world.cluster.put(node("late", allocatable={"cpu": "1", "pods": "110"}))
+        world.cluster.put(pod("x"))
+        await world.clock.let_pass(0.1)
+        assert world.seats()["x"] == "late"
+
+    playing(story, nodes=1, members=1)
+
+
+def test_what_could_not_be_written_is_written_later() -> None:
+    async def story(world: Living) -> None:
+        def no_answer(write: str) -> None:
+            if write.startswith("patch jobs"):
+                world.cluster.before_write = lambda _: None
+                raise Unreachable("no answer")
+
+        world.cluster.before_write = no_answer
+        fail(world, *pods(world))
+        await world.settle()
+        await world.clock.let_pass(1.0)
+        await world.settle()
+        assert failures(world) == 1
+
+    playing(story)
 
 
 def test_a_pod_of_nobody_and_a_job_that_is_gone_are_passed_over() -> None:

@@ -88,7 +88,7 @@ class RealCluster:
         await self.patch(NODES, node, {"spec": {"unschedulable": yes}})
 
     async def fail(self, node: str) -> None:
-        """The node dies: its processes with it, and nobody is told."""
+        """The node dies, and its processes with it; nobody was warned."""
         await ask(self.folder.agent_socket, FailNode(node))
 
     async def recover(self, node: str) -> None:

@@ -93,6 +93,7 @@ class EmbeddedWorld:
         self.submitted: set[str] = set()
         self.clinging: set[str] = set()
         self.lost: set[str] = set()
+        self.unwell: set[str] = set()  # doubted, or about to leave
         self.history = History()
         self.read = 0  # how many lines of the log were looked at
         self.made = Plan()  # what would be done now
@@ -142,6 +143,7 @@ class EmbeddedWorld:
 
     def leave(self, node: str, seconds: float) -> None:
         self._hold_still()
+        self.unwell.add(node)
         self._annotate(NODES, node, "drain-deadline", written_time(time.time() + seconds))
 
     def _hold_still(self) -> None:
@@ -194,7 +196,7 @@ class EmbeddedWorld:
         self._file_of(name).unlink()
 
     def _fail(self, name: str) -> None:
-        """That it failed is written down here, since nobody else does so yet."""
+        """That it failed is written down here as well: the loop takes its time, and then says the same."""
         self.lost.add(name)
         self._do(self.cluster.fail(name))
         self._do(self._silence(name))
@@ -209,6 +211,7 @@ class EmbeddedWorld:
 
     def _recover(self, name: str) -> None:
         self.lost.discard(name)
+        self.unwell.discard(name)
         self._set_condition(name, "False")
         self._annotate(NODES, name, "drain-deadline", None)
         self._do(self._heal(name))
@@ -224,6 +227,7 @@ class EmbeddedWorld:
         return next(node["spec"]["taints"] for node in self.scenario.nodes() if node["metadata"]["name"] == name)
 
     def _suspect(self, name: str) -> None:
+        self.unwell.add(name)
         self._set_condition(name, "True")
 
     def _set_condition(self, name: str, status: str) -> None:
@@ -288,6 +292,8 @@ class EmbeddedWorld:
             if snapshot.rooms[name].node.health.verdict is not Verdict.LOST:
                 await self._silence(name)  # it was being heard of when it failed
                 return f"{name} is not lost yet"
+        if late := set(snapshot.sick) - self.lost - self.unwell:
+            return f"nothing was heard for a while of {', '.join(sorted(late))}"  # this machine has a lot to do
         self.made = plan(snapshot, self.policy, time.time())
         busy = [describe(action) for action in self.made.actions if not isinstance(action, Wait)]
         busy += [why for gang in snapshot.gangs.values() if (why := self._unsettled(gang))]

@@ -6,7 +6,9 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,18 +172,21 @@ class Ranks:
             thread.join(60)
 
 
-def test_all_ranks_leave_after_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("every", "last"), [(1, 3), (4, 4)])
+def test_all_ranks_leave_after_the_same_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, last: int
+) -> None:
     """Rank 1 alone is told to go, in its third step."""
     ranks, left = Ranks(3), dict[int, int]()
     steps = threading.local()
     stop = train.Stop("SIGTERM", 0.0, 30.0)
     monkeypatch.setattr(stops, "watch", lambda: None)
-    monkeypatch.setattr(stops, "stopping", lambda: stop if (steps.rank, steps.done) == (1, 3) else None)
+    monkeypatch.setattr(stops, "stopping", lambda: stop if steps.rank == 1 and steps.done >= 3 else None)
 
     def work(rank: int) -> None:
         model, steps.rank, steps.done = Model(), rank, 0
         checkpoints = train.Checkpoints(
-            tmp_path, model.write, model.read, rank=rank, agree=lambda number: ranks.agree(rank, number)
+            tmp_path, model.write, model.read, rank=rank, agree=partial(ranks.agree, rank), agree_every=every
         )
         with contextlib.suppress(SystemExit), checkpoints:
             for step in range(checkpoints.resume(), 10):
@@ -190,8 +195,8 @@ def test_all_ranks_leave_after_the_same_step(tmp_path: Path, monkeypatch: pytest
         left[rank] = steps.done
 
     ranks.run(work)
-    assert left == {0: 3, 1: 3, 2: 3}
-    assert saved(tmp_path) == ["step-000000003"]
+    assert left == {0: last, 1: last, 2: last}
+    assert saved(tmp_path) == [f"step-00000000{last}"]
 
 
 def test_ranks_with_folders_of_their_own_go_on_from_what_all_can_read(
@@ -210,7 +215,7 @@ def test_ranks_with_folders_of_their_own_go_on_from_what_all_can_read(
     def work(rank: int) -> None:
         model = Model()
         checkpoints = train.Checkpoints(
-            tmp_path, model.write, model.read, rank=rank, shared=False, agree=lambda number: ranks.agree(rank, number)
+            tmp_path, model.write, model.read, rank=rank, shared=False, agree=partial(ranks.agree, rank)
         )
         found[rank] = checkpoints.resume(), model.value
 
@@ -220,5 +225,7 @@ def test_ranks_with_folders_of_their_own_go_on_from_what_all_can_read(
 
 def test_a_rule_that_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     model = Model()
-    with pytest.raises(ValueError, match="every_steps=0"):
-        train.Checkpoints(tmp_path, model.write, model.read, every_steps=0)
+    for rule in ("every_steps", "agree_every"):
+        wrong: dict[str, Any] = {rule: 0}
+        with pytest.raises(ValueError, match=f"{rule}=0"):
+            train.Checkpoints(tmp_path, model.write, model.read, **wrong)

@@ -1,13 +1,12 @@
 """Training code in a cluster: it learns of its end by the signal it asked for, and its job of its checkpoints."""
 
-import asyncio
 import sys
 from pathlib import Path
 
 from tests.embedded.manifests import job, jobset
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.test_stories import condition, running
-from tests.embedded.witness import PATIENCE, Document
+from tests.embedded.witness import Document
 from understudy.kinds.annotations import PREFIX
 from understudy.objects.resources import JOB_SETS, JOBS
 
@@ -26,7 +25,7 @@ def read(path):
     global count
     count = int(path.read_text())
 
-with train.Checkpoints(folder / "checkpoints", write, read) as checkpoints:
+with train.Checkpoints(folder / "checkpoints", write, read, every_steps=20) as checkpoints:
     begin = checkpoints.resume()
     assert begin == count
     (folder / "begins").open("a").write(f"{begin}\\n")
@@ -58,13 +57,10 @@ def test_a_preempted_job_says_when_it_saved_and_goes_on(tmp_path: Path) -> None:
         await cluster.priorities(low=1, high=2)
         await cluster.create(counting(tmp_path, go))
         await witness.until("it runs", lambda: running(witness, "counts"))
-        async with asyncio.timeout(PATIENCE):
-            while not (tmp_path / "begins").exists():
-                await asyncio.sleep(0.02)
+        await witness.until("it has saved and said so", lambda: checkpoint_at(cluster))
         await cluster.create(job("hero", "high", gpus=1))
         await witness.until("the hero runs", lambda: running(witness, "hero"))
         assert (tmp_path / "told").read_text() == "SIGUSR1 17.0"
-        await witness.until("it was told when it saved", lambda: checkpoint_at(cluster))
         await cluster.delete(JOBS, "hero", propagation="Background")
         go.touch()
         await witness.until("it is done", lambda: condition(witness.find(JOB_SETS, "counts"), "Completed"))

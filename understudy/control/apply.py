@@ -236,9 +236,11 @@ class Applier:
 
 def _has_nothing_to_lose(deed: Deed, snapshot: Snapshot) -> bool:
     """Whether it moves from lost seats to free ones. Nobody made room for it: if what it was promised is not written
-    down before it leaves, it is promised something else."""
+    down before it leaves, it is promised something else. One that keeps no seat would be no repair any more, which
+    may have a spare, but a start, which may not."""
     moves_now = bool(deed.replaces and deed.leaves) and not (deed.waits_for or deed.by or deed.gives_up)
-    return moves_now and all(is_lost(snapshot, m.node) for m in deed.gang.seated() if m.name in deed.leaves)
+    leaving = [m for m in deed.gang.seated() if m.name in deed.leaves]
+    return moves_now and len(leaving) < len(deed.gang.seated()) and all(is_lost(snapshot, m.node) for m in leaving)
 
 
 def _batches(tasks: Iterable[Task]) -> list[list[Task]]:

@@ -6,10 +6,13 @@ found to be lost only afterwards.
 """
 
 import logging
+from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 
 from understudy.control.desk import Desk
+from understudy.control.together import together
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, written_times
 from understudy.kinds.ownership import owner_of
@@ -19,7 +22,7 @@ from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import KubeObject, seconds
 from understudy.objects.pods import Pod
-from understudy.ports import Refused
+from understudy.ports import Refused, Unreachable
 
 KEPT = 16  # moments on a job: the wait is the longest there is long before
 TOGETHER = 5.0  # seconds within which the pods of a gang that starts begin
@@ -54,17 +57,28 @@ class FailureBook:
 
     async def write_down(self, snapshot: Snapshot, now: float) -> bool:
         """Whether anything was written that the next plan should know of."""
-        counted = False
         if self._attempts and snapshot.sick:
             await self._strike_out(snapshot)
-        for uid, pod in list(self._failed.items()):
+        if not self._failed:
+            return False
+        failed, self._failed = self._failed, {}
+        own = self._own_failures(failed.values(), snapshot)
+        try:
+            await together(partial(self._count, *one, now) for one in own)
+        except Unreachable:
+            self._failed = {**failed, **self._failed}
+            raise
+        return bool(own)
+
+    def _own_failures(self, failed: Iterable[Pod], snapshot: Snapshot) -> list[tuple[Pod, Workload, Gang]]:
+        """A pod of each gang that failed for no reason but its own, with its job."""
+        found: dict[str, tuple[Pod, Workload, Gang]] = {}
+        for pod in failed:
             job = self._desk.view.job_of(owner_of(pod).key)
             gang = snapshot.gangs.get(_key(job)) if job is not None else None
             if job is not None and gang is not None and self._counts(pod, gang, snapshot):
-                await self._count(pod, job, gang, now)
-                counted = True
-            self._failed.pop(uid, None)
-        return counted
+                found.setdefault(gang.key, (pod, job, gang))
+        return list(found.values())
 
     def _counts(self, pod: Pod, gang: Gang, snapshot: Snapshot) -> bool:
         """Whether it failed for no reason but its own, and for another one than the gang did last."""

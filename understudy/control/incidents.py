@@ -15,7 +15,19 @@ from understudy.control.records import Records
 from understudy.control.tally import Tally
 from understudy.control.telling import About, Happening
 from understudy.kinds.ownership import owner_of
-from understudy.model.incidents import Incident, Loss, Outcome, Sight, adopted, advanced, decided, extended, seconds_of
+from understudy.model.gangs import Gang
+from understudy.model.incidents import (
+    Decision,
+    Incident,
+    Loss,
+    Outcome,
+    Sight,
+    adopted,
+    advanced,
+    decided,
+    extended,
+    seconds_of,
+)
 from understudy.model.plans import Plan
 from understudy.model.snapshot import Snapshot
 from understudy.objects.meta import KubeObject
@@ -54,9 +66,9 @@ class Incidents:
         for key in list(self._cases):
             self._look(key, snapshot, now)
 
-    def decide(self, snapshot: Snapshot, plan: Plan) -> None:
-        """After a plan was made, and before it is carried out."""
-        now = self._desk.clock.now()
+    def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
+        """Before a plan is carried out. Whether a write goes before the others; nobody waits for the answer."""
+        now, hurried = self._desk.clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._cases:
                 self._lost(snapshot, gang, loss, now)
@@ -65,10 +77,11 @@ class Incidents:
             if case is not None:
                 self._change(case, decided(case.incident, decision, now))
                 case.victims_in = _victims_in(case.incident, snapshot)
-
-    def carried_out(self) -> None:
-        """What was done is done; what it was done for may be written down."""
-        self.records.write()
+                # What no later loop could see is written beside what is done, the rest when its members have seats.
+                if _leaves_no_trace(decision, snapshot.gangs[gang]) and not self.records.has(case.incident):
+                    self.records.hurry(case.incident)
+                    hurried = True
+        return hurried
 
     def hear(self, obj: KubeObject, gone: bool) -> None:
         """A pod that changed tells at once how far its gang has come: the loop may look only later."""
@@ -149,7 +162,10 @@ class Incidents:
         sight = Sight(case.wanted, tally.seated, tally.running, broken, case.victims_in)
         after = advanced(case.incident, sight, now)
         if after.open:
+            bound = after.seated_at is not None and case.incident.seated_at is None
             self._change(case, after)
+            if bound and not self.records.has(after):
+                self.records.hurry(after)
         else:
             self._close(key, case, after)
 
@@ -161,7 +177,7 @@ class Incidents:
     def _close(self, key: str, case: Case, after: Incident) -> None:
         del self._cases[key]
         self.records.put(after)
-        self.records.write()
+        self.records.hurry(after)
         if after.outcome is not Outcome.ENDED:
             self._tell(after, Happening(RECOVERED, recovery(after, case.tally.running)))
 
@@ -183,6 +199,12 @@ class Incidents:
 def pods_key(gang: str) -> str:
     """The pods of a TrainJob go by the JobSet that it makes."""
     return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
+
+
+def _leaves_no_trace(decision: Decision, gang: Gang) -> bool:
+    """A gang that keeps some seats is seen to miss the others until they are taken; one that has none only waits."""
+    moved = sum(1 for move in decision.moves if move.from_node)
+    return decision.leads_to is not Outcome.SWAPPED or moved >= len(gang.seated())
 
 
 def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:

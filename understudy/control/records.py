@@ -41,7 +41,8 @@ class Records:
         self._due: dict[Name, float] = {}
         self._served = asyncio.Event()  # whether the cluster knows the kind, and has told all there are
         self._more = asyncio.Event()
-        self._writing = False
+        self._writing: set[Name] = set()  # at this moment; of one incident no two writes overtake each other
+        self._group: asyncio.TaskGroup | None = None  # while it runs
 
     @property
     def quiet(self) -> bool:
@@ -57,19 +58,22 @@ class Records:
         return _name_of(incident) in self._kept
 
     def put(self, incident: Incident) -> None:
-        """It is written in a while, unless `write` says that now is a good time."""
+        """It is written in a while, unless `hurry` says that now is a good time."""
         name = _name_of(incident)
         self._new[name] = incident
         self._due.setdefault(name, self._clock.now() + COALESCE)
         self._more.set()
 
-    def write(self) -> None:
-        """What is new to the cluster, or closed, is written now. Further steps of what is open can wait."""
-        now = self._clock.now()
-        for name in self._due:
-            if not self._new[name].open or name not in self._kept:
-                self._due[name] = now
-                self._more.set()
+    def hurry(self, incident: Incident) -> None:
+        """It is not to be put off: the write begins before anybody else's that is not under way yet."""
+        name = _name_of(incident)
+        if name not in self._due:
+            return
+        self._due[name] = self._clock.now()
+        if self._group is not None and self._served.is_set() and len(self._writing) < AT_ONCE:
+            self._group.create_task(self._write_one(name))
+        else:
+            self._more.set()
 
     def drop(self, incident: Incident) -> None:
         """Nobody is to hear of it any more."""
@@ -79,6 +83,7 @@ class Records:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
+            self._group = group
             group.create_task(self._follow())
             group.create_task(self._write())
 
@@ -136,29 +141,30 @@ class Records:
             await self._served.wait()
             self._more.clear()
             now = self._clock.now()
-            due = [name for name, at in self._due.items() if at <= now][:AT_ONCE]
+            waiting = {name: at for name, at in self._due.items() if name not in self._writing}
+            due = [name for name, at in waiting.items() if at <= now][:AT_ONCE]
             if not due:
-                await wait_for(self._more, self._clock, min(self._due.values(), default=None))
+                await wait_for(self._more, self._clock, min(waiting.values(), default=None))
                 continue
-            self._writing = True
-            try:
-                await asyncio.gather(*(self._write_one(name) for name in due))
-                await self._prune()
-                await self._clock.sleep(PAUSE)
-            finally:
-                self._writing = False
+            await asyncio.gather(*(self._write_one(name) for name in due))
+            await self._clock.sleep(PAUSE)
 
     async def _write_one(self, name: Name) -> None:
         incident = self._new.get(name)
-        if incident is None or self._due.pop(name, None) is None:
+        if incident is None or name in self._writing or self._due.pop(name, None) is None:
             return
+        self._writing.add(name)
         try:
             await self._bring(name, document_of(incident))
             self._kept[name] = incident
+            await self._prune()
         except Refused as error:
             _log.debug("incident %s is not written: %s", name[1], error)
         except Unreachable:
             self._due.setdefault(name, self._clock.now() + TRY_AGAIN)
+        finally:
+            self._writing.discard(name)
+            self._more.set()
 
     async def _bring(self, name: Name, document: dict[str, Any]) -> None:
         """Whether it is there already is tried out: an earlier loop may have made it in its last moment."""

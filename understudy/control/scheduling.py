@@ -10,9 +10,9 @@ from understudy.control.apply import Applier
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
 from understudy.control.failing import FailureBook
-from understudy.control.failures import NodeHistory
 from understudy.control.following import Following
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.history import NodeHistory
 from understudy.control.incidents import Incidents
 from understudy.control.intake import Intake
 from understudy.control.moments import wait_for
@@ -40,6 +40,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     limits: HealthLimits = DEFAULT_LIMITS
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
+    tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
 
@@ -73,7 +74,7 @@ class SchedulingLoop:
         self._clock = clock
         self._settings = settings
         self._listener = listener
-        self._desk = Desk(cluster, clock, self.view)
+        self._desk = Desk(cluster, clock, self.view, settings.tell_after)
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
@@ -90,6 +91,7 @@ class SchedulingLoop:
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
         self._stumbles = 0
+        self._put_off = False  # whether the last turn made no plan
 
     async def run(self) -> None:
         """For ever, or until it is cancelled."""
@@ -129,9 +131,11 @@ class SchedulingLoop:
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
         self._intake.tell_troubles()
-        if await self._failures.write_down(snapshot, now):
-            self._intake.changed.set()  # the plan is made by what is written there
+        if await self._failures.write_down(snapshot, now) and not self._put_off:
+            self._put_off = True  # once: the plan is made by what is written there
+            self._intake.changed.set()
             return
+        self._put_off = False
         acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
         # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
         if self._unexplained and self._explain_at + (BUSY if acted else 0.0) <= now:
@@ -143,11 +147,11 @@ class SchedulingLoop:
         made = plan(snapshot, self._settings.policy, now, explaining=False)
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
-        self._incidents.decide(snapshot, made)
+        if self._incidents.decide(snapshot, made):
+            await asyncio.sleep(0)
         try:
             done = await self._applier.carry_out(made, snapshot)
         finally:
-            self._incidents.carried_out()
             self._history.see(snapshot, now)
         self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done)))

@@ -63,9 +63,11 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 class Teller:
-    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, delay: float = 0.0) -> None:
+        """`delay` are the seconds after which events are told that nobody waits for: what is urgent goes before."""
         self._cluster = cluster
         self._clock = clock
+        self._delay = delay
         self._waiting: dict[object, tuple[float, Telling]] = {}  # what is to be told, from when on
         self._more = asyncio.Event()
         self._telling = 0
@@ -82,7 +84,7 @@ class Teller:
     # In passing
 
     def event(self, about: About, happening: Happening) -> None:
-        self._later((about, happening), self._clock.now(), lambda: self.tell(about, happening))
+        self._later((about, happening), self._clock.now() + self._delay, lambda: self.tell(about, happening))
 
     def waits(self, about: About, message: str, gated: bool = False) -> None:
         """A pod, or a job without pods, waits. Told when the words have changed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR, Taken, holding
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.precedence import take_precedence
 
 MODULES = {
     SERVER: "understudy.embedded.server",
@@ -25,6 +26,8 @@ def main(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"usage: python -m understudy.embedded {{{'|'.join(MODULES)}}} FOLDER\n")
             return WRONG
     try:
+        if part != SUPERVISOR:
+            take_precedence()
         with holding(folder.processes / part):
             importlib.import_module(MODULES[part]).run(folder)
     except Taken as taken:

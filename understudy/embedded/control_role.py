@@ -92,7 +92,7 @@ async def control(parts: Parts) -> None:
 def tasks_of(parts: Parts) -> Iterator[Task]:
     """Each beginning makes a controller of its own: what the last one had in mind may be what broke it."""
     cluster, clock = parts.cluster, parts.clock
-    teller = Teller(cluster, clock)
+    teller = Teller(cluster, clock, parts.settings.tell_after)
     recorder = Recorder(teller)
     catalogue = Catalogue(cluster, clock)
     collector = GarbageCollector(catalogue, cluster, clock)

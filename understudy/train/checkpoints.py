@@ -18,7 +18,7 @@ log = logging.getLogger("understudy.train")
 
 _GO_ON, _SAVE, _STOP = 0, 1, 2  # what a rank has to say after a step; the greatest of it is done by all
 _EVERY_SECONDS = 600.0
-_LAST_WORDS = 2.0  # seconds that the last report may take
+_LAST_WORDS = 3.0  # seconds that the last report may take
 
 
 @dataclasses.dataclass
@@ -38,11 +38,13 @@ class Checkpoints:
     rank: int | None = None
     shared: bool = True  # one folder for all, which rank 0 writes; else a folder in it for each rank
     agree: Callable[[int], int] | None = None
+    agree_every: int = 1  # steps; each time costs a round among the ranks
     report: bool = True
 
     def __post_init__(self) -> None:
-        if self.every_steps is not None and self.every_steps < 1:
-            raise ValueError(f"every_steps={self.every_steps}: write 1 or more")
+        for name, count in (("every_steps", self.every_steps), ("agree_every", self.agree_every)):
+            if count is not None and count < 1:
+                raise ValueError(f"{name}={count}: write 1 or more")
         if self.every_steps is None and self.every_seconds is None:
             self.every_seconds = _EVERY_SECONDS
         self.rank = told.rank() if self.rank is None else self.rank
@@ -103,6 +105,8 @@ class Checkpoints:
 
     def after(self, step: int) -> None:
         """To be called when so many steps are done: saves where it is time to; on a stop saves, and leaves."""
+        if self.agree is not None and step % self.agree_every:
+            return
         word = self._together(self._word(step))
         if word == _STOP:
             if step != self._safe_step:
@@ -154,7 +158,7 @@ def _reporter() -> Reporter | None:
     from understudy.train import cluster  # with ssl, which takes its time to load
 
     try:
-        return Reporter(cluster.report) if cluster.access() is not None else None
+        return Reporter(cluster.Job().report) if cluster.access() is not None else None
     except (OSError, ValueError, LookupError) as problem:
         log.warning("checkpoints are not reported on the job: %s", problem)
         return None

@@ -51,13 +51,19 @@ def access(account: Path = _ACCOUNT) -> Access | None:
     )
 
 
-def report(moment: str) -> None:
-    """Raises OSError, with the API's own words where it refuses. Tokens are renewed: each report takes a fresh one."""
-    way = access()
-    if way is None:
-        raise OSError("the pod no longer has a token for the API")
-    patch = {"metadata": {"annotations": {LAST_CHECKPOINT: moment}}}
-    _ask(way, "PATCH", job_of(way), patch)
+class Job:
+    """The job of this pod, which is looked for once."""
+
+    def __init__(self) -> None:
+        self._path = ""
+
+    def report(self, moment: str) -> None:
+        """Raises OSError, in the API's own words where it refuses. Tokens are renewed: each report reads its own."""
+        way = access()
+        if way is None:
+            raise OSError("the pod no longer has a token for the API")
+        self._path = self._path or job_of(way)
+        _ask(way, "PATCH", self._path, {"metadata": {"annotations": {LAST_CHECKPOINT: moment}}})
 
 
 def job_of(way: Access) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -118,16 +119,16 @@ def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Pa
         everything = [await body_of(world), *processes]
         for process in everything:
             os.kill(process, signal.SIGSTOP)
-        last = renewed(world)
+        last = time.time()
         await several_beats(world)
-        assert renewed(world) <= last + 1, "one beat may have been on its way"
+        assert renewed(world) <= last
         with pytest.raises(DoorClosed, match="does not answer"):
             await doorway.open_exec(
                 world.folder.agent_socket, ExecRequest(pod_uid=uid, container="", command=("true",))
             )
         for process in everything:
             os.kill(process, signal.SIGCONT)
-        await world.cluster.until(lambda: renewed(world) > last + 2)
+        await world.cluster.until(lambda: renewed(world) > last)
         assert not any(linux.birth(process) is None for process in everything)
         assert state(world.cluster.pod("sleeper"))["restartCount"] == 0
         await world.delete("sleeper", grace=0)
@@ -164,7 +165,7 @@ def test_a_node_without_a_network_is_not_heard_and_its_processes_run_on(tmp_path
         await world.phase("ends", "Running")
         body = await body_of(world)
         await doorway.ask(world.folder.agent_socket, FailNode(NODE, "unplug"))
-        last = renewed(world)
+        last = time.time()
         (world.folder.pods / ends / "root" / "now").touch()
         await several_beats(world)
         assert renewed(world) <= last

@@ -4,8 +4,7 @@ import asyncio
 import importlib.util
 import json
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import KINDS, RealCluster, node, play
 from tests.embedded.test_stories import log_of, running
 from tests.embedded.trainings import has, role, training
-from tests.embedded.witness import PATIENCE, Document
+from tests.embedded.witness import Document
 from tests.train.frameworks.held import PACE
 from understudy.kinds.annotations import PREFIX
 from understudy.objects.resources import JAX_JOBS, PODS
@@ -26,6 +25,7 @@ from understudy.objects.resources import JAX_JOBS, PODS
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "train"
 STEPS = 120
+PATIENCE = 300.0  # seconds; on a machine that has nothing else to do it takes five
 
 
 def with_jax() -> str:
@@ -80,12 +80,23 @@ def more_paths(python: str) -> list[str]:
 
 async def said(cluster: RealCluster, framework: Framework, words: str) -> None:
     """By the first rank of the disturbed one."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            pod = cluster.witness.find(PODS, f"disturbed-{framework.first}")
-            if pod is not None and pod["status"].get("phase") == "Running" and words in await log_of(cluster, pod):
-                return
-            await asyncio.sleep(0.1)
+
+    async def heard() -> bool:
+        pod = cluster.witness.find(PODS, f"disturbed-{framework.first}")
+        runs = pod is not None and pod["status"].get("phase") == "Running"
+        return runs and words in await log_of(cluster, pod or {})
+
+    await until(cluster, words, heard)
+
+
+async def until(cluster: RealCluster, what: str, seen: Callable[[], Awaitable[bool]]) -> None:
+    """More patient than the cluster's witness: a framework takes seconds of computing to start."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not await seen():
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise AssertionError(f"never seen: {what}\n{cluster.witness.picture()}") from None
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -96,7 +107,10 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
     kind = yaml.safe_load((EXAMPLES / framework.manifest).read_text())["kind"]
 
     async def ends(cluster: RealCluster, job: str) -> tuple[str, str]:
-        await cluster.witness.until(f"{job} is done", partial(has, cluster.witness, job, "Succeeded", kind))
+        async def done() -> bool:
+            return bool(has(cluster.witness, job, "Succeeded", kind))
+
+        await until(cluster, f"{job} is done", done)
         pod = cluster.witness.find(PODS, f"{job}-{framework.first}")
         assert pod is not None
         begins, ends = [
@@ -117,8 +131,6 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
         await cluster.create(training("JAXJob", "hero", {"Worker": role(STAYS, 2, priority="high", gpus=1)}))
         await witness.until("the hero runs", lambda: running(witness, "hero", 2))
         assert not witness.pods_of("disturbed")
-        job: Any = witness.find(KINDS["kubeflow.org/v1", kind], "disturbed")
-        assert f"{PREFIX}last-checkpoint" in job["metadata"]["annotations"]
         await cluster.delete(JAX_JOBS, "hero", propagation="Background")
 
         await said(cluster, framework, "2 processes go on from step")
@@ -128,5 +140,7 @@ def test_a_disturbed_run_ends_like_a_calm_one(tmp_path: Path, name: str) -> None
         begins, disturbed = await ends(cluster, "disturbed")
         assert begins.startswith("2 processes go on from step")
         assert disturbed == undisturbed
+        job: Any = witness.find(KINDS["kubeflow.org/v1", kind], "disturbed")
+        assert f"{PREFIX}last-checkpoint" in job["metadata"]["annotations"]
 
     play(tmp_path, [node(one, gpu="1") for one in ("one", "two", "three")], scene)

@@ -32,7 +32,8 @@ def last_story(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list
     told += [_seat(event) for event in recent[:_SHOWN]]
     if len(recent) > _SHOWN:
         told.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
-    later = [event for event in events[starts[-1] :] if event.reason in _ENDINGS and _is_job(event, job)]
+    # A swap may be over before anybody came to tell that it began: within a second the order of events says nothing.
+    later = [event for event in events if event.reason in _ENDINGS and event.at >= beginning.at and _is_job(event, job)]
     # Its controller says that it resumed, too.
     ours = [event for event in later if _START.fullmatch(event.message) or _RECOVERY.fullmatch(event.message)]
     return told + [_sentence(event, now) for event in ours[-1:]]

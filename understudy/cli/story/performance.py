@@ -102,7 +102,7 @@ class Story:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
         before, broken = self.stage.scene, self._slice_of(node)
         await ask(self._folder.agent_socket, FailNode(node))
-        self._narrator.tell(f"{node} is cut off: its process is killed, and nobody is told")
+        self._narrator.tell(f"{node} is cut off: it is killed with its process, and nobody was warned")
         noticed = await self.stage.until(f"{node} is lost", lambda scene: node in scene.lost)
 
         def healed(scene: Scene) -> bool:

@@ -20,8 +20,8 @@ from understudy.ports import Refused, Unreachable
 NAME = "demo"
 FAILED = 1
 REMARK = """\
-Times count from the cause to the moment the API showed it; started, stayed and preempted are processes. A node that
-dies tells nobody: it is given up when its lease has not been renewed for five seconds."""
+Times count from the cause to the moment the API showed it; started, stayed and preempted are processes. That a
+node died is noticed by the loss of the connection to it; one that hangs, by its lease, in 2.5 seconds."""
 MADE_UP = "Its pods are real processes of this machine; its accelerators are made up."
 _TROUBLES = (StoryBroke, NotReady, DoorClosed, Refused, Unreachable)
 

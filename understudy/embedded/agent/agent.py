@@ -37,6 +37,7 @@ class Agent:
     """`server` is the address of the API as pods are to know it; `token`, one that they may use there."""
 
     def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, token: str = "") -> None:
+        self.tell_after = 0.0  # seconds by which events are late
         self._folder = folder
         self._cluster = cluster
         self._server = server
@@ -57,6 +58,7 @@ class Agent:
             house = household(self._folder, settings, self._cluster, lives, machine)
             house.token = self._token
             stack.push_async_callback(house.recorder.close)
+            house.recorder.delay = self.tell_after
             house.recorder.start()
             registry = Registry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)

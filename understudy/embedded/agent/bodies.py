@@ -1,4 +1,4 @@
-"""The processes of this machine's nodes: starts one a node, gives it orders, and tells when it dies or falls silent.
+"""The processes of this machine's nodes: starts one a node, gives it orders, and tells when it dies or hangs.
 
 A node's process is a nursery of its own, the parent of what runs on the node. While it lives it says so every second.
 So its death is known at once, by the end of the process, and its hanging by its silence.
@@ -84,12 +84,14 @@ class Bodies:
 
     def hangs(self, node: str) -> bool:
         body = self._known.get(node)
-        return body is not None and body.watched is not None and linux.stands_still(body.watched.pid)
+        if body is None or body.watched is None:
+            return False
+        return body.is_silent or linux.stands_still(body.watched.pid)
 
     def is_live(self, node: str) -> bool:
         """It carries orders out."""
         body = self._known.get(node)
-        return body is not None and not body.is_silent and not self.hangs(node)
+        return body is not None and not self.hangs(node)
 
     def processes(self) -> list[int]:
         return [body.watched.pid for body in self._known.values() if body.watched is not None]
@@ -111,6 +113,7 @@ class Bodies:
         body = self._known.get(node)
         if body is not None and body.watched is not None:
             body.watched.signal(signal.SIGSTOP)
+            body.is_silent = True
 
     def end(self, node: str) -> None:
         """By our doing: nobody is told. It has ended when this returns."""
@@ -183,18 +186,20 @@ class Bodies:
                 pass
 
     def _beat(self, node: str, body: _Body, moment: float) -> None:
+        if body.is_silent and body.watched is not None and linux.stands_still(body.watched.pid):
+            return  # it was said before
         body.heard_at, body.is_silent = time.monotonic(), False
         if self.listener is not None:
             self.listener.beat(node, moment)
 
     def _listen(self) -> None:
-        """Now and then, for those who say nothing. It may be this process that did not come to listen, so it reads."""
+        """Now and then, for those who say nothing because they stand still.
+
+        Others that are late may only have been kept from the processor; if they stay so, their lease runs out.
+        """
         self._timer = asyncio.get_running_loop().call_later(_LOOK, self._listen)
         for node, body in list(self._known.items()):
-            if not _is_late(body) or body.is_silent or body.line is None:
-                continue
-            body.line.read()
-            if _is_late(body):
+            if _is_late(body) and not body.is_silent and self.hangs(node):
                 body.is_silent = True
                 if self.listener is not None:
                     self.listener.silent(node)

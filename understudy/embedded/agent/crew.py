@@ -10,6 +10,7 @@ import msgspec
 
 from understudy.embedded.agent import attempts, fencing
 from understudy.embedded.agent.attending import Attendant
+from understudy.embedded.agent.ears import Ear
 from understudy.embedded.agent.events import PodVoice
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.launching import group_name, mark, tool_name
@@ -17,7 +18,7 @@ from understudy.embedded.agent.lifecycle import Start
 from understudy.embedded.agent.line import Beside, Finished
 from understudy.embedded.agent.pidfds import Watched, watch
 from understudy.embedded.agent.pods import Container, ContainerStatus, Hook, Pod
-from understudy.embedded.agent.probing import Finding, Result
+from understudy.embedded.agent.probing import Result
 from understudy.embedded.agent.records import Record
 from understudy.embedded.agent.runtimes import exec_line
 from understudy.embedded.agent.sights import UNSEEN, End, HookState, Sight, Stop
@@ -50,7 +51,7 @@ class Crew:
         self.is_hushed = False
         self._house = house
         self._folder = folder
-        self._voice = voice
+        self.voice = voice
         self._starter = Starter(house, folder, voice)
         self._shims: dict[str, Watched] = {}
         self._attendants: dict[str, Attendant] = {}
@@ -79,6 +80,9 @@ class Crew:
 
     def _marks(self, name: str, attempt: int) -> list[str]:
         return [mark(uid, name, attempt) for uid in self.uids]
+
+    def now(self) -> float:
+        return self._house.now()
 
     @property
     def began_at(self) -> float:
@@ -181,17 +185,21 @@ class Crew:
     def _runs(self, container: Container, state: State) -> None:
         name = container.name
         self.forked(name, state.shim)
+        if self.is_slain:  # before it was there
+            self.note(name, asked=False, started_at=state.started_at)
+            self._struck(name)
+            return
         known = self._known(name)
         started = container.startup_probe is None or known.started
         ready = (container.readiness_probe is None and started) or known.ready
         if WARM_FOR in self.pod.metadata.annotations:
             ready = self._holds(name)
-        self._set(name, asked=False, started_at=state.started_at, started=started, ready=ready)
+        self.note(name, asked=False, started_at=state.started_at, started=started, ready=ready)
         if name not in self._found_again:
-            self._voice.normal("Created", f"Created container: {name}", name)
-            self._voice.normal("Started", f"Started container {name}", name)
+            self.voice.normal("Created", f"Created container: {name}", name)
+            self.voice.normal("Started", f"Started container {name}", name)
             for note in state.notes:
-                self._voice.warning("NotAsAsked", note, name)
+                self.voice.warning("NotAsAsked", note, name)
         self._attendants[name] = Attendant(container, Inside(self, name), Ear(self, container))
         self._attendants[name].start(started=started)
 
@@ -204,7 +212,7 @@ class Crew:
 
     def _look_whether_it_holds(self, name: str) -> None:
         if name in self._shims and self.sights[name].is_running and self._holds(name):
-            self._set(name, ready=True)
+            self.note(name, ready=True)
 
     def _known(self, name: str) -> ContainerStatus:
         """What the API says of a container that was found again: its probes need not start over."""
@@ -218,7 +226,7 @@ class Crew:
         name, sight = container.name, self.sights[container.name]
         end = self._end(container, sight.attempt, how)
         if how.reason == START_ERROR or how.started_at is None:
-            self._voice.warning("Failed", f"Error: {end.message}", name)
+            self.voice.warning("Failed", f"Error: {end.message}", name)
         self._found_again.discard(name)
         if name in self._shims:
             self._shims.pop(name).close()
@@ -229,13 +237,13 @@ class Crew:
         if self._house.machine.groups is not None:
             for uid in self.uids:
                 self._house.machine.groups.remove(group_name(uid, name))
-        self._set(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
+        self.note(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
 
     def _end(self, container: Container, attempt: int, how: Exit) -> End:
         from_log = container.termination_message_policy == "FallbackToLogsOnError"
         return attempts.end_of(self._folder.attempt(container.name, attempt), how, from_log=from_log)
 
-    def _set(self, name: str, **changes: Any) -> None:
+    def note(self, name: str, **changes: Any) -> None:
         self.sights[name] = msgspec.structs.replace(self.sights.get(name, UNSEEN), **changes)
         self.on_change()
 
@@ -271,15 +279,16 @@ class Crew:
         """What was refused may be granted now."""
         for name, sight in list(self.sights.items()):
             if sight.refusal is not None:
-                self._set(name, refusal=msgspec.structs.replace(sight.refusal, until=0.0))
+                self.note(name, refusal=msgspec.structs.replace(sight.refusal, until=0.0))
 
     def begin_stop(self, name: str, grace: float) -> None:
-        self._voice.normal("Killing", f"Stopping container {name}", name)
-        self._set(name, stop=Stop(self._house.now(), grace))
+        if not self.is_slain:  # nobody is left on a dead node who could tell
+            self.voice.normal("Killing", f"Stopping container {name}", name)
+        self.note(name, stop=Stop(self._house.now(), grace))
 
     def terminate(self, name: str) -> None:
         attempts.strike(self._attempt_folder(name), self._stop_signal(name))
-        self._set(name, terminated_at=self._house.now())
+        self.note(name, terminated_at=self._house.now())
 
     def _stop_signal(self, name: str) -> signal.Signals:
         """The one the pod asked for, in the place of SIGTERM."""
@@ -287,12 +296,12 @@ class Crew:
         found = signal.SIGTERM if asked is None else signal_named(asked)
         if found is None:
             problem = f"{SIGNAL_ANNOTATION}: {asked!r} is not a signal that can be caught, such as SIGUSR1"
-            self._voice.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
+            self.voice.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
         return found or signal.SIGTERM
 
     def kill(self, name: str) -> None:
         attempts.strike(self._attempt_folder(name), signal.SIGKILL)
-        self._set(name, killed=True)
+        self.note(name, killed=True)
 
     def freeze(self) -> None:
         """Nothing of them goes on, and they do not know."""
@@ -317,31 +326,33 @@ class Crew:
     def hush(self) -> None:
         """Their node does not answer: nor do those who run beside them, and what probes find there means nothing."""
         self.is_hushed = True
+        if self.is_slain:
+            self.slay()  # who was to see the end of it stands still
         for beside in [one for found in self._besides.values() for one in found]:
             beside.left(Finished(_CUT_OFF, "its node does not answer"))
 
     def post_start(self, name: str) -> None:
-        self._set(name, post_start=HookState.RUNNING)
+        self.note(name, post_start=HookState.RUNNING)
         container = self.pod.container(name)
         if container and container.lifecycle.post_start:
             self._run_hook(name, container.lifecycle.post_start, self._after_post_start, _POST_START_SECONDS)
 
     def _after_post_start(self, name: str, result: Result) -> None:
         if not result.passed:
-            self._voice.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
-            self._set(name, stop=Stop(self._house.now(), float(self.pod.grace)))
-        self._set(name, post_start=HookState.DONE)
+            self.voice.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
+            self.note(name, stop=Stop(self._house.now(), float(self.pod.grace)))
+        self.note(name, post_start=HookState.DONE)
 
     def pre_stop(self, name: str, seconds: float) -> None:
-        self._set(name, pre_stop=HookState.RUNNING)
+        self.note(name, pre_stop=HookState.RUNNING)
         container = self.pod.container(name)
         if container and container.lifecycle.pre_stop:
             self._run_hook(name, container.lifecycle.pre_stop, self._after_pre_stop, seconds)
 
     def _after_pre_stop(self, name: str, result: Result) -> None:
         if not result.passed:
-            self._voice.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
-        self._set(name, pre_stop=HookState.DONE)
+            self.voice.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
+        self.note(name, pre_stop=HookState.DONE)
 
     def _run_hook(self, name: str, hook: Hook, done: Callable[[str, Result], None], seconds: float) -> None:
         if name in self._attendants:
@@ -363,32 +374,6 @@ class Crew:
         beside.finished.add_done_callback(lambda _: self._besides.get(name, set()).discard(beside))
         return beside
 
-    # What probes find
-
-    def probe_failed(self, container: Container, kind: str, message: str) -> None:
-        if not self.is_hushed:
-            self._voice.warning("Unhealthy", f"{kind} probe failed: {message}", container.name)
-
-    def probe_found(self, container: Container, kind: str, finding: Finding) -> None:
-        name, passed = container.name, finding is Finding.PASSED
-        if self.is_hushed or not self.sights.get(name, UNSEEN).is_running:
-            return
-        match kind:
-            case "Readiness":
-                self._set(name, ready=passed)
-            case "Startup" if passed:
-                self._set(name, started=True, ready=container.readiness_probe is None)
-            case _ if not passed:
-                self._condemn(container, kind)
-
-    def _condemn(self, container: Container, kind: str) -> None:
-        probe = container.startup_probe if kind == "Startup" else container.liveness_probe
-        grace = probe.termination_grace_period_seconds if probe else None
-        if self.sights[container.name].stop is None:
-            message = f"Container {container.name} failed {kind.lower()} probe, will be restarted"
-            self._voice.normal("Killing", message, container.name)
-            self._set(container.name, stop=Stop(self._house.now(), float(self.pod.grace if grace is None else grace)))
-
 
 class Inside(msgspec.Struct, frozen=True):
     """A container as its attendant sees it."""
@@ -402,16 +387,3 @@ class Inside(msgspec.Struct, frozen=True):
 
     def enter(self, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> Beside:
         return self.crew.enter(self.name, argv, streams, tty=tty)
-
-
-class Ear(msgspec.Struct, frozen=True):
-    """Hears what the probes of a container find."""
-
-    crew: Crew
-    container: Container
-
-    def found(self, kind: str, finding: Finding) -> None:
-        self.crew.probe_found(self.container, kind, finding)
-
-    def failed(self, kind: str, message: str) -> None:
-        self.crew.probe_failed(self.container, kind, message)

@@ -49,9 +49,13 @@ class _Told(msgspec.Struct):
 
 
 class Recorder:
-    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then."""
+    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then.
+
+    `delay` are seconds by which it is late: when pods start by the dozen, the machine has something better to do.
+    """
 
     def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
+        self.delay = 0.0
         self._cluster = cluster
         self._now = now
         self._queue: asyncio.Queue[tuple[Event, float]] = asyncio.Queue(_MOST_WAITING)
@@ -73,6 +77,7 @@ class Recorder:
     async def _write_all(self) -> None:
         while True:
             event, moment = await self._queue.get()
+            await asyncio.sleep(max(0.0, moment + self.delay - self._now()))
             with contextlib.suppress(Refused, Unreachable):
                 await self._write(event, moment)
 

@@ -7,7 +7,6 @@ back and go on. Only what was deleted meanwhile is killed at once, so that nothi
 import time
 from collections.abc import Callable
 
-from understudy.embedded.agent import fencing
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.keeper import Keeper
 from understudy.embedded.agent.registry import Registry
@@ -38,7 +37,7 @@ class Fates:
             keeper.hush()
 
     def died(self, node: str) -> None:
-        """The processes first: whoever is told that the node is dead may rely on it."""
+        """The processes first: nothing takes the place of what may still run."""
         self._fall(node)
         if node not in self._registry.unplugged:
             self._registry.tell_gone(node)
@@ -61,16 +60,16 @@ class Fates:
             self._registry.unplug(node)
         self.silent(node)
 
-    def recover(self, node: str) -> bool:
+    async def recover(self, node: str) -> bool:
         """Whether its pods have to start anew; else they go on, or nothing had happened to it."""
-        hangs = self._house.bodies.hangs(node) or (self.is_silent(node) and node not in self._registry.unplugged)
-        if hangs:
+        if self._house.bodies.hangs(node):
             self._house.bodies.end(node)
             self._fall(node)
             self._registry.fail(node)
         elif node in self._registry.unplugged:
-            self._registry.recover(node)
+            known = self._registry.recover(node)
             self._wake(node)
+            await known
         return node in self._registry.failed
 
     def _wake(self, node: str) -> None:
@@ -79,7 +78,9 @@ class Fates:
             keeper.wake()
 
     def _fall(self, node: str) -> None:
+        """Those that have lost their shim are looked for beside what follows; until then nothing is started here."""
         self._silent_since.pop(node, None)
-        missed = [uid for keeper in self._keepers(node) if not keeper.perish() for uid in keeper.crew.uids]
-        if missed:
-            fencing.kill_marked(missed)
+        for keeper in self._keepers(node):
+            if not keeper.perish():
+                for uid in keeper.crew.uids:
+                    self._house.sweeper.begin(uid)

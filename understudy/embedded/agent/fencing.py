@@ -86,22 +86,37 @@ def _mark_of(pid: int) -> bytes:
 
 
 class Sweeper:
-    """A last look for those that got away: one at all processes for all pods that are waiting for it."""
+    """A last look for those that got away: one at all processes for all pods that are waiting for it.
+
+    Only for pods of which nothing is started any more: one look for each of them is enough.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._under_way: dict[str, asyncio.Future[None]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    async def swept(self, uid: str) -> None:
-        """Returns when nothing with the mark of that pod runs."""
+    def begin(self, uid: str) -> "asyncio.Future[None]":
+        """Done when nothing with the mark of that pod runs."""
+        if uid in self._under_way:
+            return self._under_way[uid]
         asked = self._waiting.setdefault(uid, asyncio.get_running_loop().create_future())
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._sweep())
-        await asyncio.shield(asked)
+        return asked
+
+    async def swept(self, uid: str) -> None:
+        await asyncio.shield(self.begin(uid))
+
+    async def settled(self) -> None:
+        """Returns when nobody is being looked for."""
+        if self._task is not None and not self._task.done():
+            await asyncio.shield(self._task)
 
     async def _sweep(self) -> None:
         while self._waiting:
-            asked, self._waiting = self._waiting, {}
-            await asyncio.to_thread(kill_marked, list(asked))
-            for one in asked.values():
+            self._under_way, self._waiting = self._waiting, {}
+            await asyncio.to_thread(kill_marked, list(self._under_way))
+            for one in self._under_way.values():
                 one.set_result(None)
+            self._under_way = {}

@@ -41,6 +41,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     groups: ControlGroups | None = None
     tool: Tool | None = None  # docker or podman, where asked for
     interposer: str = ""  # a library that gives pods ports of their own, unless they want those of the machine
+    niceness: int = 0  # of pods
     programs: str = ""  # a folder of programs that every container finds after its own
 
     def close(self) -> None:
@@ -149,6 +150,7 @@ def _as_process(machine: Machine, outfit: Outfit, filled: _Filled) -> Launch:
         hostname=pod.hostname,
         mounts=filled.mounts,
         delay=attempt.delay,
+        niceness=machine.niceness,
     )
     return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
 

@@ -6,6 +6,7 @@ import logging
 from understudy.client import Config, connect
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.precedence import TELL_AFTER
 
 _ROLE = "agent"
 
@@ -17,4 +18,6 @@ async def main(folder: ClusterFolder) -> None:
     stop_on_signals(stopped)
     async with connect(folder.way_in(_ROLE)) as cluster:
         token = Config.from_kubeconfig(folder.kubeconfig).token
-        await Agent(folder, cluster, cluster.config.server, token).run(stopped)
+        agent = Agent(folder, cluster, cluster.config.server, token)
+        agent.tell_after = TELL_AFTER
+        await agent.run(stopped)

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.agent import nodes
-from understudy.embedded.agent.nodes import LEASE_NAMESPACE
-from understudy.embedded.shim import orders, talk
-from understudy.objects.resources import LEASES, NAMESPACES, NODES
+from understudy.embedded.agent.leases import Leases
+from understudy.embedded.shim import orders
+from understudy.objects.resources import NODES
 from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refused, Unreachable
 
 RETURN_AFTER = 60.0  # seconds after which a node that somebody deleted registers again, as a repaired machine would
@@ -63,7 +63,7 @@ class Registry:
         self.unplugged: set[str] = known.unplugged & set(self._documents)  # alive, and not heard
         self.speaks_for_itself: Callable[[str], bool] = lambda _: False  # the node has a process that beats
         self._now = now
-        self._renewed: dict[str, float] = {}
+        self._leases = Leases(cluster, len(self._documents), now)
         self._beats: dict[str, float] = {}  # the newest of those whose lease is being renewed
         self._limit = asyncio.Semaphore(_AT_A_TIME)
         self._returning: dict[str, asyncio.TimerHandle] = {}
@@ -131,10 +131,11 @@ class Registry:
         if not self._is_quiet(name):
             self._begin(self._persist(name))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _is_quiet(self, name: str) -> bool:
         return name in self.failed or name in self.unplugged
@@ -142,10 +143,10 @@ class Registry:
     # Being alive
 
     def beat(self, name: str, moment: float) -> None:
-        """The node was alive at that moment; its lease tells so, unless there are too many of them for every beat."""
+        """The node was alive at that moment, and its lease is to tell so."""
         if self._is_quiet(name) or name in self._returning:
             return
-        if moment - self._renewed.get(name, 0.0) < nodes.renewal(len(self._documents)) - talk.BEAT / 2:
+        if not self._leases.is_due(name, moment):
             return
         under_way = name in self._beats
         self._beats[name] = moment
@@ -202,29 +203,7 @@ class Registry:
     async def _renew(self, name: str, moment: float | None = None) -> None:
         if self._is_quiet(name):  # since its turn was planned
             return
-        count, now = len(self._documents), self._now() if moment is None else moment
-        spec = nodes.lease(name, count, now)["spec"]
-        try:
-            await self._cluster.patch(Ref(LEASES, LEASE_NAMESPACE, name), {"spec": spec}, form=PatchForm.MERGE)
-        except Refused as refusal:
-            if refusal.code != _NOT_FOUND:
-                raise
-            await self._create_lease(nodes.lease(name, count, now))
-        self._renewed[name] = now
-
-    async def _create_lease(self, lease: Mapping[str, Any]) -> None:
-        try:
-            await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
-        except Refused as refusal:
-            if refusal.code == _CONFLICT:  # the first beat and the registration come at the same time
-                return
-            if refusal.code != _NOT_FOUND:
-                raise
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASE_NAMESPACE}}
-            with contextlib.suppress(Refused):
-                await self._cluster.create(Ref(NAMESPACES), namespace)
-            with contextlib.suppress(Refused):
-                await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
+        await self._leases.renew(name, moment)
 
     # Failing
 
@@ -264,11 +243,13 @@ class Registry:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _PAUSE)
 
-    def recover(self, name: str) -> None:
+    def recover(self, name: str) -> asyncio.Task[None]:
+        """Done when the API shows it as ready, and its lease as renewed."""
         self.failed.discard(name)
         self.unplugged.discard(name)
         self._remember()
-        self._return(name)
+        self._returning.pop(name, None)
+        return self._begin(self._persist(name))
 
     def close(self) -> None:
         for timer in self._returning.values():

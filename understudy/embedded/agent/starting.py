@@ -75,6 +75,7 @@ class Starter:
             return self._refusal(container, "CreateContainerError", str(problem))
         self._pauses.pop(container.name, None)
         if launch is not None:
+            await self._house.sweeper.settled()
             self._house.bodies.launch(pod.spec.node_name, folder.path)
         return None
 

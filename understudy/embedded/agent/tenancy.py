@@ -223,7 +223,7 @@ class Tenancy:
         """One that was unplugged goes on. Any other is like a machine that boots: all pods still meant to be there
         have ended."""
         self._check(name)
-        if not self._fates.recover(name):
+        if not await self._fates.recover(name):
             return
         self._end_remains(name)
         for keeper in self._on(name):
@@ -234,10 +234,11 @@ class Tenancy:
             self._dismiss(keeper)
             self._stranded[keeper.uid] = keeper.pod
         self._house.bodies.begin(name)
-        self._registry.recover(name)
+        known = self._registry.recover(name)
         for uid, pod in list(self._stranded.items()):
             if pod.spec.node_name == name:
                 self._updated(self._stranded.pop(uid))
+        await known
 
     def _end_remains(self, name: str) -> None:
         """What stood still when this agent came is killed: others have taken its place long ago."""

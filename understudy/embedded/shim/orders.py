@@ -30,6 +30,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     preload: str = ""  # a library to load before those of the command
     cgroups: tuple[str, ...] = ()
     address_space: int = 0  # bytes; 0: no limit
+    niceness: int = 0  # that of whoever started the cluster
     afterwards: tuple[str, ...] = ()  # a command to run when it has ended, whatever happened
     delay: float = 0.0  # the back-off that came before this start, for whoever works out the next
 

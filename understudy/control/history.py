@@ -18,6 +18,9 @@ from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachabl
 MOST = 20  # failures that are remembered of one node
 SLACK = 2.0  # seconds by which two may differ on when a node failed
 SEEN_ANEW = 60.0  # the same for one that was lost when this loop came: a loss has first signs and later ones
+LATER = (
+    1.0  # seconds after which it is written: a change of a node makes everybody look, who has better things to do now
+)
 TRY_AGAIN = 1.0
 
 _log = logging.getLogger(__name__)
@@ -29,7 +32,8 @@ class NodeHistory:
         self._clock = clock
         self._policy = policy
         self._lost: set[str] | None = None  # the nodes that were lost when last seen; None: nobody looked yet
-        self._notes: dict[str, str] = {}  # what is to be written, by node
+        self._notes: dict[str, tuple[float, ...]] = {}  # the failures that are to be written, by node
+        self._due = float("-inf")
         self._more = asyncio.Event()
         self._writing = False
 
@@ -58,15 +62,18 @@ class NodeHistory:
 
     def _note(self, node: Node, now: float) -> None:
         at = now if node.health.since is None else min(node.health.since, now)
-        recent = [moment for moment in node.failures if now - moment < self._policy.lemon_window]
-        self._notes[node.name] = written_times([*recent, at][-MOST:])
+        known = self._notes.get(node.name, node.failures)
+        recent = [moment for moment in known if now - moment < self._policy.lemon_window]
+        self._notes[node.name] = tuple([*recent, at][-MOST:])
+        self._due = now + LATER
         self._more.set()
 
     async def run(self) -> None:
         while True:
             self._more.clear()
-            if not self._notes:
-                await wait_for(self._more, self._clock)
+            if not self._notes or self._due > self._clock.now():
+                await wait_for(self._more, self._clock, self._due if self._notes else None)
+                continue
             self._writing = True
             try:
                 await self._write()
@@ -75,7 +82,7 @@ class NodeHistory:
 
     async def _write(self) -> None:
         name, note = next(iter(self._notes.items()))
-        patch = {"metadata": {"annotations": {FAILED_AT: note}}}
+        patch = {"metadata": {"annotations": {FAILED_AT: written_times(note)}}}
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
         except Refused as error:  # it is gone, most likely; should it come back, it starts anew
