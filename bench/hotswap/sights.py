@@ -148,6 +148,7 @@ class _About(msgspec.Struct, frozen=True, gc=False):
 class Event(msgspec.Struct, frozen=True, rename="camel", gc=False):
     metadata: Meta
     reason: str = ""
+    message: str = ""
     count: int | None = None
     involved_object: _About = _About()
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
 from bench.hotswap import sights
@@ -16,6 +17,7 @@ from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resourc
 from understudy.ports import Change, ChangeType
 
 LIMIT = 90.0  # seconds after which what is waited for will not come any more
+TOLD = 30  # events shown where something went wrong
 CALM = 0.25  # seconds without news of pods and nodes
 
 
@@ -30,6 +32,7 @@ class Stage:
         self._changed = asyncio.Event()
         self._stirred = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
+        self._told: deque[str] = deque(maxlen=TOLD)  # by events of jobs and nodes
         self.census = Census()
         self.pods: dict[str, Pod] = {}
         self.nodes: dict[str, Node] = {}
@@ -112,7 +115,7 @@ class Stage:
             for p in self.pods.values()
         )
         unwell = (f"node {name} is not well" for name, node in self.nodes.items() if not node.well)
-        return "\n".join((*sorted(pods), *unwell))
+        return "\n".join((*sorted(pods), *unwell, *self._told))
 
     # As it comes
 
@@ -151,7 +154,10 @@ class Stage:
 
     def _event(self, change: Change, _now: float) -> None:
         event = sights.event(change.raw)
-        if event.reason == "HotSwapped" and event.involved_object.kind != "Pod" and change.type != ChangeType.DELETED:
+        about = event.involved_object
+        if about.kind != "Pod":
+            self._told.append(f"{about.kind} {about.name} {event.reason}: {event.message}")
+        if event.reason == "HotSwapped" and about.kind != "Pod" and change.type != ChangeType.DELETED:
             self.swaps[event.metadata.uid] = max(1, event.count or 1)
 
     def _incident(self, change: Change, _now: float) -> None:

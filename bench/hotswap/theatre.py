@@ -42,12 +42,18 @@ def pools(nodes: int, spares: int, accelerators: int) -> list[Pool]:
 
 @contextlib.contextmanager
 def cluster(wanted: Sequence[Pool]) -> Iterator[ClusterFolder]:
-    throwaway = Throwaway("bench-hotswap", pool_nodes(wanted, this_machine()), LOOP)
+    throwaway, well = Throwaway("bench-hotswap", pool_nodes(wanted, this_machine()), LOOP), False
     try:
         throwaway.start()
         yield throwaway.folder
+        well = True
+    except KeyboardInterrupt:
+        well = True
+        raise
     finally:
-        throwaway.discard()
+        throwaway.discard(but_logs=not well)
+        if not well:
+            print(f"the cluster's logs are in {throwaway.folder.logs}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from understudy.kinds.annotations import PREFIX, written_time, written_times
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
 
-NOTES = ("queued-at", "requeued-at", "preempted-for", "last-checkpoint", "failed-at", "drain-deadline")
+NOTES = ("queued-at", "requeued-at", "displaced-at", "preempted-for", "last-checkpoint", "failed-at", "drain-deadline")
 
 
 async def make_older(cluster: RealCluster, jobs: Iterable[Resource], lost: Collection[str], seconds: float) -> None:

@@ -22,7 +22,7 @@ from understudy.control.together import together
 from understudy.control.understudies import dismiss, roles
 from understudy.decide.guards import HOUR, room_is_made
 from understudy.decide.sentences import describe
-from understudy.kinds.annotations import HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
+from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
 from understudy.model.gangs import Gang, Suspension
 from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
 from understudy.model.snapshot import Snapshot
@@ -211,7 +211,7 @@ class Applier:
 
     def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations
-        notes = {REQUEUED_AT: None, HOLDS: seats_note(task.gang, task.promised or {})}
+        notes = {REQUEUED_AT: None, DISPLACED_AT: None, HOLDS: seats_note(task.gang, task.promised or {})}
         if task.gang.size > 1:
             kept = {m.name: m.node for m in task.gang.seated() if m.name not in task.deed.leaves}
             taken = {pod.metadata.name: node for pod, node in task.seats.there}

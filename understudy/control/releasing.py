@@ -16,7 +16,7 @@ from understudy.control.remaking import asks_to_come_back
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.kinds import lever_of
-from understudy.kinds.annotations import HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
+from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
 from understudy.kinds.levers import LEFT_TO_END, Ending, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
@@ -127,10 +127,11 @@ class Release(msgspec.Struct, frozen=True):
         await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
 
     def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
-        gang = self.deed.gang
+        gang, now = self.deed.gang, written_time(int(self.desk.clock.now()))
         seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
         return {
-            **({REQUEUED_AT: written_time(int(self.desk.clock.now()))} if pausing else {}),
+            **({REQUEUED_AT: now} if pausing else {}),
+            **({} if self.taker else {DISPLACED_AT: now}),
             QUEUED_AT: written_time(gang.queued_at),
             LAST_SEATS: seats_note(gang, seats),
             HOLDS: None,

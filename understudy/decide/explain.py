@@ -90,6 +90,11 @@ def no_replacement(gang: Gang, why: str, deadline: float | None) -> Reason:
     return Reason(Code.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,), until=deadline)
 
 
+def in_doubt(gang: Gang, why: str, node: str) -> Reason:
+    refusal = Refusal(f"{why}; {node}, kept for it, is suspect, and is waited for", 1)
+    return Reason(Code.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,))
+
+
 def victims_leaving(floor: Floor, gang: Gang, nodes: set[str]) -> Reason:
     counts: Counter[str] = Counter()
     for name in nodes:

@@ -103,9 +103,9 @@ class Floor:
         return f"{found.guard}: {found.detail}{until(found.until)}"
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
-        """Whether the node is a spare that this gang may not have now."""
+        """Whether the node is a spare that this gang may not have now: it neither repairs itself nor starts again."""
         role = self.spares.get(name)
-        return role is not None and not repairing and not may_borrow(gang, role, self.policy)
+        return role is not None and not (repairing or gang.displaced or may_borrow(gang, role, self.policy))
 
     # The order in which idle nodes are offered
 

@@ -32,7 +32,7 @@ def advanced(snapshot: Snapshot, actions: Iterable[Action]) -> Snapshot:
 def _carried_out(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
     match action:
         case Start(waits_for=()):
-            return replace(gang.reseated(dict(action.seats)), holds=(), suspension=Suspension.NONE)
+            return replace(gang.reseated(dict(action.seats)), holds=(), suspension=Suspension.NONE, displaced=False)
         case Grow():
             seats = dict(action.seats)
             return replace(gang.reseated(seats), holds=tuple(hold for hold in gang.holds if hold[0] not in seats))
@@ -46,7 +46,7 @@ def _carried_out(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
             holds = tuple(hold for hold in gang.holds if hold[0] not in action.members)
             return replace(_unseated(snapshot, gang, action.members), holds=holds)
         case Requeue():
-            return replace(_unseated(snapshot, gang, action.members), holds=())
+            return replace(_unseated(snapshot, gang, action.members), holds=(), displaced=True)
         case Dismiss():
             return replace(gang.reseated(dict.fromkeys((m.name for m in gang.members()), "")), leaving=())
         case Hold():

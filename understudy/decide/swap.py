@@ -80,11 +80,18 @@ def void_holds(floor: Floor) -> None:
 
 def _is_void(floor: Floor, island: Island, member: Member, node: str) -> bool:
     room = floor.snapshot.rooms.get(node)
+    if _is_suspect(floor, node):
+        return False  # it may be good again in a moment
     if room is None or floor.refusal(member.shape, node) is not None:
         return True
     if island.topology is None or island.topology.mode is not Mode.EXCLUSIVE:
         return False
     return room.node.labels.get(island.topology.key) in floor.sick_domains(island.topology.key)
+
+
+def _is_suspect(floor: Floor, node: str) -> bool:
+    room = floor.snapshot.rooms.get(node)
+    return room is not None and room.node.health.verdict is Verdict.SUSPECT
 
 
 def release_stale_holds(floor: Floor, snapshot: Snapshot) -> None:
@@ -180,7 +187,9 @@ class Repair:
 
     def carry_out(self) -> bool:
         everyone = self.damage.displaced
-        if self._replace(everyone) or self._await_leaving(everyone) or self._take_over(everyone):
+        if self._replace(everyone) or self._await_leaving(everyone):
+            return True
+        if self._await_verdict() or self._take_over(everyone):
             return True
         for fewer, dropped in self._fewer():
             if not fewer or self._replace(fewer) or self._await_leaving(fewer) or self._take_over(fewer):
@@ -234,6 +243,13 @@ class Repair:
                 self.floor.do(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
             return True
         return False
+
+    def _await_verdict(self) -> bool:
+        """A place kept for it that is in doubt: within moments it is lost, or good again. Nobody has to go for that."""
+        doubted = [node for _, node in self.gang.holds if _is_suspect(self.floor, node)]
+        if doubted:
+            self.floor.do(Wait(self.gang.key, explain.in_doubt(self.gang, self.why, doubted[0])))
+        return bool(doubted)
 
     def _take_over(self, members: tuple[Member, ...]) -> bool:
         """The seats of the cheapest less important gangs."""

@@ -10,9 +10,11 @@ from understudy.control.scheduling import LoopSettings
 from understudy.decide.policy import Policy
 from understudy.embedded.precedence import TELL_AFTER
 
-# Agents of an embedded cluster renew their leases every second or so: a node that says nothing is lost in seconds.
+# Nodes of an embedded cluster renew their leases every second: one that says nothing for three is lost.
 # Nodes and the API share the machine, so what can be told later leaves it to the pods that start.
-EMBEDDED = LoopSettings(limits=HealthLimits(not_ready_lost=5.0), tell_after=TELL_AFTER)
+EMBEDDED = LoopSettings(
+    limits=HealthLimits(lease_suspect=2.0, lease_lost=3.0, not_ready_lost=5.0), tell_after=TELL_AFTER
+)
 
 Given = Mapping[str, Mapping[str, Any]]  # section -> key -> value, as understudy.yaml has them; only what was given
 

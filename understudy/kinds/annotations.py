@@ -12,6 +12,7 @@ from understudy.objects.errors import BadObject
 PREFIX = "understudy.dev/"
 QUEUED_AT = f"{PREFIX}queued-at"
 REQUEUED_AT = f"{PREFIX}requeued-at"
+DISPLACED_AT = f"{PREFIX}displaced-at"
 PREEMPTED_FOR = f"{PREFIX}preempted-for"
 FAILED_AT = f"{PREFIX}failed-at"
 HOLDS = f"{PREFIX}holds"
@@ -39,6 +40,7 @@ class Notes(msgspec.Struct, frozen=True):
     checkpoint_at: float | None = None
     queued_at: float | None = None
     requeued: bool = False
+    displaced: bool = False
     preempted_for_it: tuple[float, ...] = ()
     failures: tuple[float, ...] = ()
     holds: tuple[tuple[str, str], ...] = ()
@@ -60,6 +62,7 @@ def notes_of(annotations: Mapping[str, str], titled: Titled) -> Notes:
         checkpoint_at=reader.time("last-checkpoint"),
         queued_at=reader.time("queued-at"),
         requeued=reader.time("requeued-at") is not None,
+        displaced=reader.time("displaced-at") is not None,
         preempted_for_it=reader.times("preempted-for"),
         failures=reader.times("failed-at"),
         holds=reader.seats("holds"),

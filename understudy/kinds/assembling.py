@@ -62,6 +62,7 @@ def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: C
         checkpoint_at=head.notes.checkpoint_at,
         leaving=leaving,
         holds=_holds(islands, head.notes),
+        displaced=head.notes.displaced,
         preempted_for_it=head.notes.preempted_for_it,
         failures=head.notes.failures,
     )

@@ -136,6 +136,7 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     checkpoint_at: float | None = None
     leaving: tuple[Member, ...] = ()  # pods on their way out: they still fill their seats
     holds: tuple[tuple[str, str], ...] = ()  # (member, node): seats kept for it
+    displaced: bool = False  # a failure cost it its seats, and it has not had others since
     preempted_for_it: tuple[float, ...] = ()  # when others were preempted for this gang
     failures: tuple[float, ...] = ()  # when it failed on healthy nodes
     warm_for: str = ""  # the key of the gang it holds itself ready for: it takes up no room and is in nobody's way

@@ -6,11 +6,13 @@ import gc
 import logging
 import resource as limits
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from understudy.embedded.agent.bodies import EAGER, Bodies
+from understudy.embedded.agent.disk import DiskWatch, free_bytes
 from understudy.embedded.agent.door import Door
 from understudy.embedded.agent.events import NORMAL, Event, Recorder, Subject
 from understudy.embedded.agent.names import Directory, Service
@@ -37,7 +39,7 @@ class Agent:
     """`server` is the address of the API as pods are to know it; `token`, one that they may use there."""
 
     def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, token: str = "") -> None:
-        self.tell_after = 0.0  # seconds by which events are late
+        self.tell_after = 0.0  # seconds by which events are late, and so is clearing up
         self._folder = folder
         self._cluster = cluster
         self._server = server
@@ -58,7 +60,8 @@ class Agent:
             house = household(self._folder, settings, self._cluster, lives, machine)
             house.token = self._token
             stack.push_async_callback(house.recorder.close)
-            house.recorder.delay = self.tell_after
+            stack.push_async_callback(house.remains.close)
+            house.recorder.delay = house.remains.delay = self.tell_after
             house.recorder.start()
             registry = Registry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)
@@ -79,6 +82,7 @@ class Agent:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(_register(registry)),
+                group.create_task(self._watch_disk(registry.names)),
                 group.create_task(self._follow(NODES, registry.changed)),
                 group.create_task(self._follow(PODS, tenancy.changed)),
                 group.create_task(self._follow(SERVICES, lambda change: _note_service(change, names))),
@@ -86,6 +90,9 @@ class Agent:
             await stopped.wait()
             for task in tasks:
                 task.cancel()
+
+    async def _watch_disk(self, names: Iterable[str]) -> None:
+        await DiskWatch(self._cluster, names, lambda: free_bytes(self._folder.path), time.time).run()
 
     async def _follow(self, resource: Resource, note: Callable[[Change], None]) -> None:
         while True:

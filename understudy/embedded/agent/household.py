@@ -12,6 +12,7 @@ from understudy.embedded.agent.events import Recorder
 from understudy.embedded.agent.fencing import Sweeper
 from understudy.embedded.agent.launching import Machine
 from understudy.embedded.agent.pods import Quantity
+from understudy.embedded.agent.remains import Remains
 from understudy.embedded.agent.sources import Library
 from understudy.embedded.folders import ClusterFolder
 from understudy.ports import Cluster
@@ -35,6 +36,7 @@ class Household(msgspec.Struct, kw_only=True):
     recorder: Recorder
     nodes: Mapping[str, NodeFacts]
     sweeper: Sweeper
+    remains: Remains
     token: str = ""  # for pods that want one
     now: Callable[[], float] = time.time
     on_freed: Callable[[], None] = lambda: None  # devices came back; somebody may be waiting for them

@@ -115,6 +115,4 @@ def forget(house: Household, folder: PodFolder, uid: str) -> None:
     """The pod is gone from the API: nothing of it remains."""
     discharge(house, uid)
     house.addresses.release(uid)
-    for path in records.paths_of(folder):
-        Storage(PodFolder(path), house.folder.claims).remove()
-    records.remove(folder)
+    house.remains.leave(folder)

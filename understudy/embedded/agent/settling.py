@@ -18,6 +18,7 @@ from understudy.embedded.agent.household import Household, NodeFacts
 from understudy.embedded.agent.launching import Machine, machine_environment
 from understudy.embedded.agent.limits import ControlGroups, control_groups
 from understudy.embedded.agent.names import Directory
+from understudy.embedded.agent.remains import Remains
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
 from understudy.embedded.folders import PODS, ClusterFolder, ClusterSettings
@@ -129,6 +130,7 @@ def household(
             for node in settings.nodes
         },
         sweeper=Sweeper(),
+        remains=Remains(folder),
     )
     for uid, pod in records.found(folder.pods):
         record = records.load(pod)

@@ -1,0 +1,38 @@
+"""A disk that fills up is told of every node on it, once, and so is its end."""
+
+import asyncio
+
+from tests.embedded.agent.fake_cluster import FakeCluster
+from tests.embedded.agent.worlds import node
+from understudy.embedded.agent import nodes
+from understudy.embedded.agent.disk import LEAST, DiskWatch
+from understudy.objects.resources import NODES
+from understudy.ports import Ref
+
+
+def pressure(cluster: FakeCluster, name: str) -> str:
+    conditions = cluster.objects[(NODES.key, "", name)]["status"]["conditions"]
+    found: str = next(one["status"] for one in conditions if one["type"] == "DiskPressure")
+    return found
+
+
+def test_a_full_disk_is_told_and_so_is_its_end() -> None:
+    async def story() -> None:
+        cluster, free = FakeCluster(), [LEAST]
+        for name in ("a", "b"):
+            await cluster.create(Ref(NODES), nodes.registration(node(name), 1 << 30, 0.0))
+        watch = DiskWatch(cluster, ("a", "b", "away"), lambda: free[0], lambda: 7.0)
+        await watch.look()
+        assert [pressure(cluster, name) for name in "ab"] == ["False", "False"]
+        free[0] = LEAST - 1
+        cluster.reachable = False
+        await watch.look()
+        cluster.reachable = True
+        assert [pressure(cluster, name) for name in "ab"] == ["False", "False"]
+        await watch.look()
+        assert [pressure(cluster, name) for name in "ab"] == ["True", "True"]
+        free[0] = LEAST
+        await watch.look()
+        assert [pressure(cluster, name) for name in "ab"] == ["False", "False"]
+
+    asyncio.run(story())
