@@ -50,7 +50,7 @@ KINDS = (
     Kind(Hold, "Holds", "hold", "holds", "yellow"),
     Kind(Shrink, "Shrinks", "shrinks", "shrink", "yellow"),
     Kind(Requeue, "Requeues", "requeue", "requeues", "red"),
-    Kind(Dismiss, "Understudies", "understudy called", "understudies called", "cyan"),
+    Kind(Dismiss, "Understudies", "understudy", "understudies", "cyan"),
     Kind(Wait, "Waiting", "waits", "wait", "yellow"),
 )
 

@@ -164,7 +164,7 @@ class Killed(BaseException):
     """The agent goes no further."""
 
 
-LATE = ("give_cues", "_give_cues", "give_cue")
+LATE = ("give_cues", "_give_cues", "write_cue", "call")
 
 
 @pytest.mark.parametrize("point", ["_changed_places", "linux.exchange", "_put_on_record", *LATE])

@@ -16,7 +16,7 @@ import pytest
 from understudy.embedded.shim.layout import AttemptFolder
 from understudy.embedded.shim.orders import Launch
 from understudy.embedded.shim.spawning import WINGS
-from understudy.embedded.wings.holding import give_cue, held
+from understudy.embedded.wings.holding import call, held, write_cue
 
 LIMIT = 60.0
 
@@ -48,7 +48,8 @@ class Held:
     def cue(self, *argv: str, **env: str) -> str:
         """What it printed when it has ended."""
         changes: dict[str, Any] = {"argv": argv} if argv else {}
-        give_cue(self.folder, msgspec.structs.replace(self.launch, env={**self.launch.env, **env}, **changes))
+        write_cue(self.folder, msgspec.structs.replace(self.launch, env={**self.launch.env, **env}, **changes))
+        call(self.folder)
         self.process.wait(LIMIT)
         return self.output
 

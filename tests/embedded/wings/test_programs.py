@@ -17,6 +17,7 @@ from understudy.embedded.wings.programs import Program, program_of
         (["python3", "-m", "pack.train", "1"], Program(("python3",), "module", "pack.train", ("1",))),
         (["python3", "-uB", "-c", "print()", "1"], Program(("python3", "-uB"), "code", "print()", ("1",))),
         (["sh", "-c", "python train.py --name 'a b'"], Program(("python",), "script", "train.py", ("--name", "a b"))),
+        (["sh", "-c", "python -c 'a(1); b[$x]' y"], Program(("python",), "code", "a(1); b[$x]", ("y",))),
         (["bash", "-c", "exec python3 -m train"], Program(("python3",), "module", "train")),
     ],
 )  # fmt: skip

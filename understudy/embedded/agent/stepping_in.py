@@ -16,17 +16,15 @@ import msgspec
 
 from understudy.embedded.agent import attempts, devices, outfitting, records
 from understudy.embedded.agent.crew import Crew
-from understudy.embedded.agent.environment import BadEnvironment
 from understudy.embedded.agent.household import Household
-from understudy.embedded.agent.launching import Attempt, NothingToRun, launch_of
+from understudy.embedded.agent.launching import Attempt, launch_of
 from understudy.embedded.agent.pods import Container, Pod
-from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.records import Record
 from understudy.embedded.agent.sources import named_by
 from understudy.embedded.shim import linux, orders
 from understudy.embedded.shim.layout import BadName, PodFolder, pod_folder
 from understudy.embedded.shim.orders import Launch
-from understudy.embedded.wings.holding import give_cue
+from understudy.embedded.wings.holding import call, write_cue
 from understudy.kinds.annotations import STEPS_IN, WARM_FOR
 from understudy.objects.resources import PODS
 from understudy.ports import Ref, Refused, Unreachable
@@ -145,8 +143,8 @@ async def give_cues(house: Household, pod: Pod) -> None:
         try:
             await _give_cues(house, pod, folder)
             return
-        except (BadVolume, BadEnvironment, NothingToRun, Refused, Unreachable, OSError) as problem:
-            log.warning("pod %s: its understudy has to wait for its cue: %s", pod.title, problem)
+        except Exception as problem:  # a volume that lacks something, an API that does not answer: it may pass
+            log.warning("pod %s: its understudy has to wait for its cue: %r", pod.title, problem)
         await asyncio.sleep(_PAUSE)
 
 
@@ -159,13 +157,15 @@ async def _give_cues(house: Household, pod: Pod, folder: PodFolder) -> None:
         number = max(folder.attempts(container.name), default=-1)
         attempt = folder.attempt(container.name, number)
         held = orders.read(attempt.launch, Launch)
-        if held is None or not held.wings or attempt.cue.exists():
+        if held is None or not held.wings:
             continue
-        holdings = await house.library.fetch(pod.metadata.namespace, named_by(container))
-        launch = launch_of(house.machine, outfit, Attempt(container, number, 0.0, attempt), holdings)
-        kept = {"cgroups": held.cgroups, "address_space": held.address_space, "wings": held.wings}
-        orders.write(attempt.launch, msgspec.structs.replace(launch, **kept))
-        give_cue(attempt, launch)
+        if not attempt.cue.exists():
+            holdings = await house.library.fetch(pod.metadata.namespace, named_by(container))
+            launch = launch_of(house.machine, outfit, Attempt(container, number, 0.0, attempt), holdings)
+            kept = {"cgroups": held.cgroups, "address_space": held.address_space, "wings": held.wings}
+            orders.write(attempt.launch, msgspec.structs.replace(launch, **kept))
+            write_cue(attempt, launch)
+        call(attempt)  # also where an agent before this one has written the cue: it may have come no further
 
 
 async def remove(house: Household, understudy: Pod, grace: int | None) -> None:

@@ -30,8 +30,8 @@ def held(launch: Launch, folder: AttemptFolder, imports: Iterable[str] = ()) -> 
     return msgspec.structs.replace(launch, argv=argv, wings=str(folder.path))
 
 
-def give_cue(folder: AttemptFolder, launch: Launch) -> None:
-    """What it is to become. Whoever holds reads it once, however often it is written."""
+def write_cue(folder: AttemptFolder, launch: Launch) -> None:
+    """What it is to become, for when it is called. It reads that once, however often it is written."""
     program = program_of(launch.argv, launch.env.get("PATH", os.defpath))
     cue: dict[str, Any] = {
         "argv": launch.argv,
@@ -41,6 +41,10 @@ def give_cue(folder: AttemptFolder, launch: Launch) -> None:
         "hostname": launch.hostname if launch.isolated else "",  # else it would be the machine's
     }
     orders.write(folder.cue, cue if program is None else cue | msgspec.to_builtins(program))
+
+
+def call(folder: AttemptFolder) -> None:
+    """It is its turn. Whoever has gone on already does not hear it."""
     with contextlib.suppress(OSError):  # nobody listens yet: it looks before it listens
         call = os.open(folder.cue_call, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

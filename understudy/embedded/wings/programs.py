@@ -15,6 +15,7 @@ _PYTHON = re.compile(r"python(3(\.\d+)?)?", re.ASCII)
 _FLAGS = re.compile(r"-[bBdEIOPsSuvq]+", re.ASCII)
 _SHELLS = ("sh", "bash", "dash")
 _SHELL_WORDS = re.compile(r"[^\w\s./:,@%+=\"'-]", re.ASCII)  # anything by which a shell may mean more than it says
+_LITERAL = re.compile(r"'[^']*'")
 _FIRST_LINE = 256
 
 
@@ -39,7 +40,8 @@ def program_of(argv: Sequence[str], path: str) -> Program | None:
 
 def _plain_words(line: str) -> list[str]:
     """The words of a command that a shell would not change; none where it might."""
-    if _SHELL_WORDS.search(line.strip()) or "\n" in line.strip():
+    meant = _LITERAL.sub("", line.strip())
+    if _SHELL_WORDS.search(meant) or "\n" in meant:
         return []
     try:
         words = shlex.split(line)
