@@ -18,15 +18,16 @@ from tests.cli.shell import Shell
 from understudy.cli.clusters import chosen
 from understudy.cli.stopping import stop
 from understudy.cli.story import showing, stage
-from understudy.cli.story.chapters import Chapter
 from understudy.cli.story.planned import DRY_RUN, tell_hot_swap
 from understudy.cli.story.script import FOLDER
 from understudy.embedded.folders import ClusterFolder
+from understudy.model.incidents import Incident
 
 ROOT = Path(__file__).resolve().parents[2]
 SLICES = 5
 PATIENCE = 240.0  # seconds; the story takes about 15 where nothing else runs
 LOOK = 0.02
+INCIDENTS = 5  # the two of the story, and after it one with an idle slice, one without, one with
 
 
 def chapters(text: str) -> list[str]:
@@ -62,9 +63,9 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(folder), "UNDERSTUDY_HOME": str(folder / "home")}
 
 
-def command(folder: Path) -> "subprocess.Popen[str]":
+def command(folder: Path, *words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-u", "-m", "understudy", "demo"],
+        [sys.executable, "-u", "-m", "understudy", "demo", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -89,15 +90,15 @@ def traces(folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = tmp_path_factory.mktemp("demo")
-    process = command(folder)
+    process = command(folder, "hotswap", "--incidents", str(INCIDENTS))
     out, err = process.communicate(timeout=PATIENCE)
     return Played(process.returncode, out, err, folder)
 
 
-def table(out: str) -> dict[str, list[float]]:
-    """The figures of the summary, by the number of the step."""
-    rows = re.findall(r"^(\d)\. .*?((?: +\d+(?:\.\d+ s)?)+)$", out, re.MULTILINE)
-    return {number: [float(figure) for figure in re.findall(r"\d+(?:\.\d+)?", figures)] for number, figures in rows}
+def table(out: str) -> dict[str, list[str]]:
+    """The rows of the table of incidents, by what stands first: a node, or `median` and `p99`."""
+    rows = re.findall(r"^(?:node (\S+) lost: .*?|(median|p99))((?:  +(?:[\d.]+s|-)){6})$", out, re.MULTILINE)
+    return {node or which: cells.split() for node, which, cells in rows}
 
 
 def test_the_story_comes_about(played: Played) -> None:
@@ -138,14 +139,34 @@ def test_a_job_that_makes_room_saves_and_goes_on_from_there(played: Played) -> N
     assert all(int(step) > 0 for _, step in saved)
 
 
-def test_the_summary_has_the_figures_of_every_step(played: Played) -> None:
-    figures = table(played.out)
-    assert figures.keys() == {"1", "2", "3", "4", "5"}
-    assert [figures[number][-1] for number in ("1", "2", "5")] == [2, 6, 2]  # processes started
-    for number, processes in (("3", [2, 4]), ("4", [2, 4, 2])):
-        noticed, running, *counted = figures[number]
-        assert 0 < noticed <= running < PATIENCE
-        assert counted == processes
+def test_every_chapter_says_how_many_processes_it_took(played: Played) -> None:
+    modest, hero, swapped, taken, back, *_ = chapters(played.out)
+    assert "all of low-priority runs: 2 processes started\n" in modest
+    assert "all of high-priority runs: 6 processes started\n" in hero
+    assert "all of high-priority runs: 2 processes started, 4 stayed\n" in swapped
+    assert "all of high-priority runs: 2 processes started, 4 stayed, 2 were preempted\n" in taken
+    assert "all of low-priority runs: 2 processes started\n" in back
+
+
+def test_more_incidents_are_played_by_turns_with_and_without_an_idle_slice(played: Played) -> None:
+    *_, more = chapters(played.out)
+    assert more.startswith("3 more incidents\n")
+    assert re.findall(r"(\d) of 3: \S+ died(.*?); all ran again after", more) == [
+        ("1", ""), ("2", " and low-priority made room"), ("3", ""),
+    ]  # fmt: skip
+
+
+def test_it_ends_with_the_incidents_on_record_their_median_and_p99(played: Played) -> None:
+    head = "CAUSE +DETECTED +DECIDED +VICTIMS OUT +SEATED +RUNNING +TOTAL\n"
+    _, told = re.split(head, played.out)
+    assert len(re.findall(r"^node \S+ lost: not ready: AgentGone ", told, re.MULTILINE)) == INCIDENTS
+    rows = re.findall(r"AgentGone +\S+ +\S+ +(\S+) ", told)
+    assert [victims == "-" for victims in rows] == [True, False, True, False, True]
+    for which in ("median", "p99"):
+        detected, decided, out, seated, running, total = (float(cell[:-1]) for cell in table(told)[which])
+        assert 0 <= detected <= decided <= seated <= running == total < PATIENCE
+        assert 0 < out < PATIENCE
+    assert re.search(r"Stock Kubernetes takes about 350 s .*\n.*: [\d,]+ times as long\.", told)
 
 
 def test_nothing_is_left_behind(played: Played) -> None:
@@ -158,7 +179,7 @@ def test_an_interrupted_story_is_put_away_as_well(tmp_path: Path) -> None:
     assert process.stdout is not None
     with process:
         for line in process.stdout:
-            if "runs on" in line:  # a pod's process is there
+            if "comes back, and low-priority with it" in line:  # both nodes have died, and all guards were on
                 break
         process.send_signal(signal.SIGTERM)
         rest = process.communicate(timeout=PATIENCE)
@@ -199,7 +220,7 @@ def test_a_story_that_does_not_come_about_says_so_and_keeps_the_logs(
 
 
 def test_a_cluster_that_is_to_be_kept_goes_on(shell: Shell, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def perform(_folder: ClusterFolder, _out: io.TextIOBase) -> list[Chapter]:
+    async def perform(_folder: ClusterFolder, _out: io.TextIOBase, _incidents: int) -> list[Incident]:
         return []
 
     monkeypatch.setattr(showing, "perform", perform)
@@ -217,6 +238,24 @@ def test_a_cluster_that_is_to_be_kept_goes_on(shell: Shell, temporary: Path, mon
         assert stop(chosen("demo"), at_once=True)
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--incidents", "1"), "--incidents: 1 is too few; the story has 2"),
+        (
+            ("--incidents", "9", "--dry-run"),
+            "--incidents: a dry run has no incidents to time; leave out one of the two",
+        ),
+        (("--incidents", "few"), "argument --incidents: invalid int value: 'few'"),
+        (("hamlet",), "argument STORY: invalid choice: 'hamlet' (choose from 'hotswap')"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(shell: Shell, words: tuple[str, ...], complaint: str) -> None:
+    code, out, err = shell.run("demo", *words)
+    assert (code, out) == (2, "")
+    assert complaint in err
+
+
 # As a dry run
 
 
@@ -227,7 +266,7 @@ def told() -> str:
 
 
 def test_a_dry_run_says_first_and_last_that_it_is_one(shell: Shell) -> None:
-    code, out, err = shell.run("demo", "--dry-run")
+    code, out, err = shell.run("demo", "hotswap", "--dry-run")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert (lines[0], lines[-1]) == (DRY_RUN, DRY_RUN)

@@ -1,32 +1,60 @@
-"""`understudy demo`: the hot-swap story, with real processes on a cluster of its own, or as the planner tells it."""
+"""`understudy demo`: a story with real processes on a cluster of its own, or as the planner tells it."""
 
 import argparse
-import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _ABOUT = """\
 See a hot swap happen. A cluster of five accelerator slices is started on this machine, in a
 folder and with a name of its own, and two training jobs with it: their pods are real
-processes, their accelerators are made up. A node dies and the idle slice steps in; another
-dies and the less important job saves, makes room, and comes back when a node does. It takes
-about twenty seconds, and nothing of it is left behind.
+processes and so are the nodes, their accelerators are made up. A node is killed and the idle
+slice steps in; another is, and the less important job saves, makes room, and comes back when
+a node does. On a terminal the picture of the slices changes as they do. At the end stands a
+table of the incidents: when each was detected, decided, and over, from the cluster's own
+records. It takes about ten seconds, and nothing of it is left behind.
 
 With --dry-run nothing is started: the planner says what it would do, step by step."""
 
 _EXAMPLES = """\
+examples:
+  understudy demo
+  understudy demo hotswap --incidents 50      so many that their median and p99 mean something
+  understudy demo --dry-run
+
 exit codes: 0 the story came about, 1 it did not, 130 it was interrupted"""
+
+_FEWEST = 2  # incidents: those of the story
 
 
 def add_to(verbs: Any) -> None:
     summary = "see a hot swap happen, with real processes"
     parser: argparse.ArgumentParser = verbs.add_parser("demo", help=summary, description=_ABOUT, epilog=_EXAMPLES)
+    parser.add_argument(
+        "story", metavar="STORY", nargs="?", choices=tuple(_STORIES), default="hotswap",
+        help=f"which one: {', '.join(_STORIES)} (default: hotswap)",
+    )  # fmt: skip
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help="only plan it; start nothing")
     how.add_argument("--keep", action="store_true", help="leave the cluster running, and say how to reach it")
+    parser.add_argument(
+        "--incidents", metavar="N", type=int, help="let nodes die until there were so many incidents (default: 2)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    return _STORIES[options.story](options)
+
+
+def _hotswap(options: argparse.Namespace) -> int:
+    import sys
+
+    from understudy.cli.complaint import BadInput
+
+    if options.incidents is not None and options.dry_run:
+        raise BadInput("--incidents: a dry run has no incidents to time; leave out one of the two")
+    if options.incidents is not None and options.incidents < _FEWEST:
+        raise BadInput(f"--incidents: {options.incidents} is too few; the story has {_FEWEST}")
     if options.dry_run:
         from understudy.cli.story.planned import tell_hot_swap
 
@@ -34,4 +62,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from understudy.cli.story.showing import show
 
-    return show(keep=options.keep)
+    return show(keep=options.keep, incidents=options.incidents or _FEWEST)
+
+
+_STORIES: Mapping[str, Callable[[argparse.Namespace], int]] = {"hotswap": _hotswap}

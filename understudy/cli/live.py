@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import shutil
 import sys
 import time
@@ -19,13 +18,13 @@ from understudy.cli.jobs.happenings import belonging, source
 from understudy.cli.jobs.seen import SeenEvent, SeenPod
 from understudy.cli.jobs.statuses import SUCCEEDED
 from understudy.cli.jobs.summaries import JobSummary, by_job, summarised
+from understudy.cli.screen import Screen, repaints
 from understudy.cli.target import FAILED, Session
 from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Change, ChangeType, Ref
 
 SETTLE = 0.05  # seconds in which changes that come together are told together
 TICK = 1.0  # seconds after which a view on a terminal is drawn anew, since time passes
-_UP, _CLEAR = "\x1b[{}F", "\x1b[J"
 
 
 class Teller(Protocol):
@@ -38,8 +37,7 @@ async def follow(session: Session, job: Ref, *, live: bool) -> int:
     """0 when it has succeeded, 1 when it has failed or is gone. With `live` a terminal gets a view, not lines."""
     watched = Watched(job)
     tasks = [asyncio.create_task(stream) for stream in watched.streams(session)]
-    drawn = live and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    teller: Teller = View() if drawn else Lines(time.time())
+    teller: Teller = View() if live and repaints(sys.stdout) else Lines(time.time())
     try:
         return await _until_over(watched, teller, tasks)
     finally:
@@ -153,12 +151,8 @@ class View:
     ticks = True
 
     def __init__(self) -> None:
-        self._height = 0
+        self._screen = Screen(sys.stdout)
 
     def tell(self, job: JobSummary, events: list[SeenEvent], now: float) -> None:
         size = shutil.get_terminal_size()
-        lines = frame(job, events[-1] if events else None, now, (size.columns, size.lines))
-        back = _UP.format(self._height) if self._height else ""
-        sys.stdout.write(back + _CLEAR + "".join(f"{line}\n" for line in lines))
-        sys.stdout.flush()
-        self._height = len(lines)
+        self._screen.show(frame(job, events[-1] if events else None, now, (size.columns, size.lines)))

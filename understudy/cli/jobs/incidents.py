@@ -5,13 +5,20 @@ from typing import Any
 
 from understudy.cli.durations import short
 from understudy.cli.jobs.tables import table
-from understudy.model.incidents import STEPS, Figures, Incident, Outcome, seconds_of, summary
+from understudy.model.incidents import Figures, Incident, Outcome, seconds_of, summary
 from understudy.objects.incidents import document_of
 from understudy.objects.resources import JOB_KINDS
 
 NONE = "-"
 LONGEST_CAUSE = 60
-_COLUMNS = {"detected": "DETECTED", "decided": "DECIDED", "victims_out": "VICTIMS OUT", "seated": "SEATED"}
+COLUMNS = {
+    "detected": "DETECTED",
+    "decided": "DECIDED",
+    "victims_out": "VICTIMS OUT",
+    "seated": "SEATED",
+    "running": "RUNNING",
+    "total": "TOTAL",
+}
 _UNDER_WAY = {Outcome.SWAPPED: "being swapped", Outcome.SHRUNK: "shrinking", Outcome.REQUEUED: "queues"}
 _KINDS = {resource.kind.lower(): resource.kind for resource in JOB_KINDS}
 
@@ -46,13 +53,13 @@ def footer(incidents: Sequence[Incident]) -> str:
     still = sum(one.open for one in incidents)
     words = f"{count} incident{'s' * (count != 1)}" + (f" ({still} open)" if still else "")
     total = summary(incidents).get("total")
-    return f"{words}: median {_took(total.median)}, p99 {_took(total.p99)}" if total else words
+    return f"{words}: median {took(total.median)}, p99 {took(total.p99)}" if total else words
 
 
 def in_short(incident: Incident, now: float) -> str:
     """One incident in a line of `understudy describe`."""
-    took = f" in {_took(incident.total)}" if incident.total is not None else ""
-    return f"{short(now - incident.detected_at)} ago: {incident.cause}; {outcome(incident)}{took}"
+    after = f" in {took(incident.total)}" if incident.total is not None else ""
+    return f"{short(now - incident.detected_at)} ago: {incident.cause}; {outcome(incident)}{after}"
 
 
 def outcome(incident: Incident) -> str:
@@ -92,21 +99,25 @@ def _figures(figures: Figures) -> dict[str, float]:
 
 
 def _head(wide: bool, everywhere: bool) -> list[str]:
-    head = ["WHEN", "JOB", "CAUSE", "OUTCOME", *_COLUMNS.values(), "RUNNING", "TOTAL"]
+    head = ["WHEN", "JOB", "CAUSE", "OUTCOME", *COLUMNS.values()]
     return [*(["NAMESPACE"] * (everywhere or wide)), *head, *(["NODES", "MOVES", "VICTIMS", "NAME"] * wide)]
 
 
 def _row(incident: Incident, now: float, wide: bool, everywhere: bool) -> list[str]:
-    took = seconds_of(incident)
-    if incident.failed_at is None:
-        took.pop("detected")  # from there on it counts
     _, namespace, job = incident.gang.split("/", 2)
     cause = (
         incident.cause if wide or len(incident.cause) <= LONGEST_CAUSE else f"{incident.cause[: LONGEST_CAUSE - 1]}…"
     )
-    steps = [_took(took.get(step)) for step in (*STEPS[1:], "total")]
-    row = [f"{short(now - incident.detected_at)} ago", job, cause, outcome(incident), *steps]
+    row = [f"{short(now - incident.detected_at)} ago", job, cause, outcome(incident), *steps(incident)]
     return [*([namespace] * (everywhere or wide)), *row, *(_details(incident) if wide else ())]
+
+
+def steps(incident: Incident) -> list[str]:
+    """A cell for each of the columns."""
+    seconds = seconds_of(incident)
+    if incident.failed_at is None:
+        seconds.pop("detected")  # from there on it counts
+    return [took(seconds.get(step)) for step in COLUMNS]
 
 
 def _details(incident: Incident) -> list[str]:
@@ -114,7 +125,7 @@ def _details(incident: Incident) -> list[str]:
     return [",".join(incident.nodes) or NONE, moves or NONE, ",".join(incident.victims) or NONE, incident.name]
 
 
-def _took(seconds: float | None) -> str:
+def took(seconds: float | None) -> str:
     """As exact as it matters: 0.214s, 12.3s, 350s."""
     if seconds is None:
         return NONE

@@ -6,20 +6,20 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TextIO
 
-import msgspec
-
 from understudy.cli.story import script
-from understudy.cli.story.chapters import Chapter
+from understudy.cli.story.blows import Blows
+from understudy.cli.story.encore import Encore
 from understudy.cli.story.narrator import Narrator
 from understudy.cli.story.scene import Player, Scene
-from understudy.cli.story.script import HERO, MODEST, TOPOLOGY
+from understudy.cli.story.script import HERO, MODEST
 from understudy.cli.story.stage import Stage, StoryBroke
 from understudy.client import KubeClient, connect
-from understudy.embedded.doorway import FailNode, RecoverNode, ask
 from understudy.embedded.folders import ClusterFolder
+from understudy.model.incidents import Incident
 from understudy.objects.resources import CLAIMS, CONFIG_MAPS, JOB_SETS, PRIORITY_CLASSES
 from understudy.ports import Ref
 
+PLAYED = 2  # incidents of the story
 _RESOURCES = {resource.kind: resource for resource in (CLAIMS, CONFIG_MAPS, JOB_SETS, PRIORITY_CLASSES)}
 Steps = dict[str, int]  # by the place of the process in its job
 _CHECKPOINT = re.compile(r"step ([1-9]\d*)")
@@ -27,26 +27,28 @@ _SAVED = re.compile(r"told to stop: saved at step (\d+)")
 _RESUMED = re.compile(r"goes on from step (\d+)")
 
 
-async def perform(folder: ClusterFolder, out: TextIO) -> list[Chapter]:
-    """On a cluster that is up and has nothing on it. Raises StoryBroke."""
+async def perform(folder: ClusterFolder, out: TextIO, incidents: int = PLAYED) -> list[Incident]:
+    """On a cluster that is up and has nothing on it; the story, and after it as many incidents as are wanted in all.
+
+    What the cluster has on record of them. Raises StoryBroke.
+    """
     narrator = Narrator(out, time.time)
     async with connect(folder.kubeconfig) as client:
         story = Story(client, folder, narrator)
         try:
-            return await _beside(story.stage.run(), story.play())
+            return await _beside(story.stage.run(), story.play(incidents))
         finally:
-            narrator.catch_up(all_of_it=True)
+            narrator.end()
 
 
 class Story:
     def __init__(self, client: KubeClient, folder: ClusterFolder, narrator: Narrator) -> None:
         self.stage = Stage(client, (HERO, MODEST), narrator)
+        self._blows = Blows(self.stage, folder)
         self._client = client
-        self._folder = folder
         self._narrator = narrator
-        self._chapters: list[Chapter] = []
 
-    async def play(self) -> list[Chapter]:
+    async def play(self, incidents: int) -> list[Incident]:
         await self._create("priorities")
         await self._create("training")
         await self._submitted(MODEST, "low-priority wants a slice")
@@ -54,7 +56,11 @@ class Story:
         first = await self._spare_steps_in()
         saved = await self._modest_makes_room()
         await self._modest_comes_back(first, saved)
-        return self._chapters
+        if incidents == PLAYED:
+            return await self._blows.recorded(PLAYED)
+        found = await Encore(self.stage, self._blows, self._narrator).play(incidents)
+        self._narrator.draw(self.stage.picture())
+        return found
 
     async def _submitted(self, job: str, title: str) -> None:
         self._narrator.begin(title)
@@ -62,89 +68,66 @@ class Story:
         await self._create(job.rpartition("/")[2])
         running = await self.stage.until(f"all of {job} runs", lambda scene: scene.complete(job))
         _expect(before.players.keys() <= self.stage.scene.players.keys(), "a job that ran was disturbed")
-        self._end(self._chapter(None, running, started=len(self.stage.scene.of(job))))
+        self._whole(job, running, len(self.stage.scene.of(job)))
+        self._narrator.draw(self.stage.picture())
 
     async def _spare_steps_in(self) -> str:
         """Says which node died."""
         before = self.stage.scene
         await self._have_said(before.of(HERO), _CHECKPOINT)  # one that has saved nothing would begin anew
         node = before.of(HERO)[-1].node
-        self._narrator.begin(f"{node} dies under high-priority; {self._idle()} is idle")
-        chapter = await self._healed_from(node)
+        self._narrator.begin(f"{node} dies under high-priority; {', '.join(self._blows.idle())} is idle")
+        await self._healed_from(node)
         _expect(_same(before, self.stage.scene, MODEST), "low-priority was disturbed, though a slice was idle")
-        self._end(chapter)
+        await self._recorded(1)
         return node
 
     async def _modest_makes_room(self) -> Steps:
         """Says where its processes had come to."""
-        victims, node = self.stage.scene.of(MODEST), self.stage.scene.of(HERO)[0].node
-        _expect(not self._idle(), f"{self._idle()} is idle still")
+        victims, node, idle = self.stage.scene.of(MODEST), self.stage.scene.of(HERO)[0].node, self._blows.idle()
+        _expect(not idle, f"{', '.join(idle)} is idle still")
         self._narrator.begin(f"{node} dies too; no slice is idle")
-        chapter = await self._healed_from(node)
+        await self._healed_from(node)
         await self.stage.until("low-priority is told why", lambda _: bool(self.stage.preemptions))
         _expect(not self.stage.scene.of(MODEST), "low-priority is still there")
-        self._end(msgspec.structs.replace(chapter, preempted=len(victims)))
+        await self._recorded(2)
         return self._steps(victims, _SAVED)
 
     async def _modest_comes_back(self, node: str, saved: Steps) -> None:
         before = self.stage.scene
         self._narrator.begin(f"{node} comes back, and low-priority with it")
-        await ask(self._folder.agent_socket, RecoverNode(node))
-        noticed = await self.stage.until(f"{node} is back", lambda scene: node not in scene.lost)
+        await self._blows.recover([node])
         running = await self.stage.until("low-priority runs again", lambda scene: scene.complete(MODEST))
         back = self.stage.scene.of(MODEST)
+        self._whole(MODEST, running, len(back))
         await self._have_said(back, _RESUMED)
         _expect(_same(before, self.stage.scene, HERO), "high-priority was disturbed")
         _expect(self._steps(back, _RESUMED) == saved, "low-priority does not go on from where it had saved")
-        self._end(self._chapter(noticed, running, started=len(back)))
+        self._narrator.draw(self.stage.picture())
 
-    async def _healed_from(self, node: str) -> Chapter:
+    async def _healed_from(self, node: str) -> None:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
-        before, broken = self.stage.scene, self._slice_of(node)
-        await ask(self._folder.agent_socket, FailNode(node))
-        self._narrator.tell(f"{node} is cut off: it is killed with its process, and nobody was warned")
-        noticed = await self.stage.until(f"{node} is lost", lambda scene: node in scene.lost)
+        before = self.stage.scene
+        self._narrator.tell(f"{node} is killed, its process and those of its pods; nobody is told")
+        await self._blows.fail(node)
+        await self.stage.until(f"{node} is lost", lambda scene: node in scene.lost)
+        healed = await self._blows.healed(node, before)
+        out = sum(each.job == MODEST for each in healed.gone)
+        self._whole(HERO, healed.at, len(healed.started), stayed=healed.stayed, preempted=out)
+        await self._have_said(healed.gone, _SAVED)
+        await self._have_said(healed.started, _RESUMED)
+        _expect(len(healed.started) == len(self._blows.slice_of(node)), "members on healthy slices were moved")
 
-        def healed(scene: Scene) -> bool:
-            return scene.complete(HERO) and not any(each.node in broken for each in scene.of(HERO))
+    def _whole(self, job: str, at: float, started: int, *, stayed: int = 0, preempted: int = 0) -> None:
+        counts = {"processes started": started, "stayed": stayed, "were preempted": preempted}
+        words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        self._narrator.tell(f"all of {job.rpartition('/')[2]} runs: {words}", at)
 
-        running = await self.stage.until("all of high-priority runs again", healed)
-        members = self.stage.scene.of(HERO)
-        started = [each for each in members if each.uid not in before.players]
-        gone = [each for uid, each in before.players.items() if uid not in self.stage.scene.players]
-        await self._have_said([each for each in gone if each.node != node], _SAVED)
-        await self._have_said(started, _RESUMED)
-        _expect(len(started) == len(broken), "members on healthy slices were moved")
-        return self._chapter(noticed, running, started=len(started), stayed=len(members) - len(started))
-
-    def _chapter(self, noticed: float | None, running: float, **processes: int) -> Chapter:
-        since = self._narrator.since
-        return Chapter(
-            title=self._narrator.title,
-            noticed=None if noticed is None else since(noticed),
-            running=since(running),
-            **processes,
-        )
-
-    def _end(self, chapter: Chapter) -> None:
-        self._chapters.append(chapter)
-        self._narrator.draw(self.stage.snapshot(), TOPOLOGY)
-
-    def _idle(self) -> str:
-        """The slices on which nobody runs and no node is lost."""
-        scene = self.stage.scene
-        busy = {each.node for each in scene.players.values()} | scene.lost.keys()
-        free = {domain for domain, nodes in self._slices().items() if not nodes & busy}
-        return ", ".join(sorted(free))
-
-    def _slice_of(self, node: str) -> set[str]:
-        return next(nodes for nodes in self._slices().values() if node in nodes)
-
-    def _slices(self) -> dict[str, set[str]]:
-        slices: dict[str, set[str]] = {}
-        for name, room in self.stage.snapshot().rooms.items():
-            slices.setdefault(room.node.labels[TOPOLOGY], set()).add(name)
-        return slices
+    async def _recorded(self, count: int) -> None:
+        """Ends a chapter in which a node died."""
+        incidents = await self._blows.recorded(count)
+        _expect(len(incidents) == count, "one death became more than one incident")
+        self._narrator.draw(self.stage.picture())
 
     async def _have_said(self, players: list[Player], words: re.Pattern[str]) -> None:
         await self.stage.until(
@@ -172,7 +155,7 @@ def _same(before: Scene, after: Scene, job: str) -> bool:
     return {each.uid for each in before.of(job)} == {each.uid for each in after.of(job)}
 
 
-async def _beside(background: Coroutine[Any, Any, None], work: Coroutine[Any, Any, list[Chapter]]) -> list[Chapter]:
+async def _beside(background: Coroutine[Any, Any, None], work: Coroutine[Any, Any, list[Incident]]) -> list[Incident]:
     """What the work gives, or what went wrong in the background meanwhile."""
     following, playing = asyncio.create_task(background), asyncio.create_task(work)
     try:

@@ -7,8 +7,10 @@ from datetime import datetime
 
 import msgspec
 
+from understudy.cli.picture import drawn
 from understudy.cli.story.narrator import Narrator
 from understudy.cli.story.scene import Player, Scene, news, scene_of
+from understudy.cli.story.script import TOPOLOGY
 from understudy.client import KubeClient
 from understudy.client.lines import lines
 from understudy.control.clock import SystemClock
@@ -16,11 +18,13 @@ from understudy.control.following import Bare, Following, Source
 from understudy.control.moments import wait_for
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.model.incidents import Incident
 from understudy.model.snapshot import Snapshot
 from understudy.objects.errors import BadObject
+from understudy.objects.incidents import incident_of
 from understudy.objects.meta import KubeObject
 from understudy.objects.nodes import LEASE_NAMESPACE
-from understudy.objects.resources import EVENTS, JOB_SETS, JOBS, LEASES, NODES, PODS, PRIORITY_CLASSES
+from understudy.objects.resources import EVENTS, INCIDENTS, JOB_SETS, JOBS, LEASES, NODES, PODS, PRIORITY_CLASSES
 from understudy.ports import Ref, Refused, Unreachable
 
 LIMIT = 60.0  # seconds; what takes a few may take many where the machine is busy with other things
@@ -54,6 +58,7 @@ class Stage:
         self.scene = Scene()
         self.said: dict[str, list[str]] = {}  # by the uid of a pod: what its process printed
         self.preemptions: list[Preempted] = []
+        self.incidents: dict[str, Incident] = {}  # that the cluster keeps, by name
         self._client = client
         self._jobs = jobs
         self._narrator = narrator
@@ -66,7 +71,7 @@ class Stage:
 
     async def run(self) -> None:
         try:
-            await asyncio.gather(self._following.run(), self._follow_preemptions())
+            await asyncio.gather(self._following.run(), self._follow_preemptions(), self._follow_incidents())
         finally:
             for listener in self._listeners:
                 listener.cancel()
@@ -77,6 +82,11 @@ class Stage:
 
     def snapshot(self) -> Snapshot:
         return self._view.snapshot(self.now())
+
+    def picture(self) -> list[str]:
+        running = {player.pod for player in self.scene.players.values()}
+        starting = {pod.metadata.name for job in self._jobs for pod in self._view.pods_of(job)} - running
+        return drawn(self.snapshot(), TOPOLOGY, starting)
 
     async def until(self, what: str, shows: Callable[[Scene], bool]) -> float:
         """The moment at which the scene shows it. Raises StoryBroke where it does not in time."""
@@ -95,6 +105,7 @@ class Stage:
         for line in news(before, self.scene):
             self._narrator.tell(line)
         self._narrator.catch_up()
+        self._narrator.show(self.picture())
         for uid, player in self.scene.players.items():
             if uid not in self.said:
                 self.said[uid] = []
@@ -129,6 +140,13 @@ class Stage:
                 self.preemptions.append(event)
                 subject = event.involved_object
                 self._narrator.tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
+                self._changed.set()
+
+    async def _follow_incidents(self) -> None:
+        async for change in self._client.follow(INCIDENTS):
+            if change.raw:
+                incident = incident_of(change.raw)
+                self.incidents[incident.name] = incident
                 self._changed.set()
 
     # What is followed comes in here

@@ -1,0 +1,72 @@
+"""Strikes the nodes of a story and mends them: each blow becomes the incident that the cluster has on record of it."""
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from understudy.cli.story.scene import Player, Scene
+from understudy.cli.story.script import HERO, TOPOLOGY
+from understudy.cli.story.stage import Stage
+from understudy.embedded.doorway import FailNode, RecoverNode, ask
+from understudy.embedded.folders import ClusterFolder
+from understudy.model.incidents import Incident
+
+
+class Healed(msgspec.Struct, frozen=True):
+    """High-priority runs again, whole."""
+
+    at: float  # when the API showed it
+    started: list[Player]
+    stayed: int  # processes that were never disturbed
+    gone: list[Player]  # whoever ran before and had time to say something, of either job
+
+
+class Blows:
+    def __init__(self, stage: Stage, folder: ClusterFolder) -> None:
+        self._stage = stage
+        self._folder = folder
+
+    async def fail(self, node: str) -> None:
+        """The node's process is killed with those of its pods, and nobody is told."""
+        await ask(self._folder.agent_socket, FailNode(node))
+
+    async def recover(self, nodes: Iterable[str]) -> None:
+        await asyncio.gather(*(ask(self._folder.agent_socket, RecoverNode(node)) for node in nodes))
+
+    async def healed(self, node: str, before: Scene) -> Healed:
+        """Waits until all of high-priority runs again, on other slices than the one of the node that died."""
+        broken = self.slice_of(node)
+
+        def whole(scene: Scene) -> bool:
+            return scene.complete(HERO) and not any(each.node in broken for each in scene.of(HERO))
+
+        at = await self._stage.until("all of high-priority runs again", whole)
+        members, players = self._stage.scene.of(HERO), self._stage.scene.players
+        started = [each for each in members if each.uid not in before.players]
+        gone = [each for uid, each in before.players.items() if uid not in players and each.node != node]
+        return Healed(at, started, len(members) - len(started), gone)
+
+    async def recorded(self, count: int) -> list[Incident]:
+        """Waits until so many incidents of high-priority are over, and on record; in the order they were detected."""
+        await self._stage.until(f"incident {count} is on record", lambda _: len(self._over()) >= count)
+        return self._over()
+
+    def _over(self) -> list[Incident]:
+        found = (one for one in self._stage.incidents.values() if one.gang == HERO and not one.open)
+        return sorted(found, key=lambda one: one.detected_at)
+
+    def idle(self) -> list[str]:
+        """The slices on which nobody runs and no node is lost."""
+        scene = self._stage.scene
+        busy = {each.node for each in scene.players.values()} | scene.lost.keys()
+        return sorted(domain for domain, nodes in self._slices().items() if not nodes & busy)
+
+    def slice_of(self, node: str) -> set[str]:
+        return next(nodes for nodes in self._slices().values() if node in nodes)
+
+    def _slices(self) -> dict[str, set[str]]:
+        slices: dict[str, set[str]] = {}
+        for name, room in self._stage.snapshot().rooms.items():
+            slices.setdefault(room.node.labels[TOPOLOGY], set()).add(name)
+        return slices
