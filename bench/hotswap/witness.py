@@ -7,6 +7,7 @@ each: `["node-0", "node-1"]`. When that ends it prints its verdict, as JSON.
 import argparse
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -23,6 +24,7 @@ from understudy.objects.resources import JOB_SETS, JOBS, PODS, PYTORCH_JOBS, Res
 from understudy.ports import Change, ChangeType
 
 EVERY = 0.02  # seconds between two looks at /proc
+_MEEK = 19  # its niceness: whoever looks on is not to be in the way
 _KINDS = (JOBS, JOB_SETS, PYTORCH_JOBS)
 
 
@@ -133,6 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.hotswap.witness", description=__doc__, epilog=meanings)
     parser.add_argument("kubeconfig", help="of the cluster to look at")
     options = parser.parse_args(arguments)
+    os.nice(_MEEK)
 
     async def seen() -> Verdict:
         async with connect(options.kubeconfig) as client:
