@@ -59,7 +59,7 @@ class Story:
         if incidents == PLAYED:
             return await self._blows.recorded(PLAYED)
         found = await Encore(self.stage, self._blows, self._narrator).play(incidents)
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
         return found
 
     async def _submitted(self, job: str, title: str) -> None:
@@ -69,7 +69,7 @@ class Story:
         running = await self.stage.until(f"all of {job} runs", lambda scene: scene.complete(job))
         _expect(before.players.keys() <= self.stage.scene.players.keys(), "a job that ran was disturbed")
         self._whole(job, running, len(self.stage.scene.of(job)))
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
 
     async def _spare_steps_in(self) -> str:
         """Says which node died."""
@@ -103,7 +103,7 @@ class Story:
         await self._have_said(back, _RESUMED)
         _expect(_same(before, self.stage.scene, HERO), "high-priority was disturbed")
         _expect(self._steps(back, _RESUMED) == saved, "low-priority does not go on from where it had saved")
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
 
     async def _healed_from(self, node: str) -> None:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
@@ -123,11 +123,15 @@ class Story:
         words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         self._narrator.tell(f"all of {job.rpartition('/')[2]} runs: {words}", at)
 
+    async def _end_chapter(self) -> None:
+        await self._narrator.unroll()
+        self._narrator.draw(self.stage.picture())
+
     async def _recorded(self, count: int) -> None:
         """Ends a chapter in which a node died."""
         incidents = await self._blows.recorded(count)
         _expect(len(incidents) == count, "one death became more than one incident")
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
 
     async def _have_said(self, players: list[Player], words: re.Pattern[str]) -> None:
         await self.stage.until(
