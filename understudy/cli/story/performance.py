@@ -56,8 +56,9 @@ class Story:
         first = await self._spare_steps_in()
         saved = await self._modest_makes_room()
         await self._modest_comes_back(first, saved)
-        if incidents == PLAYED:
-            return await self._blows.recorded(PLAYED)
+        found = await self._blows.recorded(PLAYED)
+        if len(found) >= incidents:
+            return found
         found = await Encore(self.stage, self._blows, self._narrator).play(incidents)
         await self._end_chapter()
         return found
@@ -79,7 +80,8 @@ class Story:
         self._narrator.begin(f"{node} dies under high-priority; {', '.join(self._blows.idle())} is idle")
         await self._healed_from(node)
         _expect(_same(before, self.stage.scene, MODEST), "low-priority was disturbed, though a slice was idle")
-        await self._recorded(1)
+        await self._blows.recorded(PLAYED - 1)
+        await self._end_chapter()
         return node
 
     async def _modest_makes_room(self) -> Steps:
@@ -90,7 +92,8 @@ class Story:
         await self._healed_from(node)
         await self.stage.until("low-priority is told why", lambda _: bool(self.stage.preemptions))
         _expect(not self.stage.scene.of(MODEST), "low-priority is still there")
-        await self._recorded(2)
+        await self._blows.recorded(PLAYED)
+        await self._end_chapter()
         return self._steps(victims, _SAVED)
 
     async def _modest_comes_back(self, node: str, saved: Steps) -> None:
@@ -126,12 +129,6 @@ class Story:
     async def _end_chapter(self) -> None:
         await self._narrator.unroll()
         self._narrator.draw(self.stage.picture())
-
-    async def _recorded(self, count: int) -> None:
-        """Ends a chapter in which a node died."""
-        incidents = await self._blows.recorded(count)
-        _expect(len(incidents) == count, "one death became more than one incident")
-        await self._end_chapter()
 
     async def _have_said(self, players: list[Player], words: re.Pattern[str]) -> None:
         await self.stage.until(
