@@ -17,7 +17,7 @@ class Screen:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._live = repaints(out)
+        self.live = repaints(out)
         self._below: list[str] = []
 
     @property
@@ -32,7 +32,7 @@ class Screen:
 
     def show(self, lines: Sequence[str]) -> None:
         """They stand below, in the place of those that were shown before."""
-        if self._live and list(lines) != self._below:
+        if self.live and list(lines) != self._below:
             self._write([], list(lines))
 
     def settle(self) -> None:

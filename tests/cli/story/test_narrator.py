@@ -1,10 +1,12 @@
 """What happens is told in the order in which it happened, by the seconds since the chapter began."""
 
+import asyncio
 import io
 
 import pytest
 
-from understudy.cli.story.narrator import LATE, Narrator
+from understudy.cli.story import narrator
+from understudy.cli.story.narrator import LATE, NOTE, Narrator
 
 
 class Terminal(io.StringIO):
@@ -52,9 +54,14 @@ def test_long_news_are_wrapped_under_their_beginning() -> None:
     assert len(first) <= 110
 
 
-def test_on_a_terminal_the_picture_of_the_moment_stands_below_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"TERM": "xterm", "NO_COLOR": "", "COLUMNS": "80", "LINES": "24"}.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("_wide_terminal")
+def test_on_a_terminal_the_picture_of_the_moment_stands_below_what_is_told() -> None:
     telling = Telling(Terminal())
     telling.narrator.begin("a node dies")
     telling.now = 100.25
@@ -63,11 +70,29 @@ def test_on_a_terminal_the_picture_of_the_moment_stands_below_what_is_told(monke
     telling.narrator.tell("it is lost")
     telling.narrator.draw(["r  | DEAD |"])
     head, changing, told, stays, *rest = telling.lines()[2:]
-    assert head == "    0.25 s  now:"
+    assert head == f"    0.25 s  {NOTE}:"
     assert changing == "       r  | \x1b[31mDEAD\x1b[0m |"
     assert told == "\x1b[2F\x1b[J    0.25 s  it is lost"
     assert stays == changing
     assert not rest
+
+
+@pytest.mark.usefixtures("_wide_terminal")
+def test_pictures_that_come_too_quickly_for_eyes_are_shown_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    telling = Telling(Terminal())
+    for cell in ("a", "b", "c"):
+        telling.now += 0.01
+        telling.narrator.tell(f"{cell} runs")
+        telling.narrator.show([f"r  |{cell}|"])
+    telling.narrator.catch_up()
+    assert telling.lines() == [f"    0.01 s  {NOTE}:", "       r  |a|"]
+    monkeypatch.setattr(narrator, "PACE", 0.0)
+    telling.now += LATE
+    asyncio.run(telling.narrator.unroll())
+    a, b, c = (f"    0.0{n} s  {NOTE}:\n       r  |{cell}|\n" for n, cell in enumerate("abc", start=1))
+    told = [f"    0.0{n} s  {cell} runs\n" for n, cell in enumerate("abc", start=1)]
+    shown = telling.out.getvalue().split("\x1b[2F\x1b[J")
+    assert shown == [a, b, told[0] + b, told[1] + b, told[2] + b, c]
 
 
 def test_a_file_gets_only_the_pictures_that_stay() -> None:

@@ -18,15 +18,17 @@ class Encore:
         self._narrator = narrator
 
     async def play(self, count: int) -> list[Incident]:
-        """As many incidents more as there are to be in all; what is on record of all of them."""
+        """Until there were so many incidents, those of the story among them: what is on record of all of them."""
         incidents = await self._blows.recorded(0)
         first, more = len(incidents), count - len(incidents)
         self._narrator.begin(f"{more} more incident{'s' * (more != 1)}")
         self._narrator.in_short = True
+        turn = 0
         while len(incidents) < count:
-            if (len(incidents) - first) % 2 == 0:
+            if turn % 2 == 0:
                 await self._all_well()
             incidents = await self._one_more(len(incidents) + 1, count)
+            turn += 1
             done = len(incidents) - first
             if done * REPORTS // more > (done - 1) * REPORTS // more:
                 self._narrator.report(f"{done} of {more}: {self._words(incidents[-1])}")

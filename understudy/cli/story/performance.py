@@ -56,10 +56,11 @@ class Story:
         first = await self._spare_steps_in()
         saved = await self._modest_makes_room()
         await self._modest_comes_back(first, saved)
-        if incidents == PLAYED:
-            return await self._blows.recorded(PLAYED)
+        found = await self._blows.recorded(PLAYED)
+        if len(found) >= incidents:
+            return found
         found = await Encore(self.stage, self._blows, self._narrator).play(incidents)
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
         return found
 
     async def _submitted(self, job: str, title: str) -> None:
@@ -69,7 +70,7 @@ class Story:
         running = await self.stage.until(f"all of {job} runs", lambda scene: scene.complete(job))
         _expect(before.players.keys() <= self.stage.scene.players.keys(), "a job that ran was disturbed")
         self._whole(job, running, len(self.stage.scene.of(job)))
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
 
     async def _spare_steps_in(self) -> str:
         """Says which node died."""
@@ -79,7 +80,8 @@ class Story:
         self._narrator.begin(f"{node} dies under high-priority; {', '.join(self._blows.idle())} is idle")
         await self._healed_from(node)
         _expect(_same(before, self.stage.scene, MODEST), "low-priority was disturbed, though a slice was idle")
-        await self._recorded(1)
+        await self._blows.recorded(PLAYED - 1)
+        await self._end_chapter()
         return node
 
     async def _modest_makes_room(self) -> Steps:
@@ -90,7 +92,8 @@ class Story:
         await self._healed_from(node)
         await self.stage.until("low-priority is told why", lambda _: bool(self.stage.preemptions))
         _expect(not self.stage.scene.of(MODEST), "low-priority is still there")
-        await self._recorded(2)
+        await self._blows.recorded(PLAYED)
+        await self._end_chapter()
         return self._steps(victims, _SAVED)
 
     async def _modest_comes_back(self, node: str, saved: Steps) -> None:
@@ -103,7 +106,7 @@ class Story:
         await self._have_said(back, _RESUMED)
         _expect(_same(before, self.stage.scene, HERO), "high-priority was disturbed")
         _expect(self._steps(back, _RESUMED) == saved, "low-priority does not go on from where it had saved")
-        self._narrator.draw(self.stage.picture())
+        await self._end_chapter()
 
     async def _healed_from(self, node: str) -> None:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
@@ -123,10 +126,8 @@ class Story:
         words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         self._narrator.tell(f"all of {job.rpartition('/')[2]} runs: {words}", at)
 
-    async def _recorded(self, count: int) -> None:
-        """Ends a chapter in which a node died."""
-        incidents = await self._blows.recorded(count)
-        _expect(len(incidents) == count, "one death became more than one incident")
+    async def _end_chapter(self) -> None:
+        await self._narrator.unroll()
         self._narrator.draw(self.stage.picture())
 
     async def _have_said(self, players: list[Player], words: re.Pattern[str]) -> None:

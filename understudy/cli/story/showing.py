@@ -21,7 +21,7 @@ from understudy.ports import Refused, Unreachable
 
 NAME = "demo"
 FAILED = 1
-UNGUARDED_REMARK = "The guards against nodes that fail often, and against too many preemptions, were off for it."
+UNGUARDED_REMARK = "The guards against nodes that fail often and against too many preemptions were off."
 MADE_UP = "Its pods are real processes of this machine; its accelerators are made up."
 # Incidents come one upon the other after the story; in a cluster as it is these would hold some of them back.
 UNGUARDED: dict[str, dict[str, Any]] = {
