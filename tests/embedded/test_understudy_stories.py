@@ -61,7 +61,8 @@ def test_the_understudy_of_a_lost_member_is_that_member_at_once(tmp_path: Path) 
         words = await _rank(cluster, found)
         number = {"s0": "2", "s1": "3"}[seat]
         assert words == ["rank", "1", str(pid), number, "train-worker-0", found["status"]["podIP"]]
-        assert [m for m in witness.told("SteppedIn", "Pod", "train-worker-0") if "train-warm-0 steps in" in m]
+        [told] = await witness.until("it is told", lambda: witness.told("SteppedIn", "Pod", "train-worker-0"))
+        assert told == f"Understudy train-warm-0 steps in on node {seat}"
         again = await witness.until("a new understudy", lambda: understudy(witness, but=ready["metadata"]["uid"]))
         assert again["spec"]["nodeName"] == {"s0": "s1", "s1": "s0"}[seat]
         await cluster.delete(PYTORCH_JOBS, "train", propagation="Background")
