@@ -55,7 +55,7 @@ class Agent:
             stack.callback(nursery.close)
             machine = await machine_for(self._folder, settings, await nursery.start(), self._server)
             stack.callback(machine.close)
-            lives = Bodies(nursery, self._folder.nodes)
+            lives = Bodies(nursery, self._folder.nodes, len(settings.nodes))
             stack.callback(lives.close)
             house = household(self._folder, settings, self._cluster, lives, machine)
             house.token = self._token

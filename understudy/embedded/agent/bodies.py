@@ -19,6 +19,7 @@ from understudy.embedded.agent.pidfds import Watched, watch
 from understudy.embedded.shim import bodies, linux, talk
 
 EAGER = 64  # nodes; where there are more, each gets its process with its first pod
+_RESERVE, _MOST_RESERVE = 32, 8  # shims forked ahead of orders: on all nodes together, and on one
 _SILENT_AFTER = 1.75 * talk.BEAT
 _LOOK = 0.25 * talk.BEAT
 _LAST_WORDS = 5.0
@@ -50,8 +51,9 @@ class _Body:
 
 
 class Bodies:
-    def __init__(self, root: Nursery, records: Path) -> None:
-        """`records` is a folder with a file a node."""
+    def __init__(self, root: Nursery, records: Path, nodes: int) -> None:
+        """`records` is a folder with a file a node; `nodes` says how many there may be."""
+        self._reserve = min(_MOST_RESERVE, _RESERVE // max(nodes, 1))
         self.listener: Listener | None = None
         self._root = root
         self._records = records
@@ -75,7 +77,7 @@ class Bodies:
             body.line = Line(ours, lambda news: self._heard(node, body, news))
         else:
             body.line.connect(ours)
-        self._root.embody(body.serial, bodies.record(self._records, node), theirs)
+        self._root.embody(body.serial, bodies.record(self._records, node), theirs, self._reserve)
 
     def is_heard(self, node: str) -> bool:
         """Whether it speaks for itself."""

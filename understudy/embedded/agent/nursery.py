@@ -32,13 +32,13 @@ class Nursery:
         self._spawn()
         return await asyncio.shield(self._hello)
 
-    def embody(self, serial: int, record: Path, connection: socket.socket) -> None:
-        """Forks a nursery that serves the connection; its id comes with `on_embodied`."""
+    def embody(self, serial: int, record: Path, connection: socket.socket, reserve: int) -> None:
+        """Forks a nursery that serves the connection, with so many shims ready; its id comes with `on_embodied`."""
         file = connection.detach()
         if self._line is None:
             socket.close(file)  # it is asked for again when there is a new one
         else:
-            self._line.send(talk.NodeOrder(serial, str(record)), (file,))
+            self._line.send(talk.NodeOrder(serial, str(record), reserve), (file,))
 
     def close(self) -> None:
         """Ends the nursery; what it has started goes on."""

@@ -25,8 +25,10 @@ from understudy.embedded.shim.bodies import sign_on
 from understudy.embedded.shim.entering import enter
 from understudy.embedded.shim.keeping import keep, tell
 from understudy.embedded.shim.layout import AttemptFolder
+from understudy.embedded.shim.reserve import Reserve
 
 _STREAMS = 3
+_LULL = 0.1  # seconds without an order, in which shims are forked ahead
 
 
 class Nursery:
@@ -35,9 +37,10 @@ class Nursery:
     A node's nursery is that node's life: it is killed or stands still with the node, and its agent notices.
     """
 
-    def __init__(self, news: socket.socket, hello: talk.Hello, lock: int | None = None) -> None:
+    def __init__(self, news: socket.socket, hello: talk.Hello, lock: int | None = None, reserve: int = 0) -> None:
         """`lock` shows that the machine has a nursery; none of those it forks may hold it."""
         self._news = news
+        self._reserve = Reserve(reserve, lambda work: self._fork(work, Path(os.devnull)))
         self._hello = hello
         self._lock = lock
         self._due = time.monotonic() + talk.BEAT
@@ -63,6 +66,8 @@ class Nursery:
         poll = select.poll()
         poll.register(self._news, select.POLLIN)
         while True:
+            while self._reserve.is_short and not poll.poll(_LULL * 1000):
+                self._reserve.add(self._keep)
             left = self._due - time.monotonic()
             if left <= 0:
                 self._due = time.monotonic() + talk.BEAT
@@ -73,12 +78,12 @@ class Nursery:
 
     def _embody(self, order: talk.NodeOrder, files: list[int]) -> None:
         record = Path(order.record)
-        pid = self._fork(lambda: self._live(record, files[0]), record.with_suffix(".fault"))
+        pid = self._fork(lambda: self._live(record, files[0], order.reserve), record.with_suffix(".fault"))
         for file in files:
             os.close(file)
         tell(self._news, talk.Embodied(order.serial, pid))
 
-    def _live(self, record: Path, file: int) -> None:
+    def _live(self, record: Path, file: int, reserve: int) -> None:
         """On record before it says a word: an agent that comes later must be able to end it."""
         self._news.close()
         os.setsid()
@@ -88,7 +93,7 @@ class Nursery:
         sign_on(record)
         news = socket.socket(fileno=file)
         news.set_inheritable(False)
-        Nursery(news, self._hello).serve()
+        Nursery(news, self._hello, reserve=reserve).serve()
 
     def _launch(self, folder: AttemptFolder) -> None:
         """The lock is taken before the fork: at no moment is a shim on its way and nothing shows it."""
@@ -101,9 +106,15 @@ class Nursery:
         except BlockingIOError:
             os.close(lock)
             return
-        pid = self._fork(lambda: keep(folder, self._news), folder.fault)
+        pid = self._reserve.send(folder, lock) or self._fork(lambda: keep(folder, self._news), folder.fault)
         os.close(lock)
         tell(self._news, talk.Forked(str(folder.path), pid))
+
+    def _keep(self, folder: AttemptFolder) -> None:
+        try:
+            keep(folder, self._news)
+        except BaseException:
+            folder.fault.write_text(traceback.format_exc())
 
     def _enter(self, order: talk.EnterOrder, files: list[int]) -> None:
         pid = self._fork(lambda: enter(order, files, self._news), Path(os.devnull))
@@ -119,6 +130,7 @@ class Nursery:
         try:
             if self._lock is not None:
                 os.close(self._lock)  # or the next nursery would wait for this process
+            self._reserve.disown()
             _let_go_of_streams()
             work()
         except BaseException:

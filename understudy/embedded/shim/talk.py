@@ -21,6 +21,7 @@ class NodeOrder(msgspec.Struct, frozen=True, tag="node"):
 
     serial: int
     record: str  # the file by which its process is found from outside
+    reserve: int = 0  # shims to have ready ahead of orders
 
 
 Order = LaunchOrder | EnterOrder | NodeOrder

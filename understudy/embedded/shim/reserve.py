@@ -1,0 +1,54 @@
+"""Shims forked ahead of their orders: a start then costs no fork, which is most of what it costs.
+
+Each waits at a socket of its own for the folder of a container and the lock on it. It ends when its nursery does.
+"""
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from understudy.embedded.shim.layout import AttemptFolder
+
+_LONGEST_PATH = 1 << 13
+
+
+class Reserve:
+    def __init__(self, size: int, fork: Callable[[Callable[[], None]], int]) -> None:
+        """`fork` has a child do something, and says which process it is."""
+        self._size = size
+        self._fork = fork
+        self._ready: list[tuple[int, socket.socket]] = []
+
+    @property
+    def is_short(self) -> bool:
+        return len(self._ready) < self._size
+
+    def add(self, work: Callable[[AttemptFolder], None]) -> None:
+        """One more, which does its work when it is told where."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._ready.append((self._fork(lambda: _stand_by(theirs, work)), ours))
+
+    def send(self, folder: AttemptFolder, lock: int) -> int | None:
+        """The process that is on its way; None where none stands by."""
+        while self._ready:
+            pid, ours = self._ready.pop(0)
+            with ours, contextlib.suppress(OSError):  # one that was killed is passed over
+                socket.send_fds(ours, [os.fsencode(folder.path)], [lock])
+                return pid
+        return None
+
+    def disown(self) -> None:
+        """In a child: the others are not to take it for their nursery."""
+        for _, ours in self._ready:
+            ours.close()
+
+
+def _stand_by(theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
+    """The lock comes as an open file, and is held for as long as that stays open."""
+    name, _, _, _ = socket.recv_fds(theirs, _LONGEST_PATH, 1)
+    theirs.close()
+    if name:
+        work(AttemptFolder(Path(os.fsdecode(name))))
