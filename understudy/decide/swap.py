@@ -234,7 +234,7 @@ class Repair:
             if seats is None:
                 continue
             leaving = explain.victims_leaving(self.floor, self.gang, set(seats.values()))
-            if tuple(sorted(seats.items())) == self.gang.holds:
+            if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # they are made to go first
                 self.floor.do(Wait(self.gang.key, leaving))
             else:
                 cleared = frozenset(self.floor.leaving_nodes())
