@@ -46,6 +46,21 @@ def test_every_loss_is_noted_once_also_by_a_loop_that_comes_later() -> None:
     live(story)
 
 
+def test_a_node_that_keeps_flapping_is_written_about_while_it_does() -> None:
+    """Failures within moments of each other are one, and the next does not put off the writing of the last."""
+
+    async def story(world: Living) -> None:
+        await begin(world, "a b")
+        for _ in range(10):
+            lose(world, "a")
+            await world.clock.let_pass(0.25)
+            recover(world, "a")
+            await world.clock.let_pass(0.25)
+        assert len(failures(world, "a")) == 2
+
+    live(story)
+
+
 def test_what_is_long_ago_is_forgotten() -> None:
     async def story(world: Living) -> None:
         await begin(world, "a b")

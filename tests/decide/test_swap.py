@@ -58,6 +58,24 @@ def test_a_seat_on_a_node_that_no_longer_exists_is_lost() -> None:
     assert moves(swap) == {"g-0": ("a", "b", Source.IDLE)}
 
 
+def test_what_is_left_of_an_island_goes_where_a_plan_was_carried_out_only_in_part() -> None:
+    """An elastic gang has more members than it needs; but of its second island one alone does nothing."""
+    torn = jobset("g", islands=2, on="a1 a2 b1", min_members=2)
+    [shrink] = planned(slices(a="a1 a2", b="b1"), lost(node("b2", slice="b")), torn).actions
+    assert isinstance(shrink, Shrink)
+    assert shrink.members == ("g-1-0",)
+
+
+def test_the_lost_go_also_where_their_new_seats_were_promised_before_they_did() -> None:
+    """A loop that was killed after the promise: the victim is on its way, and the dead still has its seat."""
+    hero = replace(running("hero", on="a", priority=9), holds=(("hero-0", "b"),))
+    going = queued("going", leaving=tuple(running("going", on="b").members()), priority=1)
+    swap, *_ = planned(lost(node("a")), node("b"), hero, going).actions
+    assert isinstance(swap, Swap)
+    assert moves(swap) == {"hero-0": ("a", "b", Source.VICTIM)}
+    assert swap.waits_for == ("Job/default/going",)
+
+
 # The fall-backs, each when those before it fail
 
 

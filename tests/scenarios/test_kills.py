@@ -22,6 +22,7 @@ THOROUGHLY = (
     "preempting/exclusive-domain-of-a-lesser",
     "seeds/000-no-spare-low-goes-whole",
     "seeds/001-critical-preempts-medium",
+    "swaps/elastic-drops-whole-islands",
     "swaps/elastic-shrinks-and-grows-back",
     "swaps/exclusive-domain-moves-whole",
     "swaps/required-topology-takes-the-domain-of-a-lesser",

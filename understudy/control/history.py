@@ -55,17 +55,21 @@ class NodeHistory:
     def _is_news(self, node: Node) -> bool:
         """Whether this loss has not been written down yet, by an earlier loop or by anybody else."""
         first_look = self._lost is None
-        since = node.health.since
+        since, known = node.health.since, self._known(node)
         if since is None:
             return not first_look
-        return not node.failures or node.failures[-1] < since - (SEEN_ANEW if first_look else SLACK)
+        return not known or known[-1] < since - (SEEN_ANEW if first_look else SLACK)
+
+    def _known(self, node: Node) -> tuple[float, ...]:
+        """With those that are still to be written."""
+        return self._notes.get(node.name, node.failures)
 
     def _note(self, node: Node, now: float) -> None:
         at = now if node.health.since is None else min(node.health.since, now)
-        known = self._notes.get(node.name, node.failures)
-        recent = [moment for moment in known if now - moment < self._policy.lemon_window]
+        recent = [moment for moment in self._known(node) if now - moment < self._policy.lemon_window]
+        if not self._notes:  # a node that keeps failing does not put it off for ever
+            self._due = now + LATER
         self._notes[node.name] = tuple([*recent, at][-MOST:])
-        self._due = now + LATER
         self._more.set()
 
     async def run(self) -> None:

@@ -120,7 +120,8 @@ def assess(floor: Floor, gang: Gang) -> Damage:
     moving = [m for m in found[Verdict.HEALTHY] if holds.get(m.name, m.node) != m.node]
     if gang.elastic:  # seats beyond what it had, or needs to run, are growth and not repair
         seated = len(healthy) + len(found[Verdict.LEAVING]) + len(found[Verdict.LOST])
-        missing = missing[: max(0, gang.minimum - seated)]
+        needed = {m.name for m in missing[: max(0, gang.minimum - seated)]} | _torn(gang)
+        missing = [m for m in missing if m.name in needed]
     return Damage(
         lost=tuple(found[Verdict.LOST]),
         going=tuple(found[Verdict.LEAVING]),
@@ -129,6 +130,12 @@ def assess(floor: Floor, gang: Gang) -> Damage:
         moving=tuple(moving) if missing or found[Verdict.LOST] or found[Verdict.LEAVING] else (),
         healthy=tuple(healthy),
     )
+
+
+def _torn(gang: Gang) -> set[str]:
+    """Who has no seat while others of an island sit that works only whole: that is no growth, which can wait."""
+    bound = [i.members for i in gang.islands if i.topology is not None and i.topology.binding]
+    return {m.name for members in bound if any(m.node for m in members) for m in members if not m.node}
 
 
 def _guard(floor: Floor, damage: Damage, guarded: Mapping[str, Guarded]) -> Guarded | None:
@@ -236,7 +243,7 @@ class Repair:
             if seats is None:
                 continue
             leaving = explain.victims_leaving(self.floor, self.gang, set(seats.values()))
-            if tuple(sorted(seats.items())) == self.gang.holds:
+            if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # they are made to go first
                 self.floor.do(Wait(self.gang.key, leaving))
             else:
                 cleared = frozenset(self.floor.leaving_nodes())

@@ -1,0 +1,193 @@
+"""Gangs that are struck on a cluster that really runs: their seats, their processes, and what they wrote themselves."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.hotswap.striking import families
+from tests.embedded.manifests import job
+from tests.embedded.real_cluster import LOOK, RealCluster, node
+from tests.embedded.witness import PATIENCE, Witness
+from tests.faults.living import Life
+from understudy.embedded.clusters.processes import holder
+from understudy.embedded.doorway import DoorClosed
+from understudy.embedded.shim import bodies, linux, orders
+from understudy.embedded.shim.orders import State
+from understudy.kinds.annotations import FAILED_AT
+from understudy.objects.resources import INCIDENTS, JOBS, NODES, PODS
+
+Document = dict[str, Any]
+
+SPARE = {"understudy.dev/spare": "keep"}
+
+
+def machines(count: int, spares: int) -> list[Document]:
+    """n0, n1 … and s0, s1 …, with one accelerator each."""
+    kept = [node(f"s{number}", gpu="1", labels=SPARE) for number in range(spares)]
+    return [*(node(f"n{number}", gpu="1") for number in range(count)), *kept]
+
+
+def writer(name: str, size: int, book: Path, priority: str = "") -> Document:
+    """A job whose members all write into one book, again and again, which index and process they are."""
+    line = f"""echo "$JOB_COMPLETION_INDEX $$$$" >> '{book}'"""  # `$$$$` in an object is `$$` in its process
+    return job(name, priority, pods=size, gpus=1, program=f"while true; do {line}; sleep 0.05; done")
+
+
+class Book:
+    """What members have written, oldest first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def writers(self, index: str) -> list[int]:
+        """The processes that wrote as this member."""
+        lines = [line.split() for line in self.path.read_text().splitlines()]
+        return [int(pid) for who, pid in lines if who == index]
+
+    def last_of(self, index: str) -> int:
+        return self.writers(index)[-1]
+
+    def check_succession(self, index: str) -> None:
+        """Whoever has been succeeded never writes again."""
+        writers = self.writers(index)
+        turns = [pid for pid, before in zip(writers, [0, *writers], strict=False) if pid != before]
+        assert len(turns) == len(set(turns)), f"member {index} was written by {turns} in turn"
+
+
+def index_of(pod: Document) -> str:
+    return str(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
+
+
+def whole(witness: Witness, name: str, size: int, lost: Collection[str] = ()) -> list[Document]:
+    """The pods of a job, by index, if all of its members run, none of them on a lost node."""
+    pods = [one for one in witness.pods_of(name) if one.get("status", {}).get("phase") != "Failed"]
+    up = [one for one in pods if one.get("status", {}).get("phase") == "Running" and _seat(one) not in lost]
+    return sorted(up, key=index_of) if len(up) == len(pods) == size else []
+
+
+def _seat(pod: Document) -> str:
+    return str(pod["spec"].get("nodeName", ""))
+
+
+def seats(pods: Sequence[Document]) -> list[str]:
+    return [_seat(pod) for pod in pods]
+
+
+def is_said_lost(witness: Witness, name: str) -> bool:
+    return _readiness(witness, name) == "Unknown"
+
+
+def is_well(witness: Witness, name: str) -> bool:
+    return _readiness(witness, name) == "True" and name not in witness.snapshot().sick
+
+
+def _readiness(witness: Witness, name: str) -> str:
+    found = (witness.find(NODES, name) or {}).get("status", {}).get("conditions", ())
+    return next((str(one["status"]) for one in found if one["type"] == "Ready"), "")
+
+
+def incidents(witness: Witness, name: str) -> list[Document]:
+    return [one for one in witness.all(INCIDENTS) if one["spec"]["job"]["name"] == name]
+
+
+def closed(witness: Witness, name: str, count: int) -> list[Document]:
+    """The incidents of a job, if there are that many and all are over."""
+    found = incidents(witness, name)
+    return found if len(found) == count and all(one["status"]["outcome"] != "open" for one in found) else []
+
+
+def outcomes(witness: Witness, name: str) -> list[str]:
+    return [one["status"]["outcome"] for one in incidents(witness, name)]
+
+
+def check_unharmed(witness: Witness, *names: str) -> None:
+    """No member of these jobs counts as failed."""
+    for name in names:
+        status = (witness.find(JOBS, name) or {})["status"]
+        assert status.get("failed", 0) == 0, f"{name}: {status}"
+
+
+def successor(witness: Witness, lost: Document) -> Document | None:
+    """Who takes the place of a pod that is lost."""
+    job_name = lost["metadata"]["labels"]["batch.kubernetes.io/job-name"]
+    others = [one for one in witness.pods_of(job_name) if one["metadata"]["uid"] != lost["metadata"]["uid"]]
+    return next((one for one in others if index_of(one) == index_of(lost)), None)
+
+
+def seated_successor(witness: Witness, lost: Document) -> Document | None:
+    found = successor(witness, lost)
+    return found if found is not None and _seat(found) else None
+
+
+def seated_nowhere(witness: Witness, name: str) -> bool:
+    return not any(map(_seat, witness.pods_of(name)))
+
+
+def failures(witness: Witness, name: str) -> list[str]:
+    """When a node failed, as it is written there."""
+    notes = (witness.find(NODES, name) or {"metadata": {}})["metadata"].get("annotations", {})
+    return [text for text in notes.get(FAILED_AT, "").split(",") if text]
+
+
+def is_gone(witness: Witness, pod: Document) -> bool:
+    return pod["metadata"]["uid"] not in {one["metadata"]["uid"] for one in witness.all(PODS)}
+
+
+# Processes
+
+
+async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
+    """The processes of these nodes and all that runs on them, be it started by an earlier agent; parents first."""
+    async with asyncio.timeout(PATIENCE):
+        while not (found := bodies.found(cluster.folder.nodes)).keys() >= set(nodes):
+            await asyncio.sleep(LOOK)
+    shims = [shim for pod in cluster.witness.all(PODS) if _seat(pod) in nodes for shim in _shims(cluster, pod)]
+    pids = families([*(found[name].pid for name in nodes), *shims])
+    born = {pid: linux.birth(pid) for pid in pids}
+    return [Life(pid, birth) for pid, birth in born.items() if birth is not None]
+
+
+def _shims(cluster: RealCluster, pod: Document) -> list[int]:
+    states = cluster.folder.pods.glob(f"{pod['metadata']['uid']}/containers/*/*/state.json")
+    return [state.shim for path in states if (state := orders.read(path, State)) is not None]
+
+
+def send(found: Sequence[Life], number: signal.Signals) -> None:
+    """To those that still live."""
+    for life in found:
+        with contextlib.suppress(ProcessLookupError):
+            if life.goes_on():
+                os.kill(life.pid, number)
+
+
+async def part(cluster: RealCluster, name: str) -> int:
+    """The process of a part, as soon as there is one."""
+    async with asyncio.timeout(PATIENCE):
+        while (found := holder(cluster.folder.processes / name)) is None:
+            await asyncio.sleep(LOOK)
+    return found.pid
+
+
+async def recover(cluster: RealCluster, name: str) -> None:
+    """As soon as there is an agent to ask."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await cluster.recover(name)
+                break
+            except DoorClosed:
+                await asyncio.sleep(LOOK)
+    await cluster.witness.until(f"{name} is well", lambda: is_well(cluster.witness, name))
+
+
+@contextlib.contextmanager
+def held_still(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)

@@ -1,0 +1,281 @@
+"""What goes wrong while a gang is being repaired, with real processes: it ends whole, and nothing is there twice.
+
+Beside each story runs the witness of the benchmark. It reads the API and /proc and nothing else, and tells when two
+processes were the same member, or held the same accelerator, or when a job was lost.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bench.hotswap.witness import Watch, witnessing
+from tests.cli.commands import shows
+from tests.embedded.manifests import job
+from tests.embedded.real_cluster import LOOK, RealCluster, Setup, play
+from tests.embedded.witness import PATIENCE, Witness
+from tests.faults import gangs
+from tests.faults.gangs import Book, Document, closed, incidents, machines, part, recover, seats, whole, writer
+from tests.faults.living import Life
+from understudy.decide.policy import Policy
+from understudy.embedded.clusters import parts
+from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER
+from understudy.embedded.doorway import FailNode, ask
+from understudy.kinds.annotations import FAILED_AT
+from understudy.objects.resources import INCIDENTS, NODES
+
+Scene = Callable[[RealCluster, Watch], Awaitable[None]]
+
+LENIENT = Policy(lemon_failures=100, node_cooldown=0.0)
+# What parts say of each other's ends, and of what was found to be over.
+EXPECTED = (r"was killed by SIGKILL", r"does not answer", r"is no longer in the cluster", r"cannot (follow|be)")
+
+
+def witnessed(path: Path, nodes: list[Document], scene: Scene, policy: Policy = LENIENT) -> None:
+    async def watched(cluster: RealCluster) -> None:
+        async with witnessing(cluster.folder.kubeconfig) as watch:
+            await scene(cluster, watch)
+            verdict = await watch.verdict()
+        assert verdict.clean, verdict.described
+
+    play(path, nodes, watched, Setup(looks=(INCIDENTS,), policy=policy, expected=EXPECTED))
+
+
+async def strike(cluster: RealCluster, watch: Watch, *nodes: str) -> None:
+    """The power of these nodes is cut; nobody is told."""
+    found = await gangs.lives(cluster, *nodes)
+    await watch.warn(nodes)
+    gangs.send(found, signal.SIGKILL)
+
+
+# Parts
+
+# Where a swap is when a part is killed, in the order in which it comes to them.
+STEPS: dict[str, Callable[[Witness, Document], bool]] = {
+    "the node is known to be lost": lambda witness, lost: gangs.is_said_lost(witness, lost["spec"]["nodeName"]),
+    "the old pod is gone": gangs.is_gone,
+    "a new pod is there": lambda witness, lost: gangs.successor(witness, lost) is not None,
+    "the new pod has a seat": lambda witness, lost: gangs.seated_successor(witness, lost) is not None,
+}
+
+LAST = ("the new pod has a seat", CONTROL)
+
+
+def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "STEADY", 0.0)  # nobody waits longer for a part that was killed before
+    book = Book(tmp_path / "book")
+
+    async def scene(cluster: RealCluster, watch: Watch) -> None:
+        witness = cluster.witness
+        await cluster.create(writer("train", 3, book.path))
+        pods = await witness.until("it runs", lambda: whole(witness, "train", 3))
+        for number, (step, killed) in enumerate((step, one) for step in STEPS for one in (SERVER, AGENT, CONTROL)):
+            before, known = seats(pods), len(incidents(witness, "train"))
+            there = before[number % 3]
+            pods = await _swap(cluster, watch, pods[number % 3], step, killed)
+            assert len(set(before) & set(seats(pods))) == 2, "who sat well stays"
+            await recover(cluster, there)
+            if (step, killed) != LAST:  # it may have had no time to write down what it had done
+                await witness.until("a record", partial(closed, witness, "train", known + 1))
+                assert [there] in [one["spec"]["nodes"] for one in incidents(witness, "train")], (step, killed)
+        await witness.until("no record is open", lambda: "open" not in gangs.outcomes(witness, "train"))
+        await _agent_and_node_die_in_one_blow(cluster, watch, pods[0])
+        await witness.until("all are told to their ends", lambda: set(gangs.outcomes(witness, "train")) == {"swapped"})
+        gangs.check_unharmed(witness, "train")
+        for index in "012":
+            book.check_succession(index)
+
+    witnessed(tmp_path, machines(3, 2), scene)
+
+
+async def _swap(cluster: RealCluster, watch: Watch, lost: Document, step: str, killed: str) -> list[Document]:
+    """The members after the node of one of them has died, and a part when the swap had come to this step."""
+    witness, there = cluster.witness, lost["spec"]["nodeName"]
+    pid = await part(cluster, killed)
+    await strike(cluster, watch, there)
+    await witness.until(f"{there} lost: {step}", lambda: STEPS[step](witness, lost))
+    os.kill(pid, signal.SIGKILL)
+    return await witness.until(f"{step}, {killed} killed: whole", lambda: whole(witness, "train", 3, [there]))
+
+
+async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Watch, lost: Document) -> None:
+    """Nobody could tell that it died: like a machine that started again, it is there when the next agent looks."""
+    witness = cluster.witness
+    pid = await part(cluster, AGENT)
+    os.kill(pid, signal.SIGSTOP)
+    await strike(cluster, watch, lost["spec"]["nodeName"])
+    os.kill(pid, signal.SIGKILL)
+    await witness.until("a successor", lambda: gangs.successor(witness, lost))
+    await witness.until("whole after the blow", lambda: whole(witness, "train", 3))
+
+
+# Nodes
+
+
+def test_spares_that_die_while_they_step_in(tmp_path: Path) -> None:
+    async def scene(cluster: RealCluster, watch: Watch) -> None:
+        witness = cluster.witness
+        await cluster.create(job("train", pods=2, gpus=1))
+        lost, other = await witness.until("it runs", lambda: whole(witness, "train", 2))
+        dead = []
+        for _ in range(3):
+            dead.append(lost["spec"]["nodeName"])
+            await strike(cluster, watch, dead[-1])
+            lost = await witness.until(f"a seat after {dead}", partial(gangs.seated_successor, witness, lost))
+        after = await witness.until("whole", lambda: whole(witness, "train", 2, dead))
+        assert after[1]["metadata"]["uid"] == other["metadata"]["uid"]
+        assert {*dead, seats(after)[0]} == {"n0", "s0", "s1", "s2"}
+        told = await witness.until("the end", lambda: closed(witness, "train", len(incidents(witness, "train"))))
+        assert sorted(name for one in told for name in one["spec"]["nodes"]) == sorted(dead), "each is told of once"
+        gangs.check_unharmed(witness, "train")
+
+    witnessed(tmp_path, machines(2, 3), scene)
+
+
+def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
+    """One stands still and goes on later, by itself; one was not heard of for a while, and its processes ran on."""
+    book = Book(tmp_path / "book")
+
+    async def scene(cluster: RealCluster, watch: Watch) -> None:
+        witness = cluster.witness
+        await cluster.create(writer("train", 2, book.path))
+        first, second = await witness.until("it runs", lambda: whole(witness, "train", 2))
+        await _wrote(book, "0", "1")
+
+        still = await gangs.lives(cluster, first["spec"]["nodeName"])
+        await watch.warn(seats([first]))
+        gangs.send(still, signal.SIGSTOP)
+        await _succeeded(cluster, first, book)
+        gangs.send(still, signal.SIGCONT)
+        await witness.until("it is well again", lambda: gangs.is_well(witness, first["spec"]["nodeName"]))
+
+        deaf = await gangs.lives(cluster, second["spec"]["nodeName"])
+        await watch.warn(seats([second]))
+        await ask(cluster.folder.agent_socket, FailNode(second["spec"]["nodeName"], "unplug"))
+        await _succeeded(cluster, second, book)
+        await recover(cluster, second["spec"]["nodeName"])
+
+        await _ended(*still[1:], *deaf[1:])  # all but the nodes themselves
+        for index in "01":
+            book.check_succession(index)
+        await cluster.create(job("next", gpus=1))
+        [seated] = await witness.until("the next runs", lambda: whole(witness, "next", 1))
+        assert seats([seated]) == seats([second]), "it is as good as before"
+        await witness.until("two records", lambda: closed(witness, "train", 2))
+        gangs.check_unharmed(witness, "train")
+
+    witnessed(tmp_path, machines(2, 1), scene)
+
+
+async def _succeeded(cluster: RealCluster, lost: Document, book: Book) -> None:
+    """Until another process writes as this member, from another node."""
+    index, pid = gangs.index_of(lost), book.last_of(gangs.index_of(lost))
+    await cluster.witness.until("whole", lambda: whole(cluster.witness, "train", 2, seats([lost])))
+    async with asyncio.timeout(PATIENCE):
+        while book.last_of(index) == pid:
+            await asyncio.sleep(LOOK)
+
+
+async def _ended(*lives: Life) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while any(life.goes_on() for life in lives):
+            await asyncio.sleep(LOOK)
+
+
+async def _wrote(book: Book, *indexes: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not all(book.writers(index) for index in indexes):
+            await asyncio.sleep(LOOK)
+
+
+MOST_STRIKES = 1000
+
+
+def test_a_node_that_dies_again_and_again_gets_nobody_any_more(tmp_path: Path) -> None:
+    async def scene(cluster: RealCluster, watch: Watch) -> None:
+        witness = cluster.witness
+        await cluster.create(job("train", gpus=1))
+        [pod] = await witness.until("it runs", lambda: whole(witness, "train", 1))
+        flapping = pod["spec"]["nodeName"]
+        await strike(cluster, watch, flapping)
+        [moved] = await witness.until("it runs elsewhere", lambda: whole(witness, "train", 1, [flapping]))
+        await recover(cluster, flapping)
+        for _ in range(MOST_STRIKES):  # those that follow each other within moments count as one
+            await strike(cluster, watch, flapping)
+            await witness.until("it is known", lambda: gangs.is_said_lost(witness, flapping))
+            await recover(cluster, flapping)
+            if len(gangs.failures(witness, flapping)) >= Policy().lemon_failures:
+                break
+        [kept] = whole(witness, "train", 1)
+        assert kept["metadata"]["uid"] == moved["metadata"]["uid"], "it never moves again"
+        await cluster.create(job("late", gpus=1))
+        [words] = await witness.until("why", lambda: witness.told("FailedScheduling", "Pod", "late"))
+        assert "lemon node: failed 3 times lately" in words
+        assert any("lemon node" in line for line in await shows(cluster, "why", "late"))
+        assert any("failed 3 times" in line for line in await shows(cluster, "node", "list", "-o", "wide"))
+        await witness.until("one record", lambda: closed(witness, "train", 1))
+        assert gangs.seated_nowhere(witness, "late")
+        await cluster.patch(NODES, flapping, {"metadata": {"annotations": {FAILED_AT: None}}})
+        await witness.until("it is forgiven", lambda: whole(witness, "late", 1))
+
+    witnessed(tmp_path, machines(2, 0), scene, Policy())
+
+
+# Gangs
+
+
+LACKS = "room for 1 of 2 pods"
+
+
+def test_two_gangs_want_the_last_spare(tmp_path: Path) -> None:
+    async def scene(cluster: RealCluster, watch: Watch) -> None:
+        witness = cluster.witness
+        await cluster.priorities(low=1, high=2)
+        await cluster.create(job("lesser", "low", pods=2, gpus=1), job("hero", "high", pods=2, gpus=1))
+        left, struck = await witness.until("lesser runs", lambda: whole(witness, "lesser", 2))
+        _, beside = await witness.until("hero runs", lambda: whole(witness, "hero", 2))
+        dead = seats([struck, beside])
+        await strike(cluster, watch, *dead)
+        heroes = await witness.until("hero is whole", lambda: whole(witness, "hero", 2, dead))
+        assert seats(heroes)[1] in ("s0", *seats([left])), "what the lesser got before, it gave up"
+        await witness.until("lesser has no seat", lambda: gangs.seated_nowhere(witness, "lesser"))
+        await witness.until("why", lambda: any(LACKS in words for words in witness.told("Waiting", "Job", "lesser")))
+        assert any(LACKS in line for line in await shows(cluster, "why", "lesser"))
+        await recover(cluster, dead[0])
+        await witness.until("lesser is whole", lambda: whole(witness, "lesser", 2, dead[1:]))
+        [told] = await witness.until("the record of hero", lambda: closed(witness, "hero", 1))
+        assert told["status"]["outcome"] == "swapped"
+        [told] = await witness.until("its record", lambda: closed(witness, "lesser", 1))
+        assert told["status"]["outcome"] in ("requeued", "swapped")
+        gangs.check_unharmed(witness, "hero", "lesser")
+
+    witnessed(tmp_path, machines(4, 1), scene)
+
+
+def test_eight_nodes_of_three_gangs_die_at_once(tmp_path: Path) -> None:
+    names = ("one", "two", "three")
+
+    async def scene(cluster: RealCluster, watch: Watch) -> None:
+        witness = cluster.witness
+        await cluster.create(*(job(name, pods=4, gpus=1) for name in names))
+        struck: dict[str, list[str]] = {}
+        for name, count in zip(names, (3, 3, 2), strict=True):
+            pods = await witness.until(f"{name} runs", partial(whole, witness, name, 4))
+            struck[name] = seats(pods)[:count]
+        dead = [node for lost in struck.values() for node in lost]
+        with gangs.held_still(await part(cluster, CONTROL)):  # it is told of all of them in one breath
+            await strike(cluster, watch, *dead)
+            await witness.until("all are known", lambda: all(gangs.is_said_lost(witness, one) for one in dead))
+        for name in names:
+            await witness.until(f"{name} is whole", partial(whole, witness, name, 4, dead))
+            [told] = await witness.until(f"a record of {name}", partial(closed, witness, name, 1))
+            assert sorted(told["spec"]["nodes"]) == sorted(struck[name])
+            [words] = await witness.until("one swap", partial(witness.told, "HotSwapped", "Job", name))
+            assert words.count(" -> ") == len(struck[name])
+        gangs.check_unharmed(witness, *names)
+
+    witnessed(tmp_path, machines(12, 8), scene)
