@@ -4,11 +4,14 @@ A folder that an agent did not come to clear away is found by the next one, whic
 """
 
 import asyncio
+import os
 
 from understudy.embedded.agent import records
 from understudy.embedded.agent.volumes import Storage
 from understudy.embedded.folders import ClusterFolder
 from understudy.embedded.shim.layout import PodFolder
+
+_PAUSE, _TRIES = 0.1, 50
 
 
 class Remains:
@@ -32,13 +35,18 @@ class Remains:
         self._clear(self._left)
 
     async def _clear_later(self) -> None:
-        while self._left:
-            await asyncio.sleep(self.delay)
+        pause, tries = self.delay, _TRIES
+        while self._left and tries:
+            await asyncio.sleep(pause)
             left, self._left = self._left, []
-            await asyncio.to_thread(self._clear, left)
+            stubborn = await asyncio.to_thread(self._clear, left)
+            pause, tries = (_PAUSE, tries - 1) if stubborn else (self.delay, _TRIES)
+            self._left += stubborn
 
-    def _clear(self, left: list[PodFolder]) -> None:
+    def _clear(self, left: list[PodFolder]) -> list[PodFolder]:
+        """Those that are still there: somebody wrote into them meanwhile, or they are mounted somewhere."""
         for folder in left:
             for path in records.paths_of(folder):
                 Storage(PodFolder(path), self._claims).remove()
             records.remove(folder)
+        return [folder for folder in left if os.path.lexists(folder.path)]

@@ -35,6 +35,7 @@ class FamilyController:
         self._parents: dict[str, bytes] = {}
         self._children: dict[str, dict[ChildKey, SeenObject]] = {}  # by the uid of the parent
         self._keys: dict[ChildKey, str] = {}
+        self._departed: dict[str, list[SeenObject]] = {}  # since the last look, by the uid of the parent
         self._looked: dict[str, float] = {}
         self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in family.consults}
 
@@ -65,6 +66,8 @@ class FamilyController:
             owner = None if change.type is ChangeType.DELETED else self._owner(resource, child)
             if change.type is ChangeType.DELETED:
                 self._carrier.deleted.discard(meta.uid)
+                if former is not None:
+                    self._departed.setdefault(former, []).append(child)
             elif owner is not None:
                 self._keys[key] = owner
                 self._children.setdefault(owner, {})[key] = child
@@ -121,12 +124,16 @@ class FamilyController:
             raw = self._parents.get(key)
             if raw is None:
                 self._looked.pop(key, None)
+                self._departed.pop(key, None)
                 self._carrier.forget(key)
                 await self._free(key)
                 return None
             parent = Parent(self._family.parent, msgspec.json.decode(raw))
-            wanted = self._family.children(parent.document, self._observed(key), self._clock.now())
-            if not await self._carrier.carry_out(parent, wanted):
+            observed = self._observed(key)
+            wanted = self._family.children(parent.document, observed, self._clock.now())
+            done = not await self._carrier.carry_out(parent, wanted)
+            self._have_been_seen(key, len(observed.departed))
+            if done:
                 return wanted.again_at
         return self._clock.now() + QUIET
 
@@ -140,7 +147,14 @@ class FamilyController:
         found: dict[str, list[SeenObject]] = {}
         for (resource, _, _), child in self._children.get(key, {}).items():
             found.setdefault(resource, []).append(self._as_leaving(child))
-        return Observed(found, self._consulted)
+        return Observed(found, self._consulted, tuple(self._departed.get(key, ())))
+
+    def _have_been_seen(self, key: str, count: int) -> None:
+        """Those who have departed, in a look that came to its end; others may have since."""
+        if departed := self._departed.get(key):
+            del departed[:count]
+            if not departed:
+                del self._departed[key]
 
     def _as_leaving(self, child: SeenObject) -> SeenObject:
         """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""

@@ -29,7 +29,7 @@ class Reserve:
         """One more, which does its work when it is told where."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._ready.append((self._fork(lambda: _stand_by(theirs, work)), ours))
+            self._ready.append((self._fork(lambda: _stand_by(ours, theirs, work)), ours))
 
     def send(self, folder: AttemptFolder, lock: int) -> int | None:
         """The process that is on its way; None where none stands by."""
@@ -46,8 +46,9 @@ class Reserve:
             ours.close()
 
 
-def _stand_by(theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
+def _stand_by(ours: socket.socket, theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
     """The lock comes as an open file, and is held for as long as that stays open."""
+    ours.close()  # or the end of the nursery would not be seen here
     name, _, _, _ = socket.recv_fds(theirs, _LONGEST_PATH, 1)
     theirs.close()
     if name:

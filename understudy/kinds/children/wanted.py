@@ -16,6 +16,7 @@ class Observed(msgspec.Struct, frozen=True):
 
     children: Mapping[str, Sequence[SeenObject]] = {}
     consulted: Mapping[str, Mapping[tuple[str, str], Document]] = {}  # whole, by namespace ('' for none) and name
+    departed: Sequence[SeenObject] = ()  # children that are gone since the last look, as they were at last
 
     def of(self, resource: Resource) -> Sequence[SeenObject]:
         return self.children.get(resource.key, ())

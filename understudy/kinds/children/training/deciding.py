@@ -49,7 +49,7 @@ def _standing_back(case: _Case) -> Wanted:
 
 def _going_on(case: _Case) -> Wanted:
     job = case.job
-    standing = standing_of(job, case.observed.pods, case.now)
+    standing = standing_of(job, case.observed, case.now)
     verdict = verdict_of(job, standing, case.now)
     status, notes = case.reporter.running(standing, verdict)
     if verdict is not None and verdict.final:  # the end is on record before anything is done about it
@@ -84,7 +84,7 @@ def _idle_services(case: _Case) -> list[SeenObject]:
 
 def _after_the_end(case: _Case) -> Wanted:
     job = case.job
-    status, notes = case.reporter.ended(standing_of(job, case.observed.pods, case.now))
+    status, notes = case.reporter.ended(standing_of(job, case.observed, case.now))
     removed, closed = _cleaned(case)
     ended, allowed = seconds(job.status.completion_time), job.policy.ttl_seconds_after_finished
     expires = None if ended is None or allowed is None else ended + allowed

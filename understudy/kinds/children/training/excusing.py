@@ -48,8 +48,9 @@ class Excuses(msgspec.Struct, frozen=True):
         return max(0, restart_count(pod) - self.forgiven.get(pod.metadata.uid, 0))
 
 
-def excuses_of(job: TrainingJob, pods: Sequence[SeenPod], now: float) -> Excuses:
-    known = [seconds(job.status.disrupted_at), *map(disrupted_at, pods), now if _has_lost_some(job, pods) else None]
+def excuses_of(job: TrainingJob, pods: Sequence[SeenPod], departed: Iterable[SeenPod], now: float) -> Excuses:
+    told = [disrupted_at(pod) for pod in (*pods, *departed)]
+    known = [seconds(job.status.disrupted_at), *told, now if _has_lost_some(job, pods) else None]
     running = [pod for pod in pods if pod.status.phase == "Running"]
     nodes = frozenset(pod.spec.node_name for pod in running if pod.spec.node_name)
     last = max((moment for moment in known if moment is not None), default=None)

@@ -1,13 +1,13 @@
 """How a training job stands: the pods in its places, sorted into what runs, what has ended, and whose fault it was."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from understudy.kinds.children.seen import SeenPod
 from understudy.kinds.children.training.excusing import Excuses, disrupted_at, excuses_of, last_fall
 from understudy.kinds.children.training.objects import Replica, Role, TrainingJob
-from understudy.kinds.children.wanted import soonest
+from understudy.kinds.children.wanted import Observed, soonest
 from understudy.objects.meta import holds
 
 RETRYABLE = 128  # exit codes from here on come from outside, such as a signal
@@ -80,8 +80,10 @@ class Standing(msgspec.Struct, frozen=True):
         return tuple(pod for found in self.roles for pod in found.retried)
 
 
-def standing_of(job: TrainingJob, pods: Sequence[SeenPod], now: float) -> Standing:
-    sorter = _Sorter(job, excuses_of(job, pods, now))
+def standing_of(job: TrainingJob, observed: Observed, now: float) -> Standing:
+    pods = observed.pods
+    departed = [pod for pod in observed.departed if isinstance(pod, SeenPod)]
+    sorter = _Sorter(job, excuses_of(job, pods, departed, now))
     by_name = {pod.metadata.name: pod for pod in pods}
     places = list(job.replicas())
     roles = tuple(
