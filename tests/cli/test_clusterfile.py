@@ -28,6 +28,7 @@ def refused(tmp_path: Path, text: str) -> str:
         ("one-gpu", 4, "nvidia.com/gpu"),
         ("azure-spot", 4, "nvidia.com/gpu"),
         ("three-by-four", 6, "nvidia.com/gpu"),
+        ("spares", 4, "nvidia.com/gpu"),
     ],
 )
 def test_the_examples_are_clusters(name: str, count: int, offers: str) -> None:
@@ -39,7 +40,7 @@ def test_the_examples_are_clusters(name: str, count: int, offers: str) -> None:
 
 
 def test_there_is_no_other_example() -> None:
-    assert {path.stem for path in EXAMPLES.iterdir()} == {"slices", "one-gpu", "azure-spot", "three-by-four"}
+    assert {path.stem for path in EXAMPLES.iterdir()} == {"slices", "one-gpu", "azure-spot", "three-by-four", "spares"}
 
 
 @pytest.mark.parametrize(

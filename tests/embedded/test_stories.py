@@ -63,13 +63,14 @@ def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on
         assert node == victim["spec"]["nodeName"] == "192.168.0.23"
         [words] = await witness.until("why", lambda: witness.told("Preempted", "Pod", victim["metadata"]["name"]))
         assert words.startswith(f"Preempted by default/{name} on node {node}")
-        assert witness.told("Killing", "Pod", victim["metadata"]["name"]) == ["Stopping container main"]
+        stopping = await witness.until("it ends", lambda: witness.told("Killing", "Pod", victim["metadata"]["name"]))
+        assert stopping == ["Stopping container main"]
         assert witness.pods_of("medium") == []
         enough.touch()
         await witness.until("medium is done", lambda: is_complete(witness, "medium"))
         status = (witness.find(JOBS, "medium") or {})["status"]
         assert (status["succeeded"], status.get("failed", 0)) == (1, 0)
-        assert witness.told("Resumed", "Job", "medium")
+        await witness.until("it is told", lambda: witness.told("Resumed", "Job", "medium"))
 
     play(tmp_path, example_nodes("one-gpu"), scene)
 
@@ -379,7 +380,7 @@ def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path,
 
         after = await witness.until("it runs again", whole_again)
         assert uids(before) - uids(after) == uids([lost])
-        [words] = witness.told("HotSwapped", "Job", "train")
+        [words] = await witness.until("it is told", lambda: witness.told("HotSwapped", "Job", "train"))
         assert f"{lost['spec']['nodeName']} -> spare (spare)" in words
         status = (witness.find(JOBS, "train") or {})["status"]
         assert status.get("failed", 0) == 0

@@ -135,7 +135,7 @@ def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -
         await witness.until("it is done after all", lambda: condition(witness, "train", "Complete"))
         assert (witness.find(JOB_SETS, "train") or {})["status"]["restarts"] == 0
         assert (witness.find(JOBS, "train-node-0") or {})["status"].get("failed", 0) == 0
-        assert witness.told("Resumed", "TrainJob", "train")
+        await witness.until("it is told", lambda: witness.told("Resumed", "TrainJob", "train"))
 
     play(tmp_path, [node("one", gpu="2")], scene)
 

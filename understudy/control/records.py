@@ -39,6 +39,7 @@ class Records:
         self._kept: dict[Name, Incident] = {}  # as the cluster has them
         self._new: dict[Name, Incident] = {}  # as they are to be written
         self._due: dict[Name, float] = {}
+        self.looked = asyncio.Event()  # what earlier loops wrote is known, as far as it can be
         self._served = asyncio.Event()  # whether the cluster knows the kind, and has told all there are
         self._more = asyncio.Event()
         self._writing: set[Name] = set()  # at this moment; of one incident no two writes overtake each other
@@ -104,12 +105,14 @@ class Records:
                 self._forget_oldest()
             except Unreachable as error:
                 _log.warning("cannot follow %s: %s", INCIDENTS.key, error)
+            self.looked.set()
             self._served.clear()
             self._kept.clear()
             await self._clock.sleep(pause)
 
     def _heard(self, change: ChangeType, raw: bytes) -> None:
         if change is ChangeType.SYNCED:
+            self.looked.set()
             self._served.set()
             self._more.set()
             return

@@ -112,6 +112,7 @@ class SchedulingLoop:
     async def _schedule(self) -> None:
         await self._following.synced.wait()
         await self._remaker.synced.wait()
+        await self._incidents.records.looked.wait()  # or what an earlier loop had decided would be forgotten
         while True:
             try:
                 await self._turn()

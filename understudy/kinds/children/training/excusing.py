@@ -34,7 +34,7 @@ class Excuses(msgspec.Struct, frozen=True):
     def covers(self, pod: SeenPod, fell_at: float) -> bool:
         """Whether it was there when a peer was taken away, and fell with it."""
         made = seconds(pod.metadata.creation_timestamp) or 0.0
-        if self.last is None or made >= int(self.last):  # moments are written in whole seconds
+        if self.last is None or made > self.last:  # in whole seconds, so one made right after may pass for one before
             return False
         return self.last - DOUBT <= fell_at <= self.last + AFTERMATH
 
