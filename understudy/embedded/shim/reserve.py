@@ -49,7 +49,9 @@ class Reserve:
 def _stand_by(ours: socket.socket, theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
     """The lock comes as an open file, and is held for as long as that stays open."""
     ours.close()  # or the end of the nursery would not be seen here
-    name, _, _, _ = socket.recv_fds(theirs, _LONGEST_PATH, 1)
+    name, files, _, _ = socket.recv_fds(theirs, _LONGEST_PATH, 1)
+    for lock in files:
+        os.set_inheritable(lock, False)  # not for the container: whoever finds it held takes the shim for alive
     theirs.close()
     if name:
         work(AttemptFolder(Path(os.fsdecode(name))))

@@ -1,0 +1,57 @@
+"""Shims forked ahead: they carry orders out like any other, leave nothing open, and end with their nursery."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.embedded.shim.nurseries import PATIENCE, Nursery, nursery, said
+from understudy.embedded.shim import linux, talk
+
+RESERVE = 2
+
+
+@contextlib.contextmanager
+def embodied(one: Nursery) -> Iterator[int]:
+    """The process of a node, which hears the orders meanwhile; at the end nobody gives it any."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(PATIENCE)
+    with theirs:
+        order = talk.NodeOrder(1, str(one.path / "node.json"), RESERVE)
+        socket.send_fds(one.ours, [talk.encode(order)], [theirs.fileno()])
+    pid = one.heard(talk.Embodied).pid
+    root, one.ours = one.ours, ours
+    try:
+        one.heard(talk.Hello)
+        yield pid
+    finally:
+        ours.close()
+        one.ours = root
+
+
+def children(pid: int) -> set[int]:
+    return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+def until(seen: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not seen():
+        assert time.monotonic() < deadline, "never seen"
+
+
+def test_those_in_reserve_start_first_and_are_made_up_for(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one:
+        with embodied(one) as node:
+            until(lambda: len(children(node)) == RESERVE)
+            ready = children(node)
+            for number in range(RESERVE + 1):
+                attempt = one.prepare("sh", "-c", "echo here; ls /proc/self/fd | wc -l; exit 5", uid=f"u{number}")
+                one.order(attempt)
+                shim = one.heard(talk.Forked).shim
+                one.heard(talk.Ended)
+                assert said(attempt) == ["stdout F here", "stdout F 4"], "three streams, and the folder ls reads"
+                assert number or shim in ready
+            until(lambda: len(children(node)) == RESERVE)
+            left = children(node)
+        until(lambda: all(linux.birth(pid) is None for pid in left))
