@@ -32,7 +32,7 @@ def admit(house: Household, pod: Pod, folder: PodFolder, now: float) -> Record:
         address=address_of(house, pod),
         started_at=now,
     )
-    for path in (folder.root, folder.volumes, folder.containers):
+    for path in (folder.root, folder.containers):
         path.mkdir(mode=0o755, parents=True, exist_ok=True)
     records.save(folder, record)
     return record
