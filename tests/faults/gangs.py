@@ -14,7 +14,7 @@ from tests.embedded.real_cluster import LOOK, RealCluster, node
 from tests.embedded.witness import PATIENCE, Witness
 from tests.faults.living import Life
 from understudy.embedded.clusters.processes import holder
-from understudy.embedded.doorway import DoorClosed
+from understudy.embedded.doorway import MARK, DoorClosed
 from understudy.embedded.shim import bodies, linux, orders
 from understudy.embedded.shim.orders import State
 from understudy.kinds.annotations import FAILED_AT
@@ -149,6 +149,18 @@ async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
     pids = families([*(found[name].pid for name in nodes), *shims])
     born = {pid: linux.birth(pid) for pid in pids}
     return [Life(pid, birth) for pid, birth in born.items() if birth is not None]
+
+
+def of_pods(found: Sequence[Life]) -> list[Life]:
+    """Those of them that run for pods: not the nodes themselves, nor the shims that they have in reserve."""
+    return [life for life in found if _is_marked(life.pid)]
+
+
+def _is_marked(pid: int) -> bool:
+    try:
+        return f"{MARK}=".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
 
 
 def _shims(cluster: RealCluster, pod: Document) -> list[int]:

@@ -22,6 +22,8 @@ FOR_EVER = "while true; do sleep 0.05; done"
 
 Document = dict[str, Any]
 
+A_MOMENT = 10.0  # seconds that a process has to leave its mark
+
 
 class Life(msgspec.Struct, frozen=True):
     """One process: its id, and when it began, since ids are given out again."""
@@ -111,7 +113,13 @@ class Living:
         raise AssertionError("a stream of changes does not end")
 
     async def wait_for_phase(self, phase: str, *names: str) -> dict[str, Document]:
-        return await self.wait_for(lambda pods: all(name in pods and phase_of(pods[name]) == phase for name in names))
+        """Those that run have had the time to leave their marks, too."""
+        pods = await self.wait_for(lambda pods: all(name in pods and phase_of(pods[name]) == phase for name in names))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(A_MOMENT):
+                while phase == "Running" and not all(self.starts(name) for name in names):
+                    await asyncio.sleep(LOOK)
+        return pods
 
     @contextlib.contextmanager
     def without(self, *parts: str) -> Iterator[None]:

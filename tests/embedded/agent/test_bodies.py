@@ -150,7 +150,7 @@ def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: d
         again = await world.phase("rank", "Succeeded")
         assert (await world.log(again["metadata"]["uid"])).strip() == "0"
         assert dead(processes)
-        assert not (world.folder.pods / uid).exists()
+        await until(lambda: not (world.folder.pods / uid).exists())
         await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
         await world.run_pod("next", "exit 0")
         await world.phase("next", "Succeeded")

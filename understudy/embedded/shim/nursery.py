@@ -66,15 +66,15 @@ class Nursery:
         poll = select.poll()
         poll.register(self._news, select.POLLIN)
         while True:
-            while self._reserve.is_short and not poll.poll(_LULL * 1000):
-                self._reserve.add(self._keep)
             left = self._due - time.monotonic()
             if left <= 0:
                 self._due = time.monotonic() + talk.BEAT
                 with contextlib.suppress(OSError):  # an agent that does not listen needs no second one
                     self._news.send(talk.encode(talk.Beat(time.time())), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-            elif poll.poll(left * 1000):
+            elif poll.poll(min(left, _LULL) * 1000 if self._reserve.is_short else left * 1000):
                 return
+            elif self._reserve.is_short:
+                self._reserve.add(self._keep)
 
     def _embody(self, order: talk.NodeOrder, files: list[int]) -> None:
         record = Path(order.record)
