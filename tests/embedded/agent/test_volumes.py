@@ -130,7 +130,7 @@ def test_parts_of_volumes_and_of_this_machine(tmp_path: Path) -> None:
         log = await world.log(uid)
         assert log.startswith("from the host\nfrom the host\n")
         assert "read-only\n" in log
-        assert log.endswith("whole\ny\n")
+        assert "whole\ny\n" in log
         assert sorted(os.listdir(host)) == ["greeting"]
 
     play(tmp_path, scene)
