@@ -10,7 +10,7 @@ MOST = 20  # rows; of more incidents only the slowest are shown, and all of them
 STOCK_NOTICES, STOCK_TOLERATES = 50.0, 300.0  # seconds: a node that fell silent, and the default tolerations of pods
 REMARK = """\
 Times count from the failure, when the connection to the killed node broke, and are the cluster's own records. Nodes
-are processes, as pods are: the death of one is noticed within milliseconds; one that hangs, after three seconds of silence."""
+are processes, as pods are: the death of one is noticed within milliseconds; one that hangs, after 3 s of silence."""
 
 
 def lines(incidents: Sequence[Incident]) -> Iterator[str]:
