@@ -17,6 +17,7 @@ from understudy.cli.submit.values import Mounted
         (values.job_name, "a", "a"),
         (values.job_name, "x" * 49, "x" * 49),
         (values.count, "0", 0),
+        (values.understudies, "64", 64),
         (values.positive, "3", 3),
         (values.processes, "auto", "auto"),
         (values.processes, "2", "2"),
@@ -124,3 +125,8 @@ def test_tolerations(text: str, toleration: dict[str, str]) -> None:
 def test_a_bad_toleration_is_not_dropped(text: str, words: str) -> None:
     with pytest.raises(ArgumentTypeError, match=words):
         values.toleration(text)
+
+
+def test_more_understudies_than_can_be_held_ready_are_refused() -> None:
+    with pytest.raises(ArgumentTypeError, match="65 understudies are too many; 64 at most can be held ready"):
+        values.understudies("65")

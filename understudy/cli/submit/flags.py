@@ -35,7 +35,7 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
     add("--name", metavar="NAME", type=values.job_name, help=f"its name, {values.LONGEST_NAME} characters at most")
     add("-p", "--priority", metavar="CLASS", help="the PriorityClass of all its pods")
     add("--on-preemption", choices=("requeue", "fail"), help="queue again when preempted (default), or end as failed")
-    add("--warm", metavar="N", type=values.count, default=0,
+    add("--warm", metavar="N", type=values.understudies, default=0,
         help="understudies to hold ready on spares, to step in for lost members (default: 0)")  # fmt: skip
     add("--gang", action="store_true", help="label the pods as one group, for schedulers that need that")
     add("--queue", action="store_true", help="leave the job to kube-queue until it says go")

@@ -52,6 +52,16 @@ def count(text: str) -> int:
     return _whole(text, 0)
 
 
+def understudies(text: str) -> int:
+    """As many as the annotation may ask for."""
+    from understudy.kinds.annotations import MOST_WARM
+
+    number = _whole(text, 0)
+    if number > MOST_WARM:
+        raise ArgumentTypeError(f"{number} understudies are too many; {MOST_WARM} at most can be held ready")
+    return number
+
+
 def positive(text: str) -> int:
     return _whole(text, 1)
 
