@@ -27,6 +27,7 @@ PLACES = (
     "/apis/batch", "/apis/batch/v1", "/api/v1", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
     "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
     "/apis/authentication.k8s.io/v1/tokenreviews", "/apis/understudy.dev/v1/namespaces/default/seatings",
+    "/apis/understudy.dev/v1/namespaces/default/departures",
     "/apis/fuzz.example.com/v1", "/apis/fuzz.example.com/v2/gadgets", "/api/v1/namespaces/default/pods/one/log",
     "/apis/scheduling.k8s.io/v1beta1/priorityclasses", "/api/v1/watch/pods", "//api/v1/pods", "/api/v1/pods/",
 )  # fmt: skip
