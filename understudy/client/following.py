@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -97,8 +97,13 @@ class Follower:
         self._known: dict[tuple[str, str], _Seen] = {}
         self._revision = ""  # where to go on watching; '': a list comes first
         self._failures = 0  # in a row
+        self._told_at = asyncio.get_running_loop().time()  # when nothing was missing for sure
 
-    async def changes(self) -> AsyncIterator[Change]:
+    @property
+    def age(self) -> float:
+        return asyncio.get_running_loop().time() - self._told_at
+
+    async def changes(self) -> AsyncGenerator[Change, None]:
         """Raises Refused where the server will not list these at all: no such resource, no right to see it."""
         synced = False
         while True:
@@ -152,6 +157,7 @@ class Follower:
         async with self._pool.stream(path, longest=seconds + OVERTIME) as (status, pieces):
             if status != HTTPStatus.OK:
                 raise refusal(status, b"".join([piece async for piece in pieces]))
+            self._told_at = loop.time()
             steady_at, silent = loop.time() + STEADY, True
             try:
                 async for text in lines(pieces):
@@ -168,6 +174,7 @@ class Follower:
         if line.type == "ERROR":
             raise _LostPlace
         self._failures = 0
+        self._told_at = asyncio.get_running_loop().time()
         key, seen = self._read(line.object)
         if line.type == "DELETED":
             self._known.pop(key, None)

@@ -1,5 +1,6 @@
 """A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
 
+import contextlib
 import os
 import random
 import re
@@ -39,6 +40,7 @@ class KubeClient:
         self.config = config
         self._pool = Pool(config)
         self._chance = chance or random.Random()
+        self._followers: set[Follower] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,7 +57,20 @@ class KubeClient:
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:
         """Ends only with Refused: where there is no such resource, or no right to see it."""
-        return Follower(self._pool, Selection(resource, namespace, labels, fields), self._chance).changes()
+        return self._followed(Selection(resource, namespace, labels, fields))
+
+    async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
+        follower = Follower(self._pool, selection, self._chance)
+        self._followers.add(follower)
+        try:
+            async with contextlib.aclosing(follower.changes()) as changes:
+                async for change in changes:
+                    yield change
+        finally:
+            self._followers.discard(follower)
+
+    def age(self) -> float:
+        return max((follower.age for follower in self._followers), default=0.0)
 
     async def get(self, ref: Ref) -> bytes:
         return await self.request("GET", _path(ref))

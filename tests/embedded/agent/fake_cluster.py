@@ -30,6 +30,9 @@ class FakeCluster:
         self._numbers = itertools.count(1)
         self._own = uuid.uuid4().hex[:8]  # processes are known by the uids of their pods, in all tests that run now
 
+    def age(self) -> float:
+        return 0.0
+
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:

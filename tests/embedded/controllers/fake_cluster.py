@@ -137,6 +137,9 @@ class FakeCluster:
 
     # as ports.Cluster
 
+    def age(self) -> float:
+        return 0.0
+
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:

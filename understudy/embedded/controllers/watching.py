@@ -234,6 +234,9 @@ class SharedCluster:
         except Unreachable:
             pass  # asked again at the next round
 
+    def age(self) -> float:
+        return self._cluster.age()
+
     def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
     ) -> AsyncIterator[Change]:
