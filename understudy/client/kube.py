@@ -13,7 +13,7 @@ import msgspec
 
 from understudy.client.config import Config
 from understudy.client.following import Follower, Selection
-from understudy.client.pool import Pool
+from understudy.client.pool import Gate, Pool
 from understudy.client.releasing import release_one_by_one
 from understudy.client.statuses import checked, refusal
 from understudy.objects.resources import PODS, Resource
@@ -28,17 +28,17 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
 _encode = msgspec.json.Encoder().encode
 
 
-def connect(config: Config | str | os.PathLike[str]) -> "KubeClient":
+def connect(config: Config | str | os.PathLike[str], gate: Gate | None = None) -> "KubeClient":
     """A client for the cluster of this configuration, or of the kubeconfig file of this name."""
-    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config))
+    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config), gate=gate)
 
 
 class KubeClient:
     """Connects when it is first asked something. Close it, or use it with `async with`."""
 
-    def __init__(self, config: Config, chance: random.Random | None = None) -> None:
+    def __init__(self, config: Config, chance: random.Random | None = None, gate: Gate | None = None) -> None:
         self.config = config
-        self._pool = Pool(config)
+        self._pool = Pool(config, gate)
         self._chance = chance or random.Random()
         self._followers: set[Follower] = set()
 

@@ -7,7 +7,7 @@ import re
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -22,6 +22,8 @@ TOKEN_AGE = 30.0  # seconds after which a token file is looked at again
 KNOCK = 0.02  # seconds between the first two attempts to connect
 _UNSAFE = re.compile(r"[^!-~]")
 
+Gate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
+
 
 class Answer(NamedTuple):
     status: int
@@ -29,7 +31,7 @@ class Answer(NamedTuple):
 
 
 class Pool:
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, gate: Gate | None = None) -> None:
         url = urlsplit(config.server)
         self._host = url.hostname or ""
         self._port = url.port or (443 if url.scheme == "https" else 80)
@@ -39,6 +41,8 @@ class Pool:
         self._head = f" HTTP/1.1\r\nHost: {url.netloc.rpartition('@')[2]}\r\nUser-Agent: understudy/{__version__}\r\n"
         self._credentials = _Credentials(config)
         self._timeout = config.timeout
+        self._write_timeout = config.write_timeout or config.timeout
+        self._gate = gate
         self._patience = config.patience
         self._turns = asyncio.Semaphore(config.connections)
         self._idle: list[Connection] = []
@@ -47,12 +51,15 @@ class Pool:
 
     async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Answer:
         """One request and its whole answer, whatever its status; raises Unreachable where there is none."""
+        timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
+            if self._gate is not None and method != "GET":
+                self._gate()
             try:
-                async with asyncio.timeout(self._timeout):
+                async with asyncio.timeout(timeout):
                     return await self._fetch(method, self._request(method, path, body, content_type))
             except TimeoutError:
-                raise Unreachable(f"{method} {path}: no answer within {self._timeout:g} s") from None
+                raise Unreachable(f"{method} {path}: no answer within {timeout:g} s") from None
 
     async def _fetch(self, method: str, request: bytes) -> Answer:
         """A kept connection may have been closed by the server just now. Whether it did what it was asked then is
