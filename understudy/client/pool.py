@@ -28,6 +28,11 @@ Gate = Callable[[], None]  # asked before every request that changes something; 
 class Answer(NamedTuple):
     status: int
     body: bytes
+    retry_after: float = 0.0  # seconds for which the server wants to be left alone
+
+
+class NobodyHome(Unreachable):
+    """There was no connection, so nothing was asked."""
 
 
 class Pool:
@@ -84,7 +89,7 @@ class Pool:
             self._idle.append(connection)
         else:
             connection.close()
-        return Answer(connection.status, body)
+        return Answer(connection.status, body, connection.retry_after)
 
     @asynccontextmanager
     async def stream(self, path: str, longest: float | None = None) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
@@ -168,7 +173,7 @@ class Pool:
         return connection
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(f"{self._host}:{self._port}: {_said(error)}")
+        return NobodyHome(f"{self._host}:{self._port}: {_said(error)}")
 
     def _request(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
         if _UNSAFE.search(path):
