@@ -9,10 +9,12 @@ import msgspec
 
 from understudy.control.apply import Applier
 from understudy.control.arrivals import Arrivals
+from understudy.control.core_events import CoreEvents
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
 from understudy.control.failing import FailureBook
 from understudy.control.following import Following
+from understudy.control.happenings import EventForm
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.history import NodeHistory
 from understudy.control.incidents import Incidents
@@ -21,6 +23,7 @@ from understudy.control.moments import wait_for
 from understudy.control.patience import Patience
 from understudy.control.remaking import Remaker
 from understudy.control.sight import Sight
+from understudy.control.telling import Teller
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.cycle import plan
@@ -47,6 +50,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
     tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
+    events: EventForm = CoreEvents()  # the form in which the cluster has them
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
     max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
@@ -94,7 +98,7 @@ class SchedulingLoop:
         self._clock = clock
         self._settings = settings
         self._listener = listener
-        self._desk = Desk(cluster, clock, self.view, settings.tell_after)
+        self._desk = Desk(cluster, clock, self.view, Teller(cluster, clock, settings.tell_after, settings.events))
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
