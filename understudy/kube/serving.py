@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import socket
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -13,6 +14,7 @@ from understudy.client.config import Config
 from understudy.control.clock import SystemClock
 from understudy.control.health import HealthLimits
 from understudy.control.scheduling import LoopSettings
+from understudy.control.series_events import SeriesEvents
 from understudy.decide.policy import Policy
 from understudy.kube.election import Candidate, Election, Terms
 from understudy.kube.fenced import Fenced, Permit
@@ -45,6 +47,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            events=SeriesEvents(self.identity or socket.gethostname()),
         )
 
     @property
