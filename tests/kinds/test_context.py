@@ -68,7 +68,7 @@ def test_who_schedules_it() -> None:
     assert not gang(job("train", template=theirs), context=context).managed
     one = train_pod("a", schedulerName="understudy")
     assert gang(job("train", template=theirs), [one], context).managed
-    assert not gang(job("train", template=theirs, parallelism=2), [one], context).managed
+    assert gang(job("train", template=theirs, parallelism=2), [one], context).managed  # opted in when it was admitted
     assert not gang(job("train", template=ours, parallelism=2), [train_pod("a")], context).managed
     assert gang(job("train", template=theirs)).managed
 

@@ -73,7 +73,13 @@ SOURCES = (
             resources.TRAIN_JOBS,
             resources.TRAINING_RUNTIMES,
             resources.CLUSTER_TRAINING_RUNTIMES,
+            resources.COSCHEDULING_GROUPS,
+            resources.VOLCANO_GROUPS,
         )
+    ),
+    Source(
+        (resources.POD_GROUPS, resources.POD_GROUPS_V1ALPHA3, resources.POD_GROUPS_V1ALPHA2),
+        optional=True,
     ),
     Source((resources.MPI_JOBS, resources.MPI_JOBS_V1, resources.MPI_JOBS_V1ALPHA1), optional=True),
 )

@@ -17,6 +17,7 @@ from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.kinds import lever_of
 from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
+from understudy.kinds.groups import KIND
 from understudy.kinds.levers import LEFT_TO_END, Ending, Patch, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
@@ -182,9 +183,9 @@ async def fence(desk: Desk, snapshot: Snapshot) -> None:
 
 
 def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:
-    """Whether it is a pod that nobody would make again, on a node that still works: it is not moved but stays there."""
-    if deed.gang.kind != "Pod" or not deed.replaces or not deed.leaves:
+    """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
+    if deed.gang.kind not in ("Pod", KIND) or not deed.replaces:
         return False
-    pods = desk.view.pods_of(deed.key)
-    bare = any(not pod.metadata.owner_references and not asks_to_come_back(pod) for pod in pods)
-    return bare and not any(is_lost(snapshot, pod.spec.node_name) for pod in pods)
+    going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
+    bare = [pod for pod in going if not pod.metadata.owner_references and not asks_to_come_back(pod)]
+    return any(not is_lost(snapshot, pod.spec.node_name) for pod in bare)
