@@ -62,6 +62,8 @@ class PatchForm(enum.StrEnum):
 class Refused(Exception):
     """The cluster said no: a Kubernetes Status in words and numbers."""
 
+    done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those that were done
+
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
         self.code = code
@@ -71,6 +73,8 @@ class Refused(Exception):
 
 class Unreachable(Exception):
     """The cluster said nothing; whether it did what was asked is not known."""
+
+    done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those known to be done
 
 
 class Cluster(Protocol):
@@ -100,7 +104,8 @@ class Cluster(Protocol):
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None: ...
 
     async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
-        """Seats pods of one gang. A world that can do it whole or not at all does."""
+        """Seats pods of one gang. A world that can do it whole or not at all does; in another, the exception knows
+        who was seated all the same."""
         ...
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:

@@ -20,7 +20,9 @@ from understudy.ports import Change, ChangeType, Clock, Departure, PatchForm, Re
 Document = dict[str, Any]
 Key = tuple[str, str, str]  # (resource, namespace, name)
 
-_RESOURCES = {r.kind: r for r in vars(resources).values() if isinstance(r, Resource)}
+_KINDS = [r for r in vars(resources).values() if isinstance(r, Resource)]
+_RESOURCES = {r.kind: r for r in _KINDS}
+_VERSIONS = {(r.api_version, r.kind): r for r in _KINDS}
 
 
 class Killed(BaseException):
@@ -54,7 +56,8 @@ class FakeCluster:
 
     def put(self, document: Document) -> Document:
         """Creates or replaces an object."""
-        resource = _RESOURCES[document["kind"]]
+        kind = document["kind"]
+        resource = _VERSIONS.get((document.get("apiVersion", ""), kind)) or _RESOURCES[kind]
         meta = document.setdefault("metadata", {})
         if resource.namespaced:
             meta.setdefault("namespace", "default")

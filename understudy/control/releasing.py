@@ -111,7 +111,10 @@ class Release(msgspec.Struct, frozen=True):
         member = claims.get(node) or next(iter(claims.values()), gang.name)
         coming = self.desk.view.pod(gang.namespace, member)
         known_as = f"pod uid {coming.metadata.uid}" if coming else gang.title
-        return Happening(PREEMPTED, f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})")
+        speaker = coming or self.desk.view.job_of(gang.key)
+        related = About.of(speaker) if speaker is not None else None
+        message = f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})"
+        return Happening(PREEMPTED, message, related=related)
 
     async def _requeue(self, pods: list[Pod]) -> None:
         job = self.desk.view.job_of(self.deed.key)

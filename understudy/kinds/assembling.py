@@ -54,7 +54,7 @@ def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: C
         queued_at=head.queued_at if head.notes.queued_at is None else head.notes.queued_at,
         min_members=outline.minimum if head.notes.min_members is None else head.notes.min_members,
         preempts=standing.preempts,
-        managed=all(s.ours for s in live) and all(context.ours(r.template.spec) for r in roles),
+        managed=all(s.ours for s in live) and all(context.will_be_ours(r.template, head.namespace) for r in roles),
         suspension=_suspension(outline, head.notes),
         gates=_gates(live, roles),
         on_preemption=head.notes.on_preemption,
