@@ -215,8 +215,8 @@ def node_of(wire: WireNode) -> Node:
     for condition in status.conditions:
         for name in ("type", "status", "reason", "message"):
             force(condition, name, intern(getattr(condition, name)))
-    made = {"metadata": _metadata_of(wire.metadata), "spec": _node_spec(spec), "status": _node_status(status)}
-    node = Node(kind="Node", api_version="v1", **made)
+    metadata = _metadata_of(wire.metadata)
+    node = Node(kind="Node", api_version="v1", metadata=metadata, spec=_node_spec(spec), status=_node_status(status))
     return node if alike is not None else _remembered(check(node), key, known)
 
 
