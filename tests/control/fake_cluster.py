@@ -122,9 +122,10 @@ class FakeCluster:
         return 0.0
 
     async def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         assert not fields
+        del decoded  # nobody has to give objects for texts
         if resource.key in self.absent:
             raise Refused(404, "NotFound", f"there is no {resource.key}")
         watch = Watch(resource.key, namespace, labels, asyncio.Queue())
