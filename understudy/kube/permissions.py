@@ -33,9 +33,7 @@ class Permission(msgspec.Struct, frozen=True):
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
-def _on(
-    resource: Resource, verbs: tuple[str, ...], why: str, *, sub: str = "", optional: bool = False
-) -> Permission:
+def _on(resource: Resource, verbs: tuple[str, ...], why: str, *, sub: str = "", optional: bool = False) -> Permission:
     plural = f"{resource.plural}/{sub}" if sub else resource.plural
     return Permission(resource.group, plural, verbs, why, optional=optional)
 
