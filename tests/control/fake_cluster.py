@@ -149,6 +149,8 @@ class FakeCluster:
         return msgspec.json.encode(self._found(ref))
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        if sub == "eviction":
+            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
         await self._write(f"create {ref.resource.key} {body['metadata']['name']}")
         assert not sub
         key = (ref.resource.key, ref.namespace, body["metadata"]["name"])

@@ -81,7 +81,7 @@ class KubeClient:
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
         """A new object in the place that `ref` names; with `sub`, such as `eviction`, something asked of an old one."""
-        return await self.request("POST", _path(ref, sub), body)
+        return await self.request("POST", _path(ref, sub), body, repeatable=sub == "eviction" and _names_a_uid(body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
         query = f"?fieldManager={FIELD_MANAGER}&force=true" if form is PatchForm.APPLY else ""
@@ -148,6 +148,11 @@ def _path(ref: Ref, sub: str = "") -> str:
         if name and (_NO_NAME.search(name) or name in (".", "..")):
             raise Refused(HTTPStatus.BAD_REQUEST, "BadRequest", f"{name!r} cannot be the name of an object")
     return ref.path(sub)
+
+
+def _names_a_uid(eviction: Mapping[str, Any]) -> bool:
+    """Whoever is leaving already, or has left, is not made to leave twice by being asked twice."""
+    return bool(eviction.get("deleteOptions", {}).get("preconditions", {}).get("uid"))
 
 
 def _settles(patch: Any, form: PatchForm) -> bool:

@@ -1,7 +1,7 @@
 """Takes seats away: from victims of a preemption, from gangs that go back to the queue, from members that move.
 
 Everybody is told first. A job that can be paused is paused, its place in line and its seats written down in the same
-write, and its controller takes the pods away at no cost to it; of all others the pods are deleted.
+write, and its controller takes the pods away at no cost to it; of all others the pods are evicted.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -17,7 +17,7 @@ from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.kinds import lever_of
 from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
-from understudy.kinds.levers import LEFT_TO_END, Ending, ended, paused
+from understudy.kinds.levers import LEFT_TO_END, Ending, Patch, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.model.snapshot import Snapshot
@@ -47,7 +47,8 @@ class Release(msgspec.Struct, frozen=True):
             await self._move(pods)
             return
         spared = self._spared(pods) if ends else []
-        await together(partial(self._tell, pod, pod in spared) for pod in pods)
+        marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
+        await together(partial(self._tell, pod, marked, pod in spared) for pod in pods)
         if ends:
             await self._end([pod for pod in pods if pod not in spared])
         else:
@@ -72,24 +73,15 @@ class Release(msgspec.Struct, frozen=True):
     async def _move(self, pods: list[Pod]) -> None:
         """Members leave, and their gang waits for those who take their places: nothing that can wait comes first."""
         await self._keep(pods)
-        happenings = [self._happening(pod) for pod in pods]
-        departures = [
-            Departure(
-                pod.metadata.name,
-                pod.metadata.uid,
-                self._condition(happening, "DisruptionTarget"),
-                0 if self._is_lost(pod) else None,
-            )
-            for pod, happening in zip(pods, happenings, strict=True)
-        ]
-        await self.desk.release(list(zip(pods, departures, strict=True)))
-        for pod, happening in zip(pods, happenings, strict=True):
-            self.desk.teller.event(About.of(pod), happening)
+        await self._remove(pods)
+        for pod in pods:
+            self.desk.teller.event(About.of(pod), self._happening(pod))
 
-    async def _tell(self, pod: Pod, spared: bool) -> None:
+    async def _tell(self, pod: Pod, marked: bool, spared: bool) -> None:
         happening = self._happening(pod)
-        condition = self._condition(happening, LEFT_TO_END if spared else "DisruptionTarget")
-        await self.desk.teller.mark(pod, condition)
+        if marked:
+            condition = self._condition(happening, LEFT_TO_END if spared else "DisruptionTarget")
+            await self.desk.teller.mark(pod, condition)
         await self.desk.teller.tell(About.of(pod), happening)
 
     def _happening(self, pod: Pod) -> Happening:
@@ -117,14 +109,18 @@ class Release(msgspec.Struct, frozen=True):
         return Happening(PREEMPTED, message, related=related)
 
     async def _requeue(self, pods: list[Pod]) -> None:
-        job = self.desk.view.job_of(self.deed.key)
-        pause = paused(lever_of(job), True) if job is not None else {}
+        job, pause = self.desk.view.job_of(self.deed.key), self._pause()
         if job is not None:
             await self.desk.note(job, self._notes(pods, bool(pause)), pause)
         else:
             await self._keep(pods)
         lost = [pod for pod in pods if self._is_lost(pod)]
         await self._remove(lost if pause else pods)
+
+    def _pause(self) -> Patch:
+        """What pauses the job; nothing where there is none, or it cannot be paused."""
+        job = self.desk.view.job_of(self.deed.key)
+        return paused(lever_of(job), True) if job is not None else {}
 
     async def _keep(self, pods: Iterable[Pod]) -> None:
         await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
@@ -149,7 +145,11 @@ class Release(msgspec.Struct, frozen=True):
         await self._remove(pods)
 
     async def _remove(self, pods: Iterable[Pod]) -> None:
-        await together(partial(self.desk.remove, pod, at_once=self._is_lost(pod)) for pod in pods)
+        await self.desk.release([(pod, self._departure(pod)) for pod in pods])
+
+    def _departure(self, pod: Pod) -> Departure:
+        condition = self._condition(self._happening(pod), "DisruptionTarget")
+        return Departure(pod.metadata.name, pod.metadata.uid, condition, 0 if self._is_lost(pod) else None)
 
     def _is_lost(self, pod: Pod) -> bool:
         return is_lost(self.snapshot, pod.spec.node_name)

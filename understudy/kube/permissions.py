@@ -1,7 +1,7 @@
 """What Understudy may do in a cluster, and what for: the one list behind the shipped roles and `understudy doctor`.
 
-Every row is a request that some part of the loop makes. Whoever adds a request adds a row, and a test holds the roles of
-the chart and of the kustomization to it.
+Every row is a request that some part of the loop makes. Whoever adds a request adds a row, and a test holds the roles
+of the chart and of the kustomization to it.
 """
 
 from collections.abc import Iterator
@@ -83,9 +83,7 @@ EVERYWHERE = (
 IN_ONE_PLACE = (
     Permission("coordination.k8s.io", "leases", READ, "tells which nodes live", namespace=LEASE_NAMESPACE),
     Permission("coordination.k8s.io", "leases", ("create",), "says who leads, the first time", namespace=OWN),
-    Permission(
-        "coordination.k8s.io", "leases", ("get", "update", "patch"), "says who leads", namespace=OWN, name=LEASE
-    ),
+    Permission("coordination.k8s.io", "leases", ("get", "patch"), "says who leads", namespace=OWN, name=LEASE),
 )
 
 PERMISSIONS = (*EVERYWHERE, *IN_ONE_PLACE)
