@@ -72,7 +72,7 @@ async def serve(serving: Serving) -> None:
         async with connect(working, permit.check) as client:
             turns, observed = Turns(clock), Observed(client)
             replica = Replica(Fenced(observed, permit), clock, leadership, serving.loop, turns.hear)
-            figures = tuple(figures_of(Measured(replica, observed, turns, serving.policy, clock)))
+            figures = tuple(figures_of(Measured(replica, observed, turns, client.tally, serving.policy, clock)))
             async with served(pages_of(replica, figures, kube.max_view_age), serving.host, serving.port) as port:
                 _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
                 await _until(told, replica)
