@@ -86,7 +86,7 @@ def gang_of(
         return gang
     done = max(sum(s.state is State.DONE for s in seen), getattr(obj.status, "succeeded", 0))
     for definition in {d.title: d for d in groups.values()}.values():
-        gang = formed(gang, definition, gang.size + done, f"{obj.title} has")
+        gang = formed(gang, definition, gang.size + done, f"{obj.title} has {gang.size + done}")
     return gang
 
 

@@ -27,7 +27,8 @@ def group_gang(definition: Definition, seen: Sequence[Sighting], context: Contex
     if gang is None:
         return None
     there = sum(s.state in (State.LIVE, State.DONE) for s in seen)
-    return formed(_ranked(gang, definition, context), definition, there, "there are")
+    words = f"there {'is' if there == 1 else 'are'} {there}"
+    return formed(_ranked(gang, definition, context), definition, there, words)
 
 
 def _notes(definition: Definition, first: Sighting, seen: Sequence[Sighting]) -> Notes:
@@ -79,8 +80,11 @@ def under(
     return replace(outline, roles=roles), list(seen)
 
 
-def formed(gang: Gang, definition: Definition, there: int, whose: str) -> Gang:
-    """The gang, with what has to happen before its group counts as one. One that runs has had that behind it."""
+def formed(gang: Gang, definition: Definition, there: int, in_words: str) -> Gang:
+    """The gang, with what has to happen before its group counts as one. One that runs has that behind it.
+
+    `there` is how many pods it has, or will have.
+    """
     gang = replace(gang, whole=gang.whole or definition.whole)
     if gang.seated():
         return gang
@@ -88,5 +92,5 @@ def formed(gang: Gang, definition: Definition, there: int, whose: str) -> Gang:
     if definition.absent:
         words.append(f"{definition.title} does not exist yet")
     elif there < definition.least:
-        words.append(f"{definition.title} wants {definition.least} pods, and {whose} {there}")
+        words.append(f"{definition.title} wants {definition.least} pods, and {in_words}")
     return replace(gang, awaits=(*gang.awaits, *words))
