@@ -109,7 +109,7 @@ def test_whose_a_job_without_pods_is_where_a_policy_gives_pods_their_scheduler(
     named: str, notes: dict[str, str], managed: bool
 ) -> None:
     meta = {"annotations": {f"understudy.dev/{name}": value for name, value in notes.items()}}
-    document = job("train", meta, template=template(**({"schedulerName": named} if named else {})), suspend=bool(notes))
+    document = job("train", meta, template=template(schedulerName=named) if named else template(), suspend=bool(notes))
     assert gang(document, context=context_of(scheduler_name="understudy")).managed is managed
 
 
