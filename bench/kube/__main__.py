@@ -52,7 +52,7 @@ def _compared(size: int, contenders: Sequence[cases.Contender]) -> list[Result]:
         scheduler=None,
         operators=(),
         lease_seconds=LEASE_SECONDS,
-        node_lifecycle=False,
+        grace="1h",
         gates=GATES,
         apis=("scheduling.k8s.io/v1beta1=true",),
         controller_flags=("--kube-api-qps=5000", "--kube-api-burst=10000"),
@@ -94,9 +94,7 @@ def _deaths(patient: bool, manners: Sequence[str]) -> list[Result]:
     with cluster(Settings(scheduler=None, operators=())) as running:
         running.namespace(fleet.NAMESPACE)
         running.nodes.create(fleet.nodes(DYING_NODES))
-        rows = []
-        for manner in manners:
-            rows.append(asyncio.run(_replaced(running, OURS, manner)))
+        rows = [asyncio.run(_replaced(running, OURS, manner)) for manner in manners]
         if patient:
             rows.append(asyncio.run(_replaced(running, STOCK, "silence")))
         return rows

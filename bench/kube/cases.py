@@ -1,4 +1,4 @@
-"""What is measured of a scheduler: filling an empty cluster with gangs, and making room for important ones in a full one."""
+"""What is measured of a scheduler: filling an empty cluster, and making room for important gangs in a full one."""
 
 import asyncio
 from collections.abc import Sequence
