@@ -10,7 +10,7 @@ import pytest
 from tests.kube.cluster import processes
 from tests.kube.cluster.api import Api, ApiError, Object
 from tests.kube.cluster.control_plane import SCHEDULER
-from tests.kube.cluster.kwok import SLICE, Nodes, end_pod
+from tests.kube.cluster.kwok import LEASES, SLICE, Nodes, end_pod
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import SchedulerSettings, Settings
@@ -20,7 +20,6 @@ from understudy.embedded.shim import linux
 
 ROOT = Path(__file__).parents[2]
 
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 PODS = "/api/v1/namespaces/default/pods"
 
 

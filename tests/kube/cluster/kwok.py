@@ -17,6 +17,7 @@ from tests.kube.cluster.stages import ATTENDED, stages
 
 RESOURCES = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "8"}
 SLICE = "cloud.google.com/gke-nodepool"  # the label whose values are slices, as in our examples
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 READY_SECONDS = 60.0
 _TOGETHER = 8
 _ALIVE = "fake"
@@ -67,20 +68,21 @@ class Nodes:
         with ThreadPoolExecutor(_TOGETHER) as pool:
             list(pool.map(self._post, _shares(documents)))
         if wait:
-            names = {document["metadata"]["name"] for document in documents}
-            wait_until(lambda: self._ready(names), "nodes are ready", READY_SECONDS + len(names) / 20, self.processes)
+            left = {document["metadata"]["name"] for document in documents}
+            wait_until(lambda: self._ready(left), "nodes are ready", READY_SECONDS + len(left) / 20, self.processes)
 
     def _post(self, documents: Sequence[Object]) -> None:
         for document in documents:
             self.api.request("POST", "/api/v1/nodes", document)
         self.api.close()
 
-    def _ready(self, names: set[str]) -> bool:
-        leases = self.api.items("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
-        if not names <= {lease["metadata"]["name"] for lease in leases}:
-            return False
-        nodes = {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
-        return all(name in nodes and _usable(nodes[name]) for name in names)
+    def _ready(self, left: set[str]) -> bool:
+        """One by one, each until it is: to list thousands again and again would keep the server from making them so."""
+        for name in sorted(left):
+            if not (self.api.exists(f"{LEASES}/{name}") and _usable(self.get(name))):
+                return False
+            left.remove(name)
+        return True
 
     def get(self, name: str) -> Object:
         return self.api.get(f"/api/v1/nodes/{name}")
@@ -109,7 +111,7 @@ class Nodes:
             for pod in self.api.items(f"/api/v1/pods?fieldSelector={quote(f'spec.nodeName={name}')}"):
                 metadata = pod["metadata"]
                 self.api.delete(f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}", grace=0)
-            self.api.delete(f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}")
+            self.api.delete(f"{LEASES}/{name}")
 
 
 def node(name: str, labels: Mapping[str, str], resources: Mapping[str, str]) -> Object:
