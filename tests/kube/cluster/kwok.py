@@ -68,21 +68,23 @@ class Nodes:
         with ThreadPoolExecutor(_TOGETHER) as pool:
             list(pool.map(self._post, _shares(documents)))
         if wait:
-            left = {document["metadata"]["name"] for document in documents}
-            wait_until(lambda: self._ready(left), "nodes are ready", READY_SECONDS + len(left) / 20, self.processes)
+            self.wait_ready({document["metadata"]["name"] for document in documents})
+
+    def wait_ready(self, names: set[str]) -> None:
+        """Rarely asked of many: to list thousands again and again would keep the server from making them so."""
+        seconds, every = READY_SECONDS + len(names) / 10, 0.05 + len(names) / 1000
+        wait_until(lambda: self._ready(names), f"{len(names)} nodes are ready", seconds, self.processes, every)
 
     def _post(self, documents: Sequence[Object]) -> None:
         for document in documents:
             self.api.request("POST", "/api/v1/nodes", document)
         self.api.close()
 
-    def _ready(self, left: set[str]) -> bool:
-        """One by one, each until it is: to list thousands again and again would keep the server from making them so."""
-        for name in sorted(left):
-            if not (self.api.exists(f"{LEASES}/{name}") and _usable(self.get(name))):
-                return False
-            left.remove(name)
-        return True
+    def _ready(self, names: set[str]) -> bool:
+        if not names <= {lease["metadata"]["name"] for lease in self.api.items(LEASES)}:
+            return False
+        nodes = {node["metadata"]["name"]: node for node in self.api.items("/api/v1/nodes")}
+        return all(name in nodes and _usable(nodes[name]) for name in names)
 
     def get(self, name: str) -> Object:
         return self.api.get(f"/api/v1/nodes/{name}")
@@ -115,35 +117,43 @@ class Nodes:
 
 
 def node(name: str, labels: Mapping[str, str], resources: Mapping[str, str]) -> Object:
-    """As a kubelet registers one, but ready from the start."""
+    """As a kubelet registers one, but ready from the start, and with what controllers would write on it at once."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    platform = {f"{beta}kubernetes.io/{key}": value for beta in ("", "beta.") for key, value in _PLATFORM.items()}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {
             "name": name,
-            "labels": {
-                "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
-                ATTENDED: _ALIVE, **labels,
-            },
+            "labels": {"kubernetes.io/hostname": name, **platform, ATTENDED: _ALIVE, **labels},
+            "annotations": {"node.alpha.kubernetes.io/ttl": "0"},
         },
         "status": {
             "capacity": dict(resources),
             "allocatable": dict(resources),
-            "conditions": [
-                {
-                    "type": "Ready", "status": "True", "reason": "KubeletReady",
-                    "lastHeartbeatTime": now, "lastTransitionTime": now,
-                }
-            ],
-            "nodeInfo": {"operatingSystem": "linux", "architecture": "amd64", "kubeletVersion": "v1.37.1"} | _UNKNOWN,
+            "conditions": [{**ready, "lastHeartbeatTime": now, "lastTransitionTime": now}],
+            "nodeInfo": _INFO,
         },
-    }  # fmt: skip
+    }
 
 
-_UNKNOWN = dict.fromkeys(
-    ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "machineID", "osImage", "systemUUID"), ""
+_PLATFORM = {"os": "linux", "arch": "amd64"}
+_UNKNOWN = (
+    "bootID",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeProxyVersion",
+    "machineID",
+    "osImage",
+    "systemUUID",
 )
+_INFO = {
+    **dict.fromkeys(_UNKNOWN, ""),
+    "operatingSystem": "linux",
+    "architecture": "amd64",
+    "kubeletVersion": releases.APISERVER.release,
+}
 
 
 def end_pod(api: Api, namespace: str, name: str, *, code: int = 0) -> None:

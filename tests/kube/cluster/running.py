@@ -13,6 +13,7 @@ from tests.kube.cluster import control_plane as planes
 from tests.kube.cluster import processes
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.control_plane import START_SECONDS, ControlPlane
+from tests.kube.cluster.identities import write_kubeconfig
 from tests.kube.cluster.kwok import Nodes, kwok
 from tests.kube.cluster.operators.jobset import JOBSET
 from tests.kube.cluster.operators.mpi import MPI
@@ -54,6 +55,13 @@ class Cluster:
         account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
         wait_until(lambda: self.api.exists(account), f"{name} has a service account", START_SECONDS, self.processes)
         return name
+
+    def account(self, namespace: str, name: str) -> Path:
+        """The kubeconfig of a service account, which may do what roles allow it and nothing else."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token = self.api.request("POST", path, asked)["status"]["token"]
+        return write_kubeconfig(self.plane.identities, self.plane.server, f"{namespace}-{name}", token)
 
 
 @contextlib.contextmanager
