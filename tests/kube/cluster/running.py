@@ -17,7 +17,7 @@ from tests.kube.cluster.identities import write_kubeconfig
 from tests.kube.cluster.kwok import Nodes, kwok
 from tests.kube.cluster.operators.jobset import JOBSET
 from tests.kube.cluster.operators.mpi import MPI
-from tests.kube.cluster.operators.operator import started
+from tests.kube.cluster.operators.operator import install, started
 from tests.kube.cluster.operators.training import TRAINING
 from tests.kube.cluster.processes import Process, wait_until
 from tests.kube.cluster.settings import SchedulerSettings, Settings
@@ -87,4 +87,6 @@ def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
 
 
 def _operators(stack: contextlib.ExitStack, made: Cluster, wanted: Settings) -> list[Callable[[], Process]]:
-    return [stack.enter_context(started(made.plane, made.api, OPERATORS[name])) for name in wanted.operators]
+    operators = [OPERATORS[name] for name in wanted.operators]
+    install(made.api, operators, made.processes)
+    return [stack.enter_context(started(made.plane, made.api, operator)) for operator in operators]
