@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from understudy.cli.elsewhere import scheduler_of
 from understudy.cli.settings import Settings, read
 from understudy.cli.survey import Surveyor
 from understudy.control.following import SOURCES
@@ -31,7 +32,7 @@ async def glance(client: "KubeClient", settings: str | None) -> Glance:
     chosen = settings_of(client, settings)
     sources = [source for source in SOURCES if source.versions[0] not in _LEFT_OUT]
     survey = await Surveyor(client).survey(sources)
-    view = View(chosen.policy.index, limits=chosen.health, troubles=Troubles())
+    view = View(chosen.policy.index, scheduler_of(client) or None, chosen.health, Troubles())
     for obj in survey.objects:
         view.put(obj)
     return Glance(view.snapshot(survey.now), chosen.policy, survey.now)

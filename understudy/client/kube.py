@@ -58,10 +58,10 @@ class KubeClient:
         await self._pool.close()
 
     def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         """Ends only with Refused: where there is no such resource, or no right to see it."""
-        return self._followed(Selection(resource, namespace, labels, fields))
+        return self._followed(Selection(resource, namespace, labels, fields, decoded))
 
     async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
         follower = Follower(self._pool, selection, self._chance)

@@ -16,10 +16,10 @@ class Observed(Passing):
         self.released = 0
 
     async def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         there, told = 0, False
-        changes = super().follow(resource, namespace=namespace, labels=labels, fields=fields)
+        changes = super().follow(resource, namespace=namespace, labels=labels, fields=fields, decoded=decoded)
         try:
             async with contextlib.aclosing(changes):  # type: ignore[type-var]
                 async for change in changes:

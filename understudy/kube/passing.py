@@ -12,9 +12,9 @@ class Passing:
         self._cluster = cluster
 
     def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
-        return self._cluster.follow(resource, namespace=namespace, labels=labels, fields=fields)
+        return self._cluster.follow(resource, namespace=namespace, labels=labels, fields=fields, decoded=decoded)
 
     def age(self) -> float:
         return self._cluster.age()
