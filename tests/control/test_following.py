@@ -30,10 +30,10 @@ def test_it_is_said_once_what_cannot_be_followed(caplog: pytest.LogCaptureFixtur
         running = asyncio.create_task(following.run())
         await clock.let_pass(60.0)
         assert [record.getMessage() for record in caplog.records] == ["cannot follow nodes: there is no nodes"]
-        assert following.unseen == ("nodes",)
+        assert list(following.unseen) == ["nodes"]
         cluster.absent.clear()
         await clock.let_pass(2.0)
-        assert following.unseen == ()
+        assert list(following.unseen) == []
         assert following.synced.is_set()
         cluster.break_off(NODES.key)
         await clock.let_pass(60.0)
