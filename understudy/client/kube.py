@@ -45,7 +45,7 @@ class KubeClient:
         self.config = config
         self._pool = Pool(config, gate)
         self._chance = chance or random.Random()
-        self._retrier = Retrier(self._pool, self._chance)
+        self._retrier = Retrier(self._pool, self._chance, config.attempts)
         self.tally = self._retrier.tally
         self._followers: set[Follower] = set()
         self._errands: set[asyncio.Task[None]] = set()

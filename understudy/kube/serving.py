@@ -83,11 +83,13 @@ async def serve(serving: Serving) -> None:
 
 @contextlib.asynccontextmanager
 async def _leadership(serving: Serving, clock: SystemClock) -> AsyncIterator[Leadership]:
-    """The lease has a connection of its own: no other request is ever in its way."""
+    """The lease has a connection of its own: no other request is ever in its way. The election itself asks again."""
     if not serving.identity:
         yield Unopposed()
         return
-    own = msgspec.structs.replace(serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, patience=0.0)
+    own = msgspec.structs.replace(
+        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, patience=0.0
+    )
     client: KubeClient
     async with connect(own) as client:
         yield Election(client, clock, serving.candidate)
