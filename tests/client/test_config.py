@@ -9,7 +9,7 @@ import yaml
 
 from tests.client.scripted import write_kubeconfig
 from understudy.client import BadConfig, Config
-from understudy.client.config import FEW, MANY
+from understudy.client.config import FEW, MANY, OFTEN
 from understudy.client.impersonating import headers_of
 
 EXEC = "client.authentication.k8s.io/v1"
@@ -31,7 +31,9 @@ def refused(tmp_path: Path, cluster: dict[str, Any] = CLUSTER, user: dict[str, A
 def test_a_token_and_an_authority(tmp_path: Path) -> None:
     data = base64.b64encode(b"PEM").decode()
     config = read(tmp_path, {**CLUSTER, "certificate-authority-data": data}, {"token": "t"}, namespace="team")
-    assert config == Config(server="https://host:6443", authority="PEM", token="t", namespace="team", connections=MANY)
+    assert config == Config(
+        server="https://host:6443", authority="PEM", token="t", namespace="team", connections=MANY, silence=OFTEN
+    )
 
 
 def test_files_are_looked_for_beside_the_kubeconfig(tmp_path: Path) -> None:
@@ -74,7 +76,7 @@ def test_another_context_than_the_current_one(tmp_path: Path) -> None:
     document["contexts"].append({"name": "there", "context": {"cluster": "c", "namespace": "elsewhere"}})
     path.write_text(yaml.safe_dump(document))
     assert Config.from_kubeconfig(path, "there") == Config(
-        server="https://host:6443", namespace="elsewhere", connections=MANY
+        server="https://host:6443", namespace="elsewhere", connections=MANY, silence=OFTEN
     )
     with pytest.raises(BadConfig, match="contexts: there is no context named 'nowhere'"):
         Config.from_kubeconfig(path, "nowhere")
@@ -230,6 +232,7 @@ def test_a_pod_knows_its_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         token_file=str(tmp_path / "token"),
         namespace="team",
         connections=MANY,
+        silence=OFTEN,
     )
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
     with pytest.raises(BadConfig, match="this is no pod"):

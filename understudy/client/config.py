@@ -10,6 +10,7 @@ import msgspec
 RESTART = 3.0  # seconds in which a server of our own is back after a crash
 EXTENSION = "understudy.dev"  # what our own clusters say of themselves, under `extensions` of a kubeconfig's cluster
 FEW, MANY = 16, 32  # requests at a time: of a server that binds a gang by one, and of one that takes one for each pod
+OFTEN, RARELY = 10.0, 60.0  # where bookmarks come once a minute, and where twice
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # what a pod is given to speak to its cluster
 
 
@@ -67,6 +68,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     gang_binding: bool = False  # the server can seat a whole gang at once
     connections: int = FEW  # at most this many requests at a time; the others wait. Watches come on top
     timeout: float = 30.0  # seconds until a request without an answer is given up
+    silence: float = RARELY  # seconds after which a watch that says nothing is opened anew, to know that it is alive
     patience: float = 0.0  # seconds in which a server that nobody finds at home is knocked at again
 
     @staticmethod
@@ -99,6 +101,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             token_file=str(folder / "token"),
             namespace=namespace or "default",
             connections=MANY,
+            silence=OFTEN,
         )
 
     @staticmethod

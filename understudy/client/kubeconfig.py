@@ -9,7 +9,19 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from understudy.client.config import EXTENSION, FEW, MANY, RESTART, BadConfig, Config, Impersonation, Oidc, Plugin
+from understudy.client.config import (
+    EXTENSION,
+    FEW,
+    MANY,
+    OFTEN,
+    RARELY,
+    RESTART,
+    BadConfig,
+    Config,
+    Impersonation,
+    Oidc,
+    Plugin,
+)
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"  # what a cluster has to say to credential plugins
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -84,6 +96,7 @@ class Kubeconfig:
             gang_binding=bool(own.get("gangBinding")),
             patience=RESTART if own else 0.0,
             connections=FEW if own else MANY,
+            silence=RARELY if own else OFTEN,
             **_credentials(user, cluster, chosen.text("user")),
         )
 

@@ -32,6 +32,10 @@ class NobodyHome(Unreachable):
     """There was no connection, or nothing to show at the door; so nothing was asked."""
 
 
+class FellSilent(Unreachable):
+    """A stream on which nothing was heard for so long that nobody knows whether it is still there."""
+
+
 class Pool:
     def __init__(self, config: Config) -> None:
         url = urlsplit(config.server)
@@ -95,20 +99,25 @@ class Pool:
         return Answer(connection.status, body, connection.retry_after)
 
     @asynccontextmanager
-    async def stream(self, path: str, longest: float | None = None) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
+    async def stream(
+        self, path: str, longest: float | None = None, silence: float | None = None
+    ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
         """A GET whose answer goes on for as long as both sides like: its status and the pieces of its body. After
-        `longest` seconds it counts as lost."""
+        `longest` seconds in all, or `silence` seconds without a word, it counts as lost."""
         identity = self._credentials.kept() or await self._identity()
         connection = await self._opened(identity, path)
         if connection.status == UNAUTHORIZED and (other := await self._credentials.instead_of(identity)) is not None:
             connection.close()
             connection = await self._opened(other, path)
         end = asyncio.get_running_loop().call_later(longest, connection.close) if longest else None
+        ear = _Ear(connection, silence) if silence else None
         try:
             yield connection.status, connection.pieces()
         finally:
             if end is not None:
                 end.cancel()
+            if ear is not None:
+                ear.cancel()
             connection.close()
 
     async def _opened(self, identity: Identity, path: str) -> Connection:
@@ -219,3 +228,23 @@ class Pool:
         if body or method in ("POST", "PUT", "PATCH"):
             head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
         return head.encode("latin-1") + b"\r\n" + body
+
+
+class _Ear:
+    """Closes a connection on which nothing is heard for a while. Costs nothing while something is."""
+
+    def __init__(self, connection: Connection, silence: float) -> None:
+        self._connection = connection
+        self._silence = silence
+        self._timer = asyncio.get_running_loop().call_later(silence, self._listen)
+
+    def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        left = self._connection.heard_at + self._silence - loop.time()
+        if left <= 0:
+            self._connection.close(FellSilent(f"nothing was heard for {self._silence:g} s"))
+        else:
+            self._timer = loop.call_later(left, self._listen)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
