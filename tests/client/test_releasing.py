@@ -64,3 +64,18 @@ def test_whoever_may_not_be_sent_away_is_told_to_the_caller() -> None:
     with pytest.raises(Refused) as caught:
         asked(Departure("worker-0", "u-0", WHY), eviction=403, delete=403)
     assert caught.value.code == 403
+
+
+def test_a_jobs_pod_is_taken_off_its_books_and_goes_at_once_from_a_lost_node() -> None:
+    taken_off, deleted = asked(Departure("worker-0", "u-0", WHY, grace=0, excused="7"))
+    finalizers = {"$deleteFromPrimitiveList/finalizers": ["batch.kubernetes.io/job-tracking"]}
+    assert taken_off == ("patch", {"metadata": {"uid": "u-0", "resourceVersion": "7", **finalizers}})
+    assert deleted[0] == "delete"
+
+
+def test_a_jobs_pod_on_a_node_that_works_is_taken_off_its_books_evicted_and_told_why() -> None:
+    assert [name for name, _ in asked(Departure("worker-0", "u-0", WHY, excused="7"))] == [
+        "patch",
+        "eviction",
+        "status",
+    ]

@@ -13,7 +13,7 @@ import msgspec
 
 from understudy.client.config import Config
 from understudy.client.following import Follower, Selection
-from understudy.client.pool import Pool
+from understudy.client.pool import Gate, Pool
 from understudy.client.releasing import release_one_by_one
 from understudy.client.retrying import Request, Retrier
 from understudy.client.seating import seat_one_by_one
@@ -30,17 +30,17 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
 _encode = msgspec.json.Encoder().encode
 
 
-def connect(config: Config | str | os.PathLike[str]) -> "KubeClient":
+def connect(config: Config | str | os.PathLike[str], gate: Gate | None = None) -> "KubeClient":
     """A client for the cluster of this configuration, or of the kubeconfig file of this name."""
-    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config))
+    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config), gate=gate)
 
 
 class KubeClient:
     """Connects when it is first asked something. Close it, or use it with `async with`."""
 
-    def __init__(self, config: Config, chance: random.Random | None = None) -> None:
+    def __init__(self, config: Config, chance: random.Random | None = None, gate: Gate | None = None) -> None:
         self.config = config
-        self._pool = Pool(config)
+        self._pool = Pool(config, gate)
         self._chance = chance or random.Random()
         self._retrier = Retrier(self._pool, self._chance)
         self.tally = self._retrier.tally
@@ -58,10 +58,10 @@ class KubeClient:
         await self._pool.close()
 
     def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         """Ends only with Refused: where there is no such resource, or no right to see it."""
-        return self._followed(Selection(resource, namespace, labels, fields))
+        return self._followed(Selection(resource, namespace, labels, fields, decoded))
 
     async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
         follower = Follower(self._pool, selection, self._chance, self.config.silence)

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -21,6 +21,8 @@ KNOCK = 0.02  # seconds between the first two attempts to connect
 UNAUTHORIZED = 401
 _UNSAFE = re.compile(r"[^!-~]")
 
+Gate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
+
 
 class Answer(NamedTuple):
     status: int
@@ -37,7 +39,7 @@ class FellSilent(Unreachable):
 
 
 class Pool:
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, gate: Gate | None = None) -> None:
         url = urlsplit(config.server)
         self._config = config
         self._host = url.hostname or ""
@@ -51,6 +53,8 @@ class Pool:
         self._head = f" HTTP/1.1\r\nHost: {url.netloc.rpartition('@')[2]}\r\nUser-Agent: understudy/{__version__}\r\n"
         self._head += "".join(f"{name}: {value}\r\n" for name, value in self._extra)
         self._timeout = config.timeout
+        self._write_timeout = config.write_timeout or config.timeout
+        self._gate = gate
         self._patience = config.patience
         self._turns = asyncio.Semaphore(config.connections)
         self._idle: list[Connection] = []
@@ -61,17 +65,20 @@ class Pool:
         """One request and its whole answer, whatever its status; raises Unreachable where there is none."""
         identity = self._credentials.kept() or await self._identity()
         answer = await self._fetch_as(identity, method, path, body, content_type)
-        if answer.status == UNAUTHORIZED and (other := await self._credentials.instead_of(identity)) is not None:
+        if answer.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
             return await self._fetch_as(other, method, path, body, content_type)
         return answer
 
     async def _fetch_as(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> Answer:
+        timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
+            if self._gate is not None and method != "GET":
+                self._gate()
             try:
-                async with asyncio.timeout(self._timeout):
+                async with asyncio.timeout(timeout):
                     return await self._fetch(method, self._request(identity, method, path, body, content_type))
             except TimeoutError:
-                raise Unreachable(f"{method} {path}: no answer within {self._timeout:g} s") from None
+                raise Unreachable(f"{method} {path}: no answer within {timeout:g} s") from None
 
     async def _fetch(self, method: str, request: bytes) -> Answer:
         """A kept connection may have been closed by the server just now. Whether it did what it was asked then is
@@ -106,7 +113,7 @@ class Pool:
         `longest` seconds in all, or `silence` seconds without a word, it counts as lost."""
         identity = self._credentials.kept() or await self._identity()
         connection = await self._opened(identity, path)
-        if connection.status == UNAUTHORIZED and (other := await self._credentials.instead_of(identity)) is not None:
+        if connection.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
             connection.close()
             connection = await self._opened(other, path)
         end = asyncio.get_running_loop().call_later(longest, connection.close) if longest else None
@@ -198,6 +205,12 @@ class Pool:
     async def _identity(self) -> Identity:
         try:
             return await self._credentials.current()
+        except Unreachable as error:
+            raise NobodyHome(str(error)) from None
+
+    async def _other(self, refused: Identity) -> Identity | None:
+        try:
+            return await self._credentials.instead_of(refused)
         except Unreachable as error:
             raise NobodyHome(str(error)) from None
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from understudy.client.excusing import excuse
 from understudy.objects.resources import PODS
 from understudy.ports import Cluster, Departure, Ref, Refused
 
@@ -27,10 +28,13 @@ async def release_one_by_one(cluster: Cluster, namespace: str, departures: Seque
 async def _release(cluster: Cluster, namespace: str, departure: Departure) -> None:
     ref = Ref(PODS, namespace, departure.pod)
     try:
+        if departure.excused:
+            await excuse(cluster, ref, departure)
         if await _is_evicted(cluster, ref, departure):
             await _mark(cluster, ref, departure)
         else:
-            await _mark(cluster, ref, departure)
+            if departure.grace != 0 or not departure.excused:  # else it is gone at once, and nobody is left to be told
+                await _mark(cluster, ref, departure)
             await cluster.delete(ref, grace=departure.grace, uid=departure.uid)
     except Refused as error:
         if error.code not in _GONE:

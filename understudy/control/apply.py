@@ -149,7 +149,7 @@ class Applier:
         taker = tasks.get(task.deed.by)
         if task.deed.by and (taker is None or taker.failed):
             return
-        happening = _told(task.deed.actions)
+        happening = self._for(taker, _told(task.deed.actions))
         keep, taken_by = self._remaker.keep, taker.deed if taker else None
         await Release(self._desk, task.deed, snapshot, happening, keep, taken_by).carry_out()
         task.done = True
@@ -237,6 +237,11 @@ class Applier:
         job = self._desk.view.job_of(gang.key)
         if job is not None:
             self._desk.teller.event(About.of(job), happening)
+
+    def _for(self, taker: Task | None, happening: Happening) -> Happening:
+        """The same, with the job it happens for named as an object."""
+        job = self._desk.view.job_of(taker.gang.key) if taker is not None else None
+        return happening if job is None else msgspec.structs.replace(happening, related=About.of(job))
 
     def _book(self, gang: Gang) -> Workload | Pod | None:
         """The object on which facts about the gang are written: its job, else its oldest pod."""

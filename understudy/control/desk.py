@@ -33,11 +33,11 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    def __init__(self, cluster: Cluster, clock: Clock, view: View, tell_after: float = 0.0) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, view: View, teller: Teller | None = None) -> None:
         self._cluster = cluster
         self.clock = clock
         self.view = view
-        self.teller = Teller(cluster, clock, tell_after)
+        self.teller = teller or Teller(cluster, clock)
         self.expectations = Expectations()
 
     async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:

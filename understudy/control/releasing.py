@@ -15,11 +15,14 @@ from understudy.control.holding import seats_note
 from understudy.control.remaking import asks_to_come_back
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
+from understudy.decide.sentences import describe
 from understudy.kinds import lever_of
 from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
+from understudy.kinds.groups import KIND
 from understudy.kinds.levers import LEFT_TO_END, Ending, Patch, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
+from understudy.model.plans import Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import JobSet, Workload
 from understudy.objects.meta import holds
@@ -85,7 +88,15 @@ class Release(msgspec.Struct, frozen=True):
         await self.desk.teller.tell(About.of(pod), happening)
 
     def _happening(self, pod: Pod) -> Happening:
-        return self._preempted(pod) if self.taker else self.happening
+        if self.taker:
+            return self._preempted(pod)
+        for swap in (action for action in self.deed.actions if isinstance(action, Swap)):
+            moves = tuple(move for move in swap.moves if move.member == pod.metadata.name)
+            if moves:  # the job is told of them all
+                return msgspec.structs.replace(
+                    self.happening, message=describe(msgspec.structs.replace(swap, moves=moves))
+                )
+        return self.happening
 
     def _condition(self, happening: Happening, kind: str) -> dict[str, str]:
         return {
@@ -103,7 +114,10 @@ class Release(msgspec.Struct, frozen=True):
         member = claims.get(node) or next(iter(claims.values()), gang.name)
         coming = self.desk.view.pod(gang.namespace, member)
         known_as = f"pod uid {coming.metadata.uid}" if coming else gang.title
-        return Happening(PREEMPTED, f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})")
+        speaker = coming or self.desk.view.job_of(gang.key)
+        related = About.of(speaker) if speaker is not None else None
+        message = f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})"
+        return Happening(PREEMPTED, message, related=related)
 
     async def _requeue(self, pods: list[Pod]) -> None:
         job, pause = self.desk.view.job_of(self.deed.key), self._pause()
@@ -146,7 +160,9 @@ class Release(msgspec.Struct, frozen=True):
 
     def _departure(self, pod: Pod) -> Departure:
         condition = self._condition(self._happening(pod), "DisruptionTarget")
-        return Departure(pod.metadata.name, pod.metadata.uid, condition, 0 if self._is_lost(pod) else None)
+        meta, owner = pod.metadata, pod.metadata.controller
+        excused = meta.resource_version if owner is not None and owner.kind == "Job" else ""
+        return Departure(meta.name, meta.uid, condition, 0 if self._is_lost(pod) else None, excused)
 
     def _is_lost(self, pod: Pod) -> bool:
         return is_lost(self.snapshot, pod.spec.node_name)
@@ -179,9 +195,9 @@ async def fence(desk: Desk, snapshot: Snapshot) -> None:
 
 
 def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:
-    """Whether it is a pod that nobody would make again, on a node that still works: it is not moved but stays there."""
-    if deed.gang.kind != "Pod" or not deed.replaces or not deed.leaves:
+    """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
+    if deed.gang.kind not in ("Pod", KIND) or not deed.replaces:
         return False
-    pods = desk.view.pods_of(deed.key)
-    bare = any(not pod.metadata.owner_references and not asks_to_come_back(pod) for pod in pods)
-    return bare and not any(is_lost(snapshot, pod.spec.node_name) for pod in pods)
+    going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
+    bare = [pod for pod in going if not pod.metadata.owner_references and not asks_to_come_back(pod)]
+    return any(not is_lost(snapshot, pod.spec.node_name) for pod in bare)

@@ -141,9 +141,10 @@ class FakeCluster:
         return 0.0
 
     async def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         assert not fields, "field selectors are not served here"
+        assert not decoded, "the controllers read texts"
         if {resource.key, resource.path()} & self.unserved:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         follower = _Follower(labels)
