@@ -70,7 +70,7 @@ class KubeClient:
         return self._followed(Selection(resource, namespace, labels, fields, decoded))
 
     async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
-        follower = Follower(self._pool, selection, self._chance)
+        follower = Follower(self._pool, selection, self._chance, self.config.silence)
         self._followers.add(follower)
         try:
             async with contextlib.aclosing(follower.changes()) as changes:
