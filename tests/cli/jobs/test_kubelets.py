@@ -17,5 +17,5 @@ def test_a_kubelet_that_cannot_be_reached_is_named() -> None:
 
 
 def test_a_refusal_of_the_server_stays_as_it_is() -> None:
-    with pytest.raises(Refused, match="^no rights$"), through_kubelet(INSTANCE):
+    with pytest.raises(Refused, match=r"^no rights$"), through_kubelet(INSTANCE):
         raise Refused(403, "Forbidden", "no rights")
