@@ -173,7 +173,8 @@ class Teller:
         try:
             await self._tell_reason(about, message, gated)
         finally:
-            del self._being_told[about.uid]
+            if self._being_told.get(about.uid) is over:  # else it is being told something newer, beside an old attempt
+                del self._being_told[about.uid]
             over.set()
 
     async def _tell_reason(self, about: About, message: str, gated: bool) -> None:
