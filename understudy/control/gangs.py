@@ -87,8 +87,10 @@ class GangBook:
         home = (meta.namespace, meta.name)
         entry = self._entries.get(home)
         if entry is not None and entry.ref.key == ref.key:
-            entry.pod, entry.ref, entry.seen = pod, ref, None
-            self._dirty[ref.key] = None
+            if not _is_as_before(pod, entry.pod):
+                entry.ref, entry.seen = ref, None
+                self._dirty[ref.key] = None
+            entry.pod = pod
             return
         if entry is not None:
             self._drop(entry)
@@ -216,6 +218,13 @@ class GangBook:
                 entry.seen = sighted(entry.pod, entry.ref, self._context)
             found.append(entry.seen)
         return found
+
+
+def _is_as_before(pod: Pod, known: Pod) -> bool:
+    """Whether nothing changed that anybody reads: most of what kubelets write about pods is of that sort."""
+    if pod.status != known.status or pod.spec != known.spec:
+        return False
+    return msgspec.structs.replace(pod.metadata, resource_version=known.metadata.resource_version) == known.metadata
 
 
 def _group_key(job: Workload) -> str:
