@@ -49,7 +49,7 @@ class Watcher:
         return f"{change.type} {name} {document['spec'].get('n')}"
 
 
-def followed(use: Callable[[TinyApi, Server, Watcher], Awaitable[None]], **selection: str) -> list[Request]:
+def followed(use: Callable[[TinyApi, Server, Watcher], Awaitable[None]], **selection: Any) -> list[Request]:
     async def run() -> list[Request]:
         api = TinyApi()
         async with serving(api) as server, KubeClient(server.config(timeout=5.0), random.Random(0)) as client:

@@ -35,6 +35,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     gang_binding: bool = False  # the server can seat a whole gang at once
     connections: int = 16  # at most this many requests at a time; the others wait. Watches come on top
     timeout: float = 30.0  # seconds until a request without an answer is given up
+    write_timeout: float = 0.0  # the same for what changes something, where it is to be another; 0: it is not
     patience: float = 0.0  # seconds in which a server that nobody finds at home is knocked at again
 
     @staticmethod

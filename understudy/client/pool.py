@@ -7,7 +7,7 @@ import re
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -22,14 +22,21 @@ TOKEN_AGE = 30.0  # seconds after which a token file is looked at again
 KNOCK = 0.02  # seconds between the first two attempts to connect
 _UNSAFE = re.compile(r"[^!-~]")
 
+Gate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
+
 
 class Answer(NamedTuple):
     status: int
     body: bytes
+    retry_after: float = 0.0  # seconds for which the server wants to be left alone
+
+
+class NobodyHome(Unreachable):
+    """There was no connection, so nothing was asked."""
 
 
 class Pool:
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, gate: Gate | None = None) -> None:
         url = urlsplit(config.server)
         self._host = url.hostname or ""
         self._port = url.port or (443 if url.scheme == "https" else 80)
@@ -39,6 +46,8 @@ class Pool:
         self._head = f" HTTP/1.1\r\nHost: {url.netloc.rpartition('@')[2]}\r\nUser-Agent: understudy/{__version__}\r\n"
         self._credentials = _Credentials(config)
         self._timeout = config.timeout
+        self._write_timeout = config.write_timeout or config.timeout
+        self._gate = gate
         self._patience = config.patience
         self._turns = asyncio.Semaphore(config.connections)
         self._idle: list[Connection] = []
@@ -47,12 +56,15 @@ class Pool:
 
     async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Answer:
         """One request and its whole answer, whatever its status; raises Unreachable where there is none."""
+        timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
+            if self._gate is not None and method != "GET":
+                self._gate()
             try:
-                async with asyncio.timeout(self._timeout):
+                async with asyncio.timeout(timeout):
                     return await self._fetch(method, self._request(method, path, body, content_type))
             except TimeoutError:
-                raise Unreachable(f"{method} {path}: no answer within {self._timeout:g} s") from None
+                raise Unreachable(f"{method} {path}: no answer within {timeout:g} s") from None
 
     async def _fetch(self, method: str, request: bytes) -> Answer:
         """A kept connection may have been closed by the server just now. Whether it did what it was asked then is
@@ -77,7 +89,7 @@ class Pool:
             self._idle.append(connection)
         else:
             connection.close()
-        return Answer(connection.status, body)
+        return Answer(connection.status, body, connection.retry_after)
 
     @asynccontextmanager
     async def stream(self, path: str, longest: float | None = None) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
@@ -161,7 +173,7 @@ class Pool:
         return connection
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(f"{self._host}:{self._port}: {_said(error)}")
+        return NobodyHome(f"{self._host}:{self._port}: {_said(error)}")
 
     def _request(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
         if _UNSAFE.search(path):

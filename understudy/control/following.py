@@ -73,7 +73,13 @@ SOURCES = (
             resources.TRAIN_JOBS,
             resources.TRAINING_RUNTIMES,
             resources.CLUSTER_TRAINING_RUNTIMES,
+            resources.COSCHEDULING_GROUPS,
+            resources.VOLCANO_GROUPS,
         )
+    ),
+    Source(
+        (resources.POD_GROUPS, resources.POD_GROUPS_V1ALPHA3, resources.POD_GROUPS_V1ALPHA2),
+        optional=True,
     ),
     Source((resources.MPI_JOBS, resources.MPI_JOBS_V1, resources.MPI_JOBS_V1ALPHA1), optional=True),
 )
@@ -126,7 +132,7 @@ class Following:
     async def _one(self, source: Source, resource: Resource, known: dict[Name, KubeObject]) -> None:
         """As long as it goes well, which is for ever. What is known from an earlier time and not told again is gone."""
         left = set(known)
-        changes = self._cluster.follow(resource, namespace=source.namespace)
+        changes = self._cluster.follow(resource, namespace=source.namespace, decoded=True)
         async with contextlib.aclosing(changes):  # type: ignore[type-var]
             async for change in changes:
                 if change.type is ChangeType.SYNCED:
@@ -139,8 +145,8 @@ class Following:
     def _take(self, change: Change, known: dict[Name, KubeObject]) -> Name:
         gone = change.type is ChangeType.DELETED
         try:
-            obj = decode_json(change.raw)
-        except BadObject as error:
+            obj = change.obj or decode_json(change.raw)
+        except BadObject as error:  # or no more of it was told than that it is gone
             return self._set_aside(change.raw, error, gone, known)
         name = (obj.metadata.namespace, obj.metadata.name)
         if gone:

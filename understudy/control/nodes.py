@@ -4,6 +4,7 @@ import heapq
 
 import msgspec
 
+from understudy.control.arrivals import Arrivals
 from understudy.control.health import Finding, HealthLimits, examined
 from understudy.control.pulse import Pulse
 from understudy.control.troubles import Troubles
@@ -57,9 +58,12 @@ class NodeBook:
     Whoever follows a living cluster has them, and judges leases by when any node was heard of.
     """
 
-    def __init__(self, limits: HealthLimits, troubles: Troubles | None = None) -> None:
+    def __init__(
+        self, limits: HealthLimits, troubles: Troubles | None = None, arrivals: Arrivals | None = None
+    ) -> None:
         self._limits = limits
         self._troubles = troubles
+        self._arrivals = arrivals
         self._pulse = Pulse(limits) if troubles is not None else None
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
@@ -84,6 +88,8 @@ class NodeBook:
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
+        if self._arrivals is not None:
+            lease = self._arrivals.dated(lease)
         if self._pulse is not None:
             self._pulse.hear(lease)
         old = self._leases.get(name)
@@ -96,6 +102,8 @@ class NodeBook:
         name = lease.metadata.name
         if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
             del self._leases[name]
+            if self._arrivals is not None:
+                self._arrivals.forget(name)
             if name in self._objects:
                 self._dirty[name] = None
 

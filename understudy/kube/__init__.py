@@ -1,1 +1,1 @@
-"""A real cluster as the world: what Understudy needs of it, and how it runs there beside others."""
+"""The kube world: Understudy beside the other controllers of a real cluster, as one of several replicas."""

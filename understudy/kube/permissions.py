@@ -55,18 +55,9 @@ def _job_kinds() -> Iterator[Permission]:
             yield _on(kind, ("patch",), why, sub="status", optional=brought)
 
 
-# Gangs that other schedulers' groups define; read only.
-GROUPS = (
-    Permission("scheduling.k8s.io", "podgroups", READ, "defines gangs, as of Kubernetes 1.36", optional=True),
-    Permission("scheduling.k8s.io", "workloads", READ, "has the templates of such groups", optional=True),
-    Permission("scheduling.x-k8s.io", "podgroups", READ, "defines gangs, with scheduler-plugins", optional=True),
-    Permission("scheduling.volcano.sh", "podgroups", READ, "defines gangs, with Volcano", optional=True),
-)
-
 EVERYWHERE = (
     *_followed(),
     *_job_kinds(),
-    *GROUPS,
     _on(known.PODS, ("patch",), "has notes where it has no job: holds, occasions"),
     _on(known.PODS, ("delete",), "leaves its seat, or the node that was lost with it"),
     _on(known.PODS, ("create",), "is made again where it asks for that and nobody owns it"),

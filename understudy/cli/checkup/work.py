@@ -5,7 +5,7 @@ from collections import Counter
 from understudy.cli.checkup.findings import Finding, care, counted, named, note, well, wrong
 from understudy.cli.checkup.installation import leads
 from understudy.cli.checkup.seen import Seen
-from understudy.kinds.context import DEFAULT_SCHEDULER
+from understudy.objects.pods import DEFAULT_SCHEDULER
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 

@@ -70,6 +70,8 @@ async def print_log(session: "Session", named: tuple[str, str | None], wanted: W
 
 async def _print(session: "Session", job: JobSummary, instance: Instance, wanted: Wanted, *, previous: bool) -> int:
     container = container_of(instance, wanted.container)
+    if not instance.node and _is_to_start(instance):  # of such a pod a real cluster has an empty log
+        return _complain(f"{instance.name} has no log yet{f': {instance.waits}' if instance.waits else ''}")
     flags = {"container": container, "follow": "true" if wanted.follow else "", "previous": "true" if previous else ""}
     query = urlencode({**{name: value for name, value in flags.items() if value}, **wanted.query})
     path = f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}"
