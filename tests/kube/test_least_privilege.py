@@ -1,4 +1,4 @@
-"""The scheduling loop with the rights of the shipped roles alone: it seats, preempts, mends, and is refused nothing.
+"""`understudy serve` with the rights of the shipped roles alone: it seats, preempts, mends, and is refused nothing.
 
 The jobs name no scheduler: their namespace is opted in.
 """
@@ -6,36 +6,25 @@ The jobs name no scheduler: their namespace is opted in.
 import asyncio
 import contextlib
 import json
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import yaml
 
 from tests.deploy.manifests import KUSTOMIZE
 from understudy.client import Config, KubeClient
-from understudy.control.clock import SystemClock
-from understudy.control.scheduling import LoopSettings, SchedulingLoop
+from understudy.kube.serving import Serving, serve
 from understudy.ports import Refused
 
 Document = dict[str, Any]
 Kubectl = Callable[..., str]
 PATIENCE = 60.0
-
-
-class Account(KubeClient):
-    """Understudy's own, which remembers what it was not allowed to do."""
-
-    forbidden: list[str]
-
-    async def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> bytes:
-        try:
-            return await super().request(method, path, body, content_type)
-        except Refused as error:
-            if error.code == 403:
-                self.forbidden.append(f"{method} {path}: {error}")
-            raise
+FORBIDDEN = 403
 
 
 @pytest.fixture
@@ -52,17 +41,28 @@ def account(kubectl: Kubectl, kube: Any, tmp_path: Path) -> Iterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def looping(kubeconfig: Path) -> AsyncIterator[Account]:
-    async with Account(Config.from_kubeconfig(kubeconfig)) as client:
-        client.forbidden = []
-        loop = SchedulingLoop(client, SystemClock(), LoopSettings(scheduler_name="understudy"))
-        task = asyncio.create_task(loop.run())
+async def serving(kubeconfig: Path) -> AsyncIterator[list[str]]:
+    """`understudy serve` as it runs in a container; what it was not allowed to do."""
+    forbidden: list[str] = []
+    plainly = KubeClient.request
+
+    async def asked(client: KubeClient, method: str, path: str, *rest: Any, **others: Any) -> bytes:
         try:
-            yield client
+            return await plainly(client, method, path, *rest, **others)
+        except Refused as error:
+            if error.code == FORBIDDEN:
+                forbidden.append(f"{method} {path}: {error}")
+            raise
+
+    config = Config.from_kubeconfig(kubeconfig)
+    with mock.patch.object(KubeClient, "request", asked):
+        settings = Serving(config=config, identity="tested", lease_namespace="understudy-system", port=0)
+        task = asyncio.create_task(serve(settings))
+        try:
+            yield forbidden
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            os.kill(os.getpid(), signal.SIGTERM)  # which is how it is told to end
+            await task
 
 
 def template(priority: str, gpus: int = 8) -> Document:
@@ -180,7 +180,9 @@ async def mends(stage: Stage, nodes: Any) -> None:
     await stage.until("the failure is noted on the node", noted, "nodes")
 
 
-def test_the_shipped_roles_are_enough(account: Path, kubectl: Kubectl, namespace: str, nodes: Any) -> None:
+def test_the_shipped_roles_are_enough(
+    account: Path, kubectl: Kubectl, namespace: str, nodes: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     stage = Stage(kubectl, namespace)
     for name, value in (("low", 100), ("high", 1000)):
         kubectl("create", "priorityclass", f"{namespace}-{name}", f"--value={value}")
@@ -189,11 +191,12 @@ def test_the_shipped_roles_are_enough(account: Path, kubectl: Kubectl, namespace
 
     async def story() -> None:
         await opted_in(stage)
-        async with looping(account) as client:
+        async with serving(account) as forbidden:
             await seats_and_preempts(stage)
             await makes_again(stage)
             await ends_as_failed(stage)
             await mends(stage, nodes)
-            assert client.forbidden == []
+        assert forbidden == []
 
     asyncio.run(story())
+    assert "cannot follow" not in caplog.text
