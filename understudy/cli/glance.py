@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from understudy.client import KubeClient
 
 # What decides where a pod may go, and not where it is.
-_LEFT_OUT = (known.NAMESPACES, known.VOLUMES, known.CLAIMS, known.BUDGETS)
+_LEFT_OUT = (known.VOLUMES, known.CLAIMS, known.BUDGETS)
 
 
 class Glance(msgspec.Struct, frozen=True):
