@@ -11,7 +11,7 @@ class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     renew_deadline: float = 10.0  # silence of the cluster after which the leader stops by itself
     retry_period: float = 2.0  # between two looks at the lease
     write_timeout: float = 4.0  # after which a write without an answer is given up
-    requests_at_once: int = 16
+    requests_at_once: int = 32  # a gang is bound by one request for each pod
 
     def problem(self) -> str:
         """What is wrong with these, as `key: words`; nothing: ''."""
