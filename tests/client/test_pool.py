@@ -280,7 +280,7 @@ def test_a_token_file_is_read_again_as_it_changes(tmp_path: Path, monkeypatch: p
                 await client.request("GET", "/")
                 file.write_text("new\n")
                 await client.request("GET", "/")
-                monkeypatch.setattr("understudy.client.pool.TOKEN_AGE", 0.0)
+                monkeypatch.setattr("understudy.client.credentials.files.TOKEN_AGE", 0.0)
             async with connect(server.config(token="", token_file=str(file))) as client:
                 await client.request("GET", "/")
             return [request.headers["authorization"] for request in server.requests]

@@ -25,6 +25,8 @@ from understudy.kube.probes import served
 from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
+TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
+
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +49,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            tell_after=TELL_AFTER,
             events=SeriesEvents(self.identity or socket.gethostname()),
         )
 
