@@ -27,6 +27,8 @@ from understudy.kube.settings import KubeSettings
 
 TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
 
+SIGNS_OF_LIFE = 3  # of a watch that has nothing to tell, in the time after which its view would be too old
+
 _log = logging.getLogger(__name__)
 
 
@@ -67,7 +69,10 @@ async def serve(serving: Serving) -> None:
         loop.add_signal_handler(number, told.set)
     clock, kube = SystemClock(), serving.kube
     working = msgspec.structs.replace(
-        serving.config, connections=kube.requests_at_once, write_timeout=kube.write_timeout
+        serving.config,
+        connections=kube.requests_at_once,
+        write_timeout=kube.write_timeout,
+        silence=kube.max_view_age / SIGNS_OF_LIFE,
     )
     async with _leadership(serving, clock) as leadership:
         # The client asks before every single request, the fence before every write of which it makes several.
