@@ -11,13 +11,13 @@ from bench.scale import documents
 SLICE_NODES = 16
 DAEMONS = ("network", "device-plugin", "metrics", "logs")
 JOB_PODS = 8
-FREE = 0.1  # share of the slices that nobody has
+FREE, POOL = 0.1, 0.05  # shares of the slices that nobody has, and that plain Jobs have
 WAITING = 32  # gangs that want a slice, and can have one
 FIRST_REVISION = 1_000_000
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Who sits where: daemons everywhere, a gang a slice, and plain Jobs for the rest of the pods."""
+    """Who sits where: daemons everywhere, a gang a slice, and for the rest of the pods plain Jobs on the last nodes."""
 
     nodes: int
     pods: int
@@ -32,7 +32,12 @@ class Layout(msgspec.Struct, frozen=True):
 
     @property
     def gangs(self) -> int:
-        return int(self.slices * (1 - FREE))
+        return int(self.slices * (1 - FREE - POOL))
+
+    @property
+    def pool(self) -> int:
+        """Nodes for plain Jobs."""
+        return max(SLICE_NODES, int(self.nodes * POOL))
 
     @property
     def jobs(self) -> int:
@@ -111,7 +116,7 @@ class Recording:
                 yield pod.filled(
                     name=f"prepare-{job:05}-{index}-x7k2p", prefix=f"prepare-{job:05}-{index}", namespace="data",
                     job=f"prepare-{job:05}", index=index, team=job % 40, job_uid=self.uid(30, job),
-                    owner_uid=self.uid(30, job), node=self.node_names[number % len(self.node_names)],
+                    owner_uid=self.uid(30, job), node=self.node_names[-1 - number % self.layout.pool],
                     **self._common(31, number),
                 )  # fmt: skip
 

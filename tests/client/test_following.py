@@ -11,6 +11,7 @@ import pytest
 from tests.client.scripted import Request, Server, serving
 from tests.client.tiny_api import Fault, TinyApi, crumble, cut, end, garble
 from understudy.client import KubeClient
+from understudy.objects import Pod
 from understudy.objects.resources import PODS
 from understudy.ports import Change, ChangeType, Refused
 
@@ -322,3 +323,90 @@ def test_nothing_is_missed_in_a_storm_of_faults(seed: int) -> None:
         assert watcher.state == {name: document["spec"]["n"] for name, document in api.objects.items()}
 
     assert lists(followed(use)) == 1
+
+
+class Objects:
+    """Reads what a follower tells who asked for objects: `ADDED a`, and `as text` where it got no object."""
+
+    def __init__(self, changes: AsyncIterator[Change]) -> None:
+        self._changes = changes
+
+    async def next(self, count: int = 1) -> list[str]:
+        async with asyncio.timeout(PATIENCE):
+            return [self._told(await anext(self._changes)) for _ in range(count)]
+
+    def _told(self, change: Change) -> str:
+        if change.type is ChangeType.SYNCED:
+            return "SYNCED"
+        if change.obj is not None:
+            assert not change.raw
+            assert isinstance(change.obj, Pod)
+            return f"{change.type} {change.obj.metadata.name}"
+        document = msgspec.json.decode(change.raw)
+        assert (document["apiVersion"], document["kind"]) == ("v1", "Pod")
+        return f"{change.type} {document['metadata']['name']} as text: {sorted(document)}"
+
+
+def asked_for_objects(use: Callable[[TinyApi, Server, Objects], Awaitable[None]]) -> None:
+    async def run() -> None:
+        api = TinyApi()
+        async with serving(api) as server, KubeClient(server.config(timeout=5.0), random.Random(0)) as client:
+            changes = client.follow(PODS, decoded=True)
+            await use(api, server, Objects(changes))
+            await changes.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+
+
+SPEC = {"containers": [{"name": "main"}]}
+WHOLE, BARE = ["apiVersion", "kind", "metadata", "spec"], ["apiVersion", "kind", "metadata"]
+
+
+def test_objects_are_told_decoded_from_lists_and_watches() -> None:
+    async def use(api: TinyApi, _: Server, told: Objects) -> None:
+        await api.put("a", **SPEC)
+        assert await told.next(2) == ["ADDED a", "SYNCED"]
+        await api.put("b", **SPEC)
+        await api.put("a", **SPEC)
+        await api.bookmark()
+        await api.remove("a")
+        assert await told.next(3) == ["ADDED b", "MODIFIED a", "DELETED a"]
+
+    asked_for_objects(use)
+
+
+def test_what_cannot_be_decoded_is_told_as_text_with_those_beside_it() -> None:
+    async def use(api: TinyApi, _: Server, told: Objects) -> None:
+        await api.put("bad", containers=[])
+        await api.put("good", **SPEC)
+        listed = [f"ADDED bad as text: {WHOLE}", f"ADDED good as text: {WHOLE}", "SYNCED"]
+        assert await told.next(3) == listed
+        await api.put("good", nodeName="n1", **SPEC)
+        await api.put("bad", containers=[], nodeName="n1")
+        assert await told.next(2) == ["MODIFIED good", f"MODIFIED bad as text: {WHOLE}"]
+
+    asked_for_objects(use)
+
+
+def test_of_objects_that_went_unseen_only_the_name_is_told() -> None:
+    """Whoever asked for objects has kept them: no text of them is kept here."""
+
+    async def use(api: TinyApi, server: Server, told: Objects) -> None:
+        for name in ("gone", "replaced", "same"):
+            await api.put(name, **SPEC)
+        await told.next(4)
+        await server.kill()
+        await api.remove("gone")
+        await api.remove("replaced")
+        await api.put("replaced", uid="another", **SPEC)
+        api.forget()
+        await server.start()
+        api.oldest = api.revision
+        heard = await told.next(3)
+        assert sorted(heard) == [
+            "ADDED replaced",
+            f"DELETED gone as text: {BARE}",
+            f"DELETED replaced as text: {BARE}",
+        ]
+
+    asked_for_objects(use)

@@ -24,6 +24,7 @@ def asked(departure: Departure, **refusals: int) -> list[tuple[str, Any]]:
     async def run() -> list[tuple[str, Any]]:
         async with serving(answer) as server, connect(server.config(timeout=5.0)) as client:
             await client.release("team", [departure])
+            await client.settled()
             return [(_name(request), json.loads(request.body)) for request in server.requests]
 
     return asyncio.run(run())

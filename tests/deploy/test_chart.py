@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from tests.deploy.manifests import CHART, Document, documents
+from understudy.cli.settings import Settings
 
 [VALUES] = documents(CHART / "values.yaml")
 SCHEMA: Document = json.loads((CHART / "values.schema.json").read_text())
@@ -63,5 +65,5 @@ def test_every_value_is_explained() -> None:
 
 
 def test_settings_are_written_as_understudy_reads_them() -> None:
-    assert VALUES["settings"] == {"policy": {}, "health": {}}
+    assert set(VALUES["settings"]) == {field.encode_name for field in msgspec.structs.fields(Settings)}
     assert "checksum/settings" in TEMPLATES["deployment.yaml"]

@@ -1,4 +1,4 @@
-"""Helm for the tests of the chart: the one that is installed, else built once with Go into our cache."""
+"""Helm for the tests of the chart: the one that is installed, else built once with Go, like the other programs."""
 
 import os
 import shutil
@@ -8,29 +8,21 @@ from pathlib import Path
 
 import pytest
 
-VERSION = "v3.19.5"
-HOW_TO = f"no Helm to render the chart with: install it, or Go, with which Helm {VERSION} is built once"
-BUILD_SECONDS = 1200
+from tests.kube.cluster.programs import NoPrograms, have
+from tests.kube.cluster.releases import Program
+
+HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")
 RUN_SECONDS = 120
 
 
 def helm() -> Path:
     """Skips the test where it cannot be had."""
-    if installed := os.environ.get("HELM") or shutil.which("helm"):
+    if installed := shutil.which("helm"):
         return Path(installed)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "understudy" / f"helm@{VERSION}"
-    if not (cache / "helm").exists():
-        go = shutil.which("go")
-        if go is None:
-            pytest.skip(HOW_TO)
-        command = [go, "install", f"helm.sh/helm/v3/cmd/helm@{VERSION}"]
-        surroundings = {**os.environ, "GOBIN": str(cache), "GOFLAGS": ""}
-        built = subprocess.run(
-            command, env=surroundings, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS
-        )
-        if built.returncode != 0:
-            pytest.skip(f"{HOW_TO}; it could not be built: {built.stderr[-500:]}")
-    return cache / "helm"
+    try:
+        return have(HELM)
+    except NoPrograms as error:
+        pytest.skip(f"no Helm to render the chart with: install it, or Go 1.24 or newer; {error}")
 
 
 def ran(home: Path, arguments: Sequence[str], kubeconfig: Path | None = None) -> "subprocess.CompletedProcess[str]":

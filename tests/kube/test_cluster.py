@@ -1,5 +1,6 @@
 """The test cluster is one: nodes and pods live and die as elsewhere, and its API refuses what it should."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,17 +11,19 @@ import pytest
 from tests.kube.cluster import processes
 from tests.kube.cluster.api import Api, ApiError, Object
 from tests.kube.cluster.control_plane import SCHEDULER
-from tests.kube.cluster.kwok import SLICE, Nodes, end_pod
+from tests.kube.cluster.kwok import LEASES, SLICE, Nodes, end_pod
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import SchedulerSettings, Settings
 from tests.kube.cluster.stages import LEAVES_AFTER
 from tests.kube.jobs import SECONDS, pod, wait_for_phase
+from understudy.client.kube import connect
 from understudy.embedded.shim import linux
+from understudy.ports import Refused
 
 ROOT = Path(__file__).parents[2]
 
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+GROUP = "rbac.authorization.k8s.io"
 PODS = "/api/v1/namespaces/default/pods"
 
 
@@ -69,6 +72,22 @@ def test_rights_are_asked_for(kube: Cluster, namespace: str) -> None:
     with pytest.raises(ApiError, match="Forbidden"):
         scheduler.items(f"/api/v1/namespaces/{namespace}/secrets")
     scheduler.close()
+
+
+def test_a_service_account_may_do_what_its_role_says(kube: Cluster, namespace: str) -> None:
+    role = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": {"name": "reader"}}
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+    binding = {**role, "kind": "RoleBinding", "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "reader"}}
+    subjects = [{"kind": "ServiceAccount", "name": "default", "namespace": namespace}]
+    kube.api.apply_all([{**role, "rules": rules}, {**binding, "subjects": subjects}], namespace)
+
+    async def looked() -> None:
+        async with connect(kube.account(namespace, "default")) as client:
+            await client.request("GET", f"/api/v1/namespaces/{namespace}/pods")
+            with pytest.raises(Refused, match="forbidden"):
+                await client.request("GET", "/api/v1/pods")
+
+    asyncio.run(looked())
 
 
 def test_a_dead_node_goes_unsaid_until_its_silence_is_noticed() -> None:

@@ -86,6 +86,21 @@ def test_a_seat_that_was_given_is_counted() -> None:
     asyncio.run(story())
 
 
+def test_what_cannot_be_seen_is_named() -> None:
+    async def story() -> None:
+        bench = Bench()
+        bench.cluster.absent.add("nodes")
+        running = asyncio.create_task(bench.replica.run())
+        await bench.clock.let_pass(5.0)
+        assert bench.pages["/readyz"]()[:2] == (503, "not seen yet: nodes\n")
+        bench.cluster.absent.clear()
+        await bench.clock.let_pass(5.0)
+        assert bench.pages["/readyz"]().status == 200
+        await bench.replica.end(running)
+
+    asyncio.run(story())
+
+
 def test_an_old_view_is_not_ready() -> None:
     async def story() -> None:
         bench = Bench()

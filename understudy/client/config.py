@@ -69,6 +69,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = FEW  # at most this many requests at a time; the others wait. Watches come on top
     timeout: float = 30.0  # seconds until a request without an answer is given up
     write_timeout: float = 0.0  # the same for what changes something, where it is to be another; 0: it is not
+    attempts: int = 0  # of a request that may be asked again, at most; 0: as many as usual
     silence: float = RARELY  # seconds after which a watch that says nothing is opened anew, to know that it is alive
     patience: float = 0.0  # seconds in which a server that nobody finds at home is knocked at again
 

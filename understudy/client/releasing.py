@@ -1,11 +1,11 @@
-"""Pods that have to go, where the cluster takes one request for one thing: evicted, else deleted, and told why.
+"""Pods that have to go, where the cluster takes one request for one thing: each is evicted, else deleted, and told why.
 
 A refused eviction is followed by a deletion: what it costs to break a budget was weighed when the plan was made. An
 eviction writes a reason of its own over any that was there, so the reason comes after it, but before a deletion.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from understudy.client.excusing import excuse
@@ -15,21 +15,26 @@ from understudy.ports import Cluster, Departure, Ref, Refused
 _GONE = (404, 409)  # not there, or another pod of the same name
 
 
-async def release_one_by_one(cluster: Cluster, namespace: str, departures: Sequence[Departure]) -> None:
-    """All are tried; then the first refusal is told."""
-    found = await asyncio.gather(*(_release(cluster, namespace, one) for one in departures), return_exceptions=True)
-    for result in found:
+Later = Callable[[Coroutine[Any, Any, None]], None]  # sees to what nobody waits for
+
+
+async def release_one_by_one(
+    cluster: Cluster, namespace: str, departures: Sequence[Departure], later: Later | None = None
+) -> None:
+    """All are tried; then the first refusal is told. Marks that can wait are left to `later`, if there is one."""
+    calls = (_release(cluster, Ref(PODS, namespace, one.pod), one, later) for one in departures)
+    for result in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(result, BaseException):
             raise result
 
 
-async def _release(cluster: Cluster, namespace: str, departure: Departure) -> None:
-    ref = Ref(PODS, namespace, departure.pod)
+async def _release(cluster: Cluster, ref: Ref, departure: Departure, later: Later | None) -> None:
     try:
         if departure.excused:
             await excuse(cluster, ref, departure)
         if await _is_evicted(cluster, ref, departure):
-            await _mark(cluster, ref, departure)
+            mark = _mark(cluster, ref, departure)
+            await mark if later is None else later(mark)
         else:
             if departure.grace != 0 or not departure.excused:  # else it is gone at once, and nobody is left to be told
                 await _mark(cluster, ref, departure)

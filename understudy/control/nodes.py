@@ -74,9 +74,12 @@ class NodeBook:
         self._now = float("-inf")
 
     def put(self, node: objects.Node) -> None:
+        """Of a node that only says that it is still there, nothing has to be made anew."""
         name = node.metadata.name
+        known = self._objects.get(name)
         self._objects[name] = node
-        self._dirty[name] = None
+        if known is None or not _is_as_before(node, known):
+            self._dirty[name] = None
 
     def remove(self, node: objects.Node) -> None:
         name = node.metadata.name
@@ -183,6 +186,12 @@ class NodeBook:
                 self._wake(name, changes_at)
             else:
                 self._dirty[name] = None
+
+
+def _is_as_before(node: objects.Node, known: objects.Node) -> bool:
+    if node.status != known.status or node.spec != known.spec:
+        return False
+    return msgspec.structs.replace(node.metadata, resource_version=known.metadata.resource_version) == known.metadata
 
 
 def _later(new: Lease, old: Lease) -> bool:

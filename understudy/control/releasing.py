@@ -1,6 +1,6 @@
 """Takes seats away: from victims of a preemption, from gangs that go back to the queue, from members that move.
 
-Everybody is told first. A job that can be paused is paused, its place in line and its seats written down in the same
+Everybody is told why. A job that can be paused is paused, its place in line and its seats written down in the same
 write, and its controller takes the pods away at no cost to it; of all others the pods are evicted.
 """
 
@@ -51,7 +51,9 @@ class Release(msgspec.Struct, frozen=True):
             return
         spared = self._spared(pods) if ends else []
         marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
-        await together(partial(self._tell, pod, marked, pod in spared) for pod in pods)
+        await together(partial(self._mark, pod, pod in spared) for pod in pods if marked)
+        for pod in pods:
+            self.desk.teller.event(About.of(pod), self._happening(pod))
         if ends:
             await self._end([pod for pod in pods if pod not in spared])
         else:
@@ -80,12 +82,9 @@ class Release(msgspec.Struct, frozen=True):
         for pod in pods:
             self.desk.teller.event(About.of(pod), self._happening(pod))
 
-    async def _tell(self, pod: Pod, marked: bool, spared: bool) -> None:
-        happening = self._happening(pod)
-        if marked:
-            condition = self._condition(happening, LEFT_TO_END if spared else "DisruptionTarget")
-            await self.desk.teller.mark(pod, condition)
-        await self.desk.teller.tell(About.of(pod), happening)
+    async def _mark(self, pod: Pod, spared: bool) -> None:
+        condition = self._condition(self._happening(pod), LEFT_TO_END if spared else "DisruptionTarget")
+        await self.desk.teller.mark(pod, condition)
 
     def _happening(self, pod: Pod) -> Happening:
         if self.taker:

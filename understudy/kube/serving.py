@@ -25,6 +25,8 @@ from understudy.kube.probes import served
 from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
+TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
+
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +49,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            tell_after=TELL_AFTER,
             events=SeriesEvents(self.identity or socket.gethostname()),
         )
 
@@ -80,11 +83,13 @@ async def serve(serving: Serving) -> None:
 
 @contextlib.asynccontextmanager
 async def _leadership(serving: Serving, clock: SystemClock) -> AsyncIterator[Leadership]:
-    """The lease has a connection of its own: no other request is ever in its way."""
+    """The lease has a connection of its own: no other request is ever in its way. The election itself asks again."""
     if not serving.identity:
         yield Unopposed()
         return
-    own = msgspec.structs.replace(serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, patience=0.0)
+    own = msgspec.structs.replace(
+        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, patience=0.0
+    )
     client: KubeClient
     async with connect(own) as client:
         yield Election(client, clock, serving.candidate)

@@ -112,14 +112,18 @@ class Users(msgspec.Struct, frozen=True):
         path.chmod(0o600)
 
     def kubeconfig(self, name: str, server: str, identities: Identities) -> Path:
-        path = identities.folder / f"{name.replace(':', '-')}.kubeconfig"
-        path.write_bytes(msgspec.yaml.encode(_config(server, identities.bundle(), self.tokens[name])))
-        path.chmod(0o600)
-        return path
+        return write_kubeconfig(identities, server, name, self.tokens[name])
 
 
 def users(groups: dict[str, str]) -> Users:
     return Users({name: secrets.token_urlsafe(24) for name in groups})
+
+
+def write_kubeconfig(identities: Identities, server: str, name: str, token: str) -> Path:
+    path = identities.folder / f"{name.replace(':', '-')}.kubeconfig"
+    path.write_bytes(msgspec.yaml.encode(_config(server, identities.bundle(), token)))
+    path.chmod(0o600)
+    return path
 
 
 def _config(server: str, bundle: str, token: str) -> dict[str, object]:

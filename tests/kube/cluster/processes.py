@@ -58,7 +58,7 @@ class Process(msgspec.Struct):
 def running(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None, name: str = ""
 ) -> Iterator[Process]:
-    """From here until the block ends; even when this process is killed in between."""
+    """From here until the block ends; or until the thread that is here does, even when it is killed."""
     with log.open("ab") as out:
         popen = subprocess.Popen(
             command,
@@ -81,7 +81,9 @@ def _die_with_parent() -> None:
         linux.die_with_parent()
 
 
-def wait_until(done: Callable[[], object], what: str, seconds: float, alive: Sequence[Process] = ()) -> None:
+def wait_until(
+    done: Callable[[], object], what: str, seconds: float, alive: Sequence[Process] = (), every: float = 0.05
+) -> None:
     """Asks again and again, as long as these processes live. Errors of the connection count as not yet."""
     deadline = time.monotonic() + seconds
     while True:
@@ -93,7 +95,7 @@ def wait_until(done: Callable[[], object], what: str, seconds: float, alive: Seq
         if time.monotonic() > deadline:
             words = "".join(f"\n{process.name} said: {process.last_words()}" for process in alive)
             raise TimeoutError(f"not within {seconds:.0f} s: {what}{words}")
-        time.sleep(0.05)
+        time.sleep(every)
 
 
 def free_port() -> int:

@@ -13,10 +13,11 @@ from tests.kube.cluster import control_plane as planes
 from tests.kube.cluster import processes
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.control_plane import START_SECONDS, ControlPlane
+from tests.kube.cluster.identities import write_kubeconfig
 from tests.kube.cluster.kwok import Nodes, kwok
 from tests.kube.cluster.operators.jobset import JOBSET
 from tests.kube.cluster.operators.mpi import MPI
-from tests.kube.cluster.operators.operator import started
+from tests.kube.cluster.operators.operator import install, started
 from tests.kube.cluster.operators.training import TRAINING
 from tests.kube.cluster.processes import Process, wait_until
 from tests.kube.cluster.settings import SchedulerSettings, Settings
@@ -55,6 +56,13 @@ class Cluster:
         wait_until(lambda: self.api.exists(account), f"{name} has a service account", START_SECONDS, self.processes)
         return name
 
+    def account(self, namespace: str, name: str) -> Path:
+        """The kubeconfig of a service account, which may do what roles allow it and nothing else."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token = self.api.request("POST", path, asked)["status"]["token"]
+        return write_kubeconfig(self.plane.identities, self.plane.server, f"{namespace}-{name}", token)
+
 
 @contextlib.contextmanager
 def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
@@ -79,4 +87,6 @@ def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
 
 
 def _operators(stack: contextlib.ExitStack, made: Cluster, wanted: Settings) -> list[Callable[[], Process]]:
-    return [stack.enter_context(started(made.plane, made.api, OPERATORS[name])) for name in wanted.operators]
+    operators = [OPERATORS[name] for name in wanted.operators]
+    install(made.api, operators, made.processes)
+    return [stack.enter_context(started(made.plane, made.api, operator)) for operator in operators]

@@ -24,6 +24,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: int = 40  # of nodes; renewed every quarter of it, as kubelets do
     node_lifecycle: bool = True  # without it nobody says that a silent node is not ready
     grace: str = ""  # how long a node may be silent, such as 10s; none: the controller's own default
+    durable: bool = False  # whether etcd waits for the disk; nothing here need outlive the machine
     gates: Mapping[str, bool] = {}  # of kube-apiserver and kube-controller-manager
     apis: Sequence[str] = ()  # such as scheduling.k8s.io/v1alpha2=true, beside those that are on by default
     apiserver_flags: Sequence[str] = ()

@@ -2,11 +2,11 @@
 
 from understudy.cli.checkup.findings import Finding, care, named, note, well, wrong
 from understudy.cli.checkup.seen import Document, Leadership, Seen
+from understudy.cli.elsewhere import INSTALL
 from understudy.kinds.context import OPT_IN
 from understudy.objects.meta import seconds
 from understudy.objects.resources import INCIDENTS
 
-INSTALL = "helm install understudy deploy/helm/understudy, or kubectl apply -k deploy/kustomize"
 _PLURAL = "mutatingadmissionpolicies"
 _NEEDS = "Kubernetes 1.36 has it; from 1.34 on the feature gate MutatingAdmissionPolicy brings it"
 
@@ -21,7 +21,7 @@ def leader(seen: Seen) -> list[Finding]:
     if seen.leaderships is None:
         return [note("who leads was not read: that takes the right to list leases")]
     if not seen.leaderships:
-        return [care("no Understudy has ever led here", INSTALL)]
+        return [care("no Understudy has ever led here", f"{INSTALL}, or kubectl apply -k deploy/kustomize")]
     return [_led(one, seen.now + (seen.skew or 0.0)) for one in seen.leaderships]
 
 

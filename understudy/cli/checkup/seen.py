@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.cli.elsewhere import SCHEDULER
 from understudy.cli.finding import Found
 from understudy.cli.jobs.seen import SeenNode, SeenPod
 from understudy.cli.node.standing import Standing
@@ -19,7 +20,7 @@ Served = Mapping[str, Mapping[str, frozenset[str]]]  # group -> version -> the p
 class Wish(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
-    scheduler: str = "understudy"
+    scheduler: str = SCHEDULER
     account: str = ""  # the user whose permissions count; '' for whoever asks
     home: str = "understudy-system"  # where Understudy runs
     settings: str | None = None

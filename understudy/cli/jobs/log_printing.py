@@ -12,6 +12,7 @@ from understudy.cli.durations import duration
 from understudy.cli.jobs.choosing import attempt_before, chosen, container_of
 from understudy.cli.jobs.gathering import selectors
 from understudy.cli.jobs.instances import Instance
+from understudy.cli.jobs.kubelets import through_kubelet
 from understudy.cli.jobs.reading import job_named
 from understudy.cli.jobs.seen import SeenPod
 from understudy.cli.jobs.summaries import JobSummary
@@ -77,9 +78,10 @@ async def _print(session: "Session", job: JobSummary, instance: Instance, wanted
     path = f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}"
     sys.stdout.flush()
     try:
-        async for piece in session.client.stream(path):
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+        with through_kubelet(instance):
+            async for piece in session.client.stream(path):
+                sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
     except Refused as error:
         if error.code != BAD_REQUEST:
             raise

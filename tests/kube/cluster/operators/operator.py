@@ -38,17 +38,21 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
     ready: str  # the path at its health port that says so
 
 
-@contextlib.contextmanager
-def started(plane: ControlPlane, api: Api, operator: Operator) -> Iterator[Callable[[], Process]]:
-    """Its kinds are served when this begins; what is given waits until it is ready. Several start at a time."""
-    folder = plane.folder / operator.name
-    folder.mkdir()
-    place = Place(folder, plane.kubeconfig(operator.name), plane.identities, free_port(), free_port())
-    crds = operator.crds()
+def install(api: Api, operators: Sequence[Operator], alive: Sequence[Process]) -> None:
+    """The kinds of all of them together, until they are served: the server takes stock of all after each."""
+    crds = [crd for operator in operators for crd in operator.crds()]
     for crd in crds:
         api.create(crd)  # applying keeps an account of every field, and these have thousands
     for crd in crds:
-        _wait_served(api, crd, plane.processes)
+        _wait_served(api, crd, alive)
+
+
+@contextlib.contextmanager
+def started(plane: ControlPlane, api: Api, operator: Operator) -> Iterator[Callable[[], Process]]:
+    """Its kinds are installed before. What is given waits until it is ready: several start at a time."""
+    folder = plane.folder / operator.name
+    folder.mkdir()
+    place = Place(folder, plane.kubeconfig(operator.name), plane.identities, free_port(), free_port())
     api.apply_all(operator.objects(place))
     command = [str(have(operator.program)), *operator.flags(place)]
     environment = {"KUBECONFIG": str(place.kubeconfig), **operator.environment(place)}
