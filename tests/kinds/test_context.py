@@ -87,7 +87,8 @@ def test_whose_a_job_without_pods_is_where_a_policy_gives_pods_their_scheduler(
     named: str, notes: dict[str, str], managed: bool
 ) -> None:
     meta = {"annotations": {f"understudy.dev/{name}": value for name, value in notes.items()}}
-    document = job("train", meta, template=template(**({"schedulerName": named} if named else {})), suspend=bool(notes))
+    spec: Document = {"schedulerName": named} if named else {}
+    document = job("train", meta, template=template(**spec), suspend=bool(notes))
     assert gang(document, context=context_of(scheduler_name="understudy")).managed is managed
 
 
