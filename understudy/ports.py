@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from understudy.objects.meta import KubeObject
 from understudy.objects.resources import Resource
 
 
@@ -19,6 +20,7 @@ class ChangeType(enum.StrEnum):
 class Change(msgspec.Struct, frozen=True, gc=False):
     type: ChangeType
     raw: bytes = b""  # the object as JSON, the last one seen where it is gone
+    obj: KubeObject | None = None  # in place of the text, for those who asked for objects
 
 
 class Ref(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +50,7 @@ class Departure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     uid: str
     condition: Mapping[str, str]
     grace: int | None = None  # seconds; None: those that it asks for
+    excused: str = ""  # the version a batch Job's pod was seen in, for which its Job must not count this as a failure
 
 
 class PatchForm(enum.StrEnum):
@@ -60,6 +63,8 @@ class PatchForm(enum.StrEnum):
 class Refused(Exception):
     """The cluster said no: a Kubernetes Status in words and numbers."""
 
+    done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those that were done
+
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
         self.code = code
@@ -70,15 +75,20 @@ class Refused(Exception):
 class Unreachable(Exception):
     """The cluster said nothing; whether it did what was asked is not known."""
 
+    done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those known to be done
+
 
 class Cluster(Protocol):
     """A Kubernetes API. Writes raise Refused or Unreachable, and change nothing or all of what they name."""
 
     def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         """All objects there are, SYNCED, then every change, for ever. Lost connections are mended inside; after one
-        that lost its place, what has gone meanwhile is told as DELETED and the rest as ADDED or MODIFIED."""
+        that lost its place, what has gone meanwhile is told as DELETED and the rest as ADDED or MODIFIED.
+
+        Whoever asks for objects `decoded` gets them so where the cluster can do that at less cost, and keeps them
+        himself: of what went unseen he is told no more than apiVersion, kind, namespace, name and uid."""
         ...
 
     def age(self) -> float:
@@ -95,7 +105,8 @@ class Cluster(Protocol):
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None: ...
 
     async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
-        """Seats pods of one gang. A world that can do it whole or not at all does."""
+        """Seats pods of one gang. A world that can do it whole or not at all does; in another, the exception knows
+        who was seated all the same."""
         ...
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:

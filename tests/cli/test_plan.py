@@ -146,7 +146,12 @@ def test_a_missing_file_and_an_empty_directory_are_named(shell: Shell) -> None:
 
 def test_bad_options_are_one_line_too(shell: Shell) -> None:
     shell.write(c=NODE % "a")
-    assert shell.refused().startswith("understudy plan: the following arguments are required: -f/--filename; see ")
+    assert shell.refused() == (
+        "understudy: which cluster? -f FILE reads one from files, --from-cluster the one that runs"
+    )
+    assert shell.refused("-f", "c.yaml", "--context", "x") == (
+        "understudy: --context says where to look, and only --from-cluster looks: add it"
+    )
     assert shell.refused("-f", "c.yaml", "-o", "xml").startswith("understudy plan: argument -o/--output: invalid")
     assert shell.refused("-f", "c.yaml", "--now", "noon").startswith("understudy: --now: 'noon' is not a time; write ")
     assert shell.refused("-f", "c.yaml", "--explain", "x") == "understudy: --explain: no gang 'x'; there is none"

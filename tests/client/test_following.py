@@ -11,6 +11,7 @@ import pytest
 from tests.client.scripted import Request, Server, serving
 from tests.client.tiny_api import Fault, TinyApi, crumble, cut, end, garble
 from understudy.client import KubeClient
+from understudy.objects import Pod
 from understudy.objects.resources import PODS
 from understudy.ports import Change, ChangeType, Refused
 
@@ -21,6 +22,7 @@ PATIENCE = 20.0  # seconds until a test gives up waiting for a change
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.client.following.FIRST_PAUSE", 0.001)
     monkeypatch.setattr("understudy.client.following.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("understudy.client.following.SPREAD", 0.01)
 
 
 class Watcher:
@@ -49,7 +51,7 @@ class Watcher:
         return f"{change.type} {name} {document['spec'].get('n')}"
 
 
-def followed(use: Callable[[TinyApi, Server, Watcher], Awaitable[None]], **selection: str) -> list[Request]:
+def followed(use: Callable[[TinyApi, Server, Watcher], Awaitable[None]], **selection: Any) -> list[Request]:
     async def run() -> list[Request]:
         api = TinyApi()
         async with serving(api) as server, KubeClient(server.config(timeout=5.0), random.Random(0)) as client:
@@ -244,6 +246,50 @@ def test_a_line_of_many_megabytes_is_one_change() -> None:
     followed(use)
 
 
+def test_a_quiet_watch_is_opened_anew_and_so_the_picture_stays_young() -> None:
+    async def run() -> None:
+        api = TinyApi()
+        config: dict[str, Any] = {"timeout": 5.0, "silence": 0.05}
+        async with serving(api) as server, KubeClient(server.config(**config), random.Random(0)) as client:
+            changes = client.follow(PODS)
+            watcher = Watcher(changes)
+            assert await watcher.next() == ["SYNCED"]
+            news = asyncio.create_task(watcher.next())
+            async with asyncio.timeout(PATIENCE):
+                while len(server.requests) < 5:
+                    await asyncio.sleep(0.01)
+            assert client.age() < 1.0
+            await api.put("a", n=1)
+            assert await news == ["ADDED a 1"]
+            await changes.aclose()  # type: ignore[attr-defined]
+            assert lists(server.requests) == 1
+            assert client.age() == 0.0  # nothing is followed any more
+
+    asyncio.run(run())
+
+
+def test_the_picture_grows_old_while_the_server_is_away() -> None:
+    async def use(_: TinyApi, server: Server, watcher: Watcher) -> None:
+        assert await watcher.next() == ["SYNCED"]
+        news = asyncio.create_task(watcher.next())
+        while len(server.requests) < 2:
+            await asyncio.sleep(0.001)
+        await server.kill()
+        await asyncio.sleep(0.2)
+        assert client[0].age() >= 0.2
+        news.cancel()
+
+    client: list[KubeClient] = []
+
+    async def run() -> None:
+        async with serving(api := TinyApi()) as server, KubeClient(server.config(timeout=5.0)) as made:
+            client.append(made)
+            changes = made.follow(PODS)
+            await use(api, server, Watcher(changes))
+
+    asyncio.run(run())
+
+
 def faults_of(chance: random.Random) -> Iterator[Fault]:
     while True:
         yield chance.choice([cut, garble, crumble, end])
@@ -277,3 +323,90 @@ def test_nothing_is_missed_in_a_storm_of_faults(seed: int) -> None:
         assert watcher.state == {name: document["spec"]["n"] for name, document in api.objects.items()}
 
     assert lists(followed(use)) == 1
+
+
+class Objects:
+    """Reads what a follower tells who asked for objects: `ADDED a`, and `as text` where it got no object."""
+
+    def __init__(self, changes: AsyncIterator[Change]) -> None:
+        self._changes = changes
+
+    async def next(self, count: int = 1) -> list[str]:
+        async with asyncio.timeout(PATIENCE):
+            return [self._told(await anext(self._changes)) for _ in range(count)]
+
+    def _told(self, change: Change) -> str:
+        if change.type is ChangeType.SYNCED:
+            return "SYNCED"
+        if change.obj is not None:
+            assert not change.raw
+            assert isinstance(change.obj, Pod)
+            return f"{change.type} {change.obj.metadata.name}"
+        document = msgspec.json.decode(change.raw)
+        assert (document["apiVersion"], document["kind"]) == ("v1", "Pod")
+        return f"{change.type} {document['metadata']['name']} as text: {sorted(document)}"
+
+
+def asked_for_objects(use: Callable[[TinyApi, Server, Objects], Awaitable[None]]) -> None:
+    async def run() -> None:
+        api = TinyApi()
+        async with serving(api) as server, KubeClient(server.config(timeout=5.0), random.Random(0)) as client:
+            changes = client.follow(PODS, decoded=True)
+            await use(api, server, Objects(changes))
+            await changes.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+
+
+SPEC = {"containers": [{"name": "main"}]}
+WHOLE, BARE = ["apiVersion", "kind", "metadata", "spec"], ["apiVersion", "kind", "metadata"]
+
+
+def test_objects_are_told_decoded_from_lists_and_watches() -> None:
+    async def use(api: TinyApi, _: Server, told: Objects) -> None:
+        await api.put("a", **SPEC)
+        assert await told.next(2) == ["ADDED a", "SYNCED"]
+        await api.put("b", **SPEC)
+        await api.put("a", **SPEC)
+        await api.bookmark()
+        await api.remove("a")
+        assert await told.next(3) == ["ADDED b", "MODIFIED a", "DELETED a"]
+
+    asked_for_objects(use)
+
+
+def test_what_cannot_be_decoded_is_told_as_text_with_those_beside_it() -> None:
+    async def use(api: TinyApi, _: Server, told: Objects) -> None:
+        await api.put("bad", containers=[])
+        await api.put("good", **SPEC)
+        listed = [f"ADDED bad as text: {WHOLE}", f"ADDED good as text: {WHOLE}", "SYNCED"]
+        assert await told.next(3) == listed
+        await api.put("good", nodeName="n1", **SPEC)
+        await api.put("bad", containers=[], nodeName="n1")
+        assert await told.next(2) == ["MODIFIED good", f"MODIFIED bad as text: {WHOLE}"]
+
+    asked_for_objects(use)
+
+
+def test_of_objects_that_went_unseen_only_the_name_is_told() -> None:
+    """Whoever asked for objects has kept them: no text of them is kept here."""
+
+    async def use(api: TinyApi, server: Server, told: Objects) -> None:
+        for name in ("gone", "replaced", "same"):
+            await api.put(name, **SPEC)
+        await told.next(4)
+        await server.kill()
+        await api.remove("gone")
+        await api.remove("replaced")
+        await api.put("replaced", uid="another", **SPEC)
+        api.forget()
+        await server.start()
+        api.oldest = api.revision
+        heard = await told.next(3)
+        assert sorted(heard) == [
+            "ADDED replaced",
+            f"DELETED gone as text: {BARE}",
+            f"DELETED replaced as text: {BARE}",
+        ]
+
+    asked_for_objects(use)

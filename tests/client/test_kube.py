@@ -88,7 +88,7 @@ def test_a_gang_is_seated_by_one_request_where_the_server_can() -> None:
 
 
 def test_a_gang_is_seated_pod_by_pod_elsewhere() -> None:
-    requests = asked(lambda client: client.bind("team", SEATINGS))
+    requests = asked(lambda client: client.bind("team", SEATINGS), connections=1)
     assert [request.path for request in requests] == [
         "/api/v1/namespaces/team/pods/worker-0/binding",
         "/api/v1/namespaces/team/pods/worker-1/binding",

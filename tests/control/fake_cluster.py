@@ -122,9 +122,10 @@ class FakeCluster:
         return 0.0
 
     async def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         assert not fields
+        del decoded  # nobody has to give objects for texts
         if resource.key in self.absent:
             raise Refused(404, "NotFound", f"there is no {resource.key}")
         watch = Watch(resource.key, namespace, labels, asyncio.Queue())
@@ -146,6 +147,8 @@ class FakeCluster:
         return msgspec.json.encode(self._found(ref))
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        if sub == "eviction":
+            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
         await self._write(f"create {ref.resource.key} {body['metadata']['name']}")
         assert not sub
         key = (ref.resource.key, ref.namespace, body["metadata"]["name"])

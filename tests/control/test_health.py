@@ -56,9 +56,9 @@ def test_not_ready() -> None:
     [
         (0, HEALTHY, 15),
         (14.9, HEALTHY, 15),
-        (15, SUSPECT, 25),
-        (24.9, SUSPECT, 25),
-        (25, LOST, None),
+        (15, SUSPECT, 24),
+        (23.9, SUSPECT, 24),
+        (24, LOST, None),
         (-5, HEALTHY, 15),
     ],
 )
@@ -66,6 +66,15 @@ def test_leases_of_forty_seconds(age: float, expected: Verdict, changes_at: floa
     finding = found(node("n"), age, lease("n", MADE))
     assert finding.health.verdict is expected
     assert finding.changes_at == (None if changes_at is None else MADE_AT + changes_at)
+
+
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_node_that_has_yet_to_become_ready_is_new_and_not_unwell(status: str) -> None:
+    unready = [condition("Ready", status)]
+    made = node("n", taints=[taint("node.kubernetes.io/not-ready", "NoSchedule")], conditions=unready)
+    assert found(made, 1000) == Finding(Health(), None)
+    again = node("n", taints=[taint("node.kubernetes.io/not-ready", "NoSchedule", timeAdded=MADE)], conditions=unready)
+    assert found(again, 1000).health.verdict is LOST
 
 
 def test_a_lease_nobody_ever_renewed_says_nothing() -> None:
@@ -186,4 +195,4 @@ def test_the_gravest_finding_wins() -> None:
 def test_every_clock_is_watched() -> None:
     unwell = node("n", conditions=[condition("Ready", "False")])
     assert found(unwell, 0, lease("n", MADE)).changes_at == MADE_AT + 15
-    assert found(unwell, 16, lease("n", MADE)).changes_at == MADE_AT + 25
+    assert found(unwell, 16, lease("n", MADE)).changes_at == MADE_AT + 24

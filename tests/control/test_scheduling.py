@@ -1,6 +1,6 @@
 """The loop as people meet it: pods get seats, reasons, events; bursts make one plan; nothing stops the others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.objects.documents import Document, job, lease, metadata, node, owner,
 from understudy.control.scheduling import LoopSettings
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.objects.resources import EVENTS, JOBS, PODS
-from understudy.ports import Refused, Unreachable
+from understudy.ports import Refused, Seating, Unreachable
 
 
 def gpu_node(name: str, gpus: int = 1) -> Document:
@@ -351,6 +351,34 @@ def test_one_stale_pod_in_a_burst_does_not_spoil_it_for_the_rest() -> None:
             world.cluster.put(pod(f"p{number}"))
         await world.clock.let_pass(0.05)
         assert world.seats() == {"p0": "a", "p2": "a"}
+
+    live(story)
+
+
+def test_who_was_seated_while_others_of_his_gang_were_refused_is_waited_for_and_the_rest_follow() -> None:
+    async def story(world: Living) -> None:
+        world.cluster.put(node("a"))
+        await world.settle()
+        first, bind = [True], world.cluster.bind
+
+        async def half_way(namespace: str, seatings: Sequence[Seating]) -> None:
+            if not first:
+                return await bind(namespace, seatings)
+            first.clear()
+            await bind(namespace, seatings[:2])
+            refusal = Refused(409, "Conflict", "not this one")
+            refusal.done = frozenset(seating.uid for seating in seatings[:2])
+            raise refusal
+
+        world.cluster.bind = half_way  # type: ignore[method-assign]
+        world.cluster.put(job("j", parallelism=4, completions=4, completionMode="Indexed"))
+        await world.clock.let_pass(5.0)
+        await world.settle()
+        assert set(world.seats().values()) == {"a"}
+        assert len(world.seats()) == 4
+        binds = [write for write in world.cluster.writes if write.startswith("bind")]
+        assert [write.count(" a") for write in binds] == [2, 2]
+        assert sum(event["reason"] == "Scheduled" for event in world.cluster.all(EVENTS)) == 4
 
     live(story)
 

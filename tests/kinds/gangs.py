@@ -7,6 +7,7 @@ from tests.objects.documents import Document, priority_class
 from understudy.kinds import Context, gang_of, owner_of, sighted
 from understudy.model.gangs import Gang
 from understudy.objects import Pod, PriorityClass, decode
+from understudy.objects.cluster import Namespace
 from understudy.objects.jobs import TrainingRuntime, Workload
 
 CLASSES = (
@@ -24,6 +25,8 @@ def context_of(*around: Document, scheduler_name: str | None = None) -> Context:
             context.classes[obj.metadata.name] = obj
         elif isinstance(obj, TrainingRuntime):
             context.runtimes[obj.kind, "" if obj.kind.startswith("Cluster") else "default", obj.metadata.name] = obj
+        elif isinstance(obj, Namespace):
+            context.surroundings.namespaces[obj.metadata.name] = obj
     context.changed()
     return context
 

@@ -73,6 +73,28 @@ def test_who_schedules_it() -> None:
     assert gang(job("train", template=theirs)).managed
 
 
+def namespace(name: str, **labels: str) -> Document:
+    labelled = {key.replace("_", "/"): value for key, value in labels.items()}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labelled}}
+
+
+def test_in_a_namespace_that_is_opted_in_pods_that_are_still_to_come_will_be_ours() -> None:
+    opted = context_of(namespace("default", **{"understudy.dev_schedule": "true"}), scheduler_name="understudy")
+    plain, another = template(), template(schedulerName="volcano")
+    assert gang(job("train", template=plain), context=opted).managed
+    assert gang(job("train", template=plain, suspend=True), context=opted).managed
+    assert not gang(job("train", template=another), context=opted).managed
+    stays_out = {**template(), "metadata": {"labels": {"understudy.dev/schedule": "false"}}}
+    assert not gang(job("train", template=stays_out), context=opted).managed
+    one = train_pod("a", schedulerName="understudy")
+    assert gang(job("train", template=plain, parallelism=2), [one], opted).managed
+    # A pod that is there is whose it says it is: it was made before, or the policy let it pass.
+    assert not gang(job("train", template=plain, parallelism=2), [one, train_pod("b")], opted).managed
+    for labels in ({}, {"understudy.dev_schedule": "false"}):
+        context = context_of(namespace("default", **labels), scheduler_name="understudy")
+        assert not gang(job("train", template=plain), context=context).managed
+
+
 @pytest.mark.parametrize(
     ("named", "notes", "managed"),
     [
@@ -87,8 +109,7 @@ def test_whose_a_job_without_pods_is_where_a_policy_gives_pods_their_scheduler(
     named: str, notes: dict[str, str], managed: bool
 ) -> None:
     meta = {"annotations": {f"understudy.dev/{name}": value for name, value in notes.items()}}
-    spec: Document = {"schedulerName": named} if named else {}
-    document = job("train", meta, template=template(**spec), suspend=bool(notes))
+    document = job("train", meta, template=template(schedulerName=named) if named else template(), suspend=bool(notes))
     assert gang(document, context=context_of(scheduler_name="understudy")).managed is managed
 
 

@@ -1,15 +1,16 @@
-"""Answers one `understudy plan`: from the files named to the text printed."""
+"""Answers one `understudy plan`: from the files named, and the cluster seen, to the text printed."""
 
 import gc
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from understudy.cli import documents, skipped, whatif
 from understudy.cli.difference import differences
 from understudy.cli.figures import dumped, figures, story_figures
-from understudy.cli.inputs import decoded, joined, snapshot
+from understudy.cli.inputs import CLUSTER, Inputs, decoded, housed, joined, living, living_snapshot, snapshot
 from understudy.cli.names import gang_named
 from understudy.cli.paint import Painter
 from understudy.cli.prose import Scene, screen_width, tell
@@ -20,6 +21,9 @@ from understudy.decide.cycle import plan
 from understudy.decide.story import Story, story
 from understudy.model.plans import Plan
 from understudy.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from understudy.cli.survey import Survey
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -32,6 +36,14 @@ class Question(msgspec.Struct, frozen=True):
     what_if: tuple[str, ...] = ()
     settings: str | None = None
     scheduler: str = ""
+
+
+class Live(msgspec.Struct, frozen=True):
+    """What was seen of a cluster, and what its scheduler is taken to go by."""
+
+    survey: "Survey"
+    settings: Settings
+    namespace: str = "default"  # of objects in files that name none
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -53,29 +65,71 @@ class Look(msgspec.Struct, frozen=True):
         return story(self.snapshot, self.settings.policy, self.now, key)
 
 
-def answered(question: Question) -> Answer:
+def answered(question: Question, live: Live | None = None) -> Answer:
     """All that is read stays to the end: collecting garbage would walk it again and again, for half the time spent."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _answered(question)
+        return _answered(question, _Desk(question, live))
     finally:
         if collecting:
             gc.enable()
 
 
-def _answered(question: Question) -> Answer:
-    settings = read_settings(question.settings)
+class _Desk:
+    """Where objects become snapshots: from files alone, or over what is seen of a cluster."""
+
+    def __init__(self, question: Question, live: Live | None) -> None:
+        self._question = question
+        self._live = live
+        self.settings = live.settings if live is not None else read_settings(question.settings)
+        self.notes = list(live.survey.notes) if live is not None else []
+
+    def inputs(self) -> Inputs:
+        if self._live is None:
+            return self.read(self._question.files)
+        seen = living(self._live.survey.objects)
+        return joined(seen, self.read(self._question.files)) if self._question.files else seen
+
+    def read(self, files: Iterable[str]) -> Inputs:
+        found = documents.read(files)
+        return decoded(found if self._live is None else housed(found, self._live.namespace))
+
+    def look(self, inputs: Inputs) -> "Look":
+        question, settings = self._question, self.settings
+        if self._live is None:
+            made = snapshot(inputs, settings, question.scheduler, question.now)
+        else:
+            made, notes = living_snapshot(inputs, settings, question.scheduler, question.now)
+            notes += _left_to_others(inputs, made, question.scheduler)
+            self.notes += [note for note in notes if note not in self.notes]
+        return Look(made, settings, question.now)
+
+
+def _answered(question: Question, desk: _Desk) -> Answer:
     changes = whatif.changes(question.what_if, question.now)
-    inputs = decoded(documents.read(question.files))
-    looks = [Look(snapshot(inputs, settings, question.scheduler, question.now), settings, question.now)]
+    inputs = desk.inputs()
+    looks = [desk.look(inputs)]
     if changes:
         paths = [change.path for change in changes if isinstance(change, whatif.Add)]
-        inputs = joined(inputs, decoded(documents.read(paths))) if paths else inputs
-        future = snapshot(inputs, settings, question.scheduler, question.now)
-        looks.append(Look(whatif.changed(future, changes, question.now), settings, question.now))
-    notes = (skipped.note(inputs.skipped),) if inputs.skipped else ()
-    return Answer(_text(question, looks), notes)
+        inputs = joined(inputs, desk.read(paths)) if paths else inputs
+        future = desk.look(inputs)
+        changed = whatif.changed(future.snapshot, changes, question.now)
+        looks.append(msgspec.structs.replace(future, snapshot=changed))
+    notes = [skipped.note(inputs.skipped)] if inputs.skipped else []
+    return Answer(_text(question, looks), (*desk.notes, *notes))
+
+
+def _left_to_others(inputs: Inputs, made: Snapshot, scheduler: str) -> list[str]:
+    """Whoever asks what becomes of a file wants to know that this is nobody's business here."""
+    found = []
+    for item in inputs.items:
+        obj = item.object
+        gang = made.gangs.get(f"{obj.kind}/{obj.metadata.namespace}/{obj.metadata.name}")
+        if item.document is not CLUSTER and gang is not None and not gang.managed:
+            fix = f"its pods do not say schedulerName: {scheduler}"
+            found.append(f"{item.document.source}: {obj.title}: left to other schedulers; {fix}")
+    return found
 
 
 def _text(question: Question, looks: list[Look]) -> str:

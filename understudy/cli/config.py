@@ -14,7 +14,7 @@ _ABOUT = """\
 Print the settings in force and where each is from: an option, a variable of the environment, a
 file, or the default. Those of `policy` and `health` are what `understudy plan` decides with, and
 what `understudy up` gives to the scheduler of a cluster; with --cluster, what that one runs with.
-The others say which cluster the verbs talk to."""
+Those of `kube` are for `understudy serve`. The others say which cluster the verbs talk to."""
 
 _EXAMPLES = """\
 examples:
@@ -75,7 +75,7 @@ def _target(options: argparse.Namespace) -> list[Any]:
 def _of_cluster(name: str) -> list[Any]:
     """What the scheduler of an embedded cluster runs with."""
     from understudy.cli.clusters import chosen
-    from understudy.cli.settings import DEFAULT, Settings, told
+    from understudy.cli.settings import DEFAULT, EVERYWHERE, Settings, told
     from understudy.embedded.looping import EMBEDDED, looped
 
     loop = chosen(name, "--cluster").settings.loop
@@ -87,7 +87,7 @@ def _of_cluster(name: str) -> list[Any]:
         full = f"{section}.{key}"
         return DEFAULT if own[full] == plain[full] else f"{DEFAULT} of embedded clusters"
 
-    return told(_settings(looped(loop)), source)
+    return told(_settings(looped(loop)), source, EVERYWHERE)
 
 
 def _settings(loop: "LoopSettings") -> "Settings":
@@ -110,12 +110,15 @@ def _home_source() -> str:
 
 def _server_source(options: argparse.Namespace, embedded: bool) -> str:
     import os
+    from pathlib import Path
 
     if given := [f"--{name}" for name in ("cluster", "kubeconfig", "context") if getattr(options, name)]:
         return ", ".join(given)
     if os.environ.get("KUBECONFIG"):
         return "KUBECONFIG"
-    return "the embedded cluster of this machine" if embedded else "~/.kube/config"
+    if embedded:
+        return "the embedded cluster of this machine"
+    return "~/.kube/config" if (Path.home() / ".kube" / "config").exists() else "the cluster this pod runs in"
 
 
 def _written(value: object) -> str:

@@ -1,6 +1,6 @@
 """Turns documents into the snapshot a plan is made from, and says what is wrong with them by file, object and field."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -8,9 +8,13 @@ from understudy.cli import skipped
 from understudy.cli.complaint import BadInput, near
 from understudy.cli.documents import TOO_DEEP, Document
 from understudy.cli.settings import Settings
+from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.model.snapshot import Snapshot
 from understudy.objects import KINDS, BadObject, KubeObject, decode
+from understudy.objects.meta import CLUSTER_SCOPED
+
+CLUSTER = Document("the cluster", 0, 0, {})  # where objects are from that no file holds
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -36,6 +40,21 @@ def decoded(documents: Iterable[Document]) -> Inputs:
     return Inputs(tuple(_distinct(items).values()), tuple(left_out))
 
 
+def living(objects: Iterable[KubeObject]) -> Inputs:
+    """Objects that a cluster holds."""
+    return Inputs(tuple(Item(CLUSTER, obj) for obj in objects))
+
+
+def housed(documents: Iterable[Document], namespace: str) -> Iterator[Document]:
+    """Objects that do not say where they go, go into this namespace, as `kubectl apply -n` would have it."""
+    for document in documents:
+        metadata = document.value.get("metadata")
+        if isinstance(metadata, dict) and document.value.get("kind") not in CLUSTER_SCOPED:
+            value = {**document.value, "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}
+            document = msgspec.structs.replace(document, value=value)
+        yield document
+
+
 def joined(base: Inputs, added: Inputs) -> Inputs:
     """Added objects take the place of those of the same name, as `kubectl apply` would have it."""
     items = {**_distinct(base.items), **_distinct(added.items)}
@@ -52,6 +71,20 @@ def snapshot(inputs: Inputs, settings: Settings, scheduler: str, now: float) -> 
     except BadObject as error:  # objects that are sound alone, and not together
         sources = {item.object.title: item.document.source for item in inputs.items}
         raise BadInput(f"{sources.get(error.object, inputs.items[0].document.source)}: {error}") from None
+
+
+def living_snapshot(inputs: Inputs, settings: Settings, scheduler: str, now: float) -> tuple[Snapshot, list[str]]:
+    """The same as the loop makes it: what makes no sense in the cluster is set aside in words; in a file, an error."""
+    troubles = Troubles()
+    view = View(settings.policy.index, scheduler or None, settings.health, troubles)
+    for item in inputs.items:
+        view.put(item.object)
+    made = view.snapshot(now)
+    words = list(troubles.known.values())
+    for item in inputs.items if words else ():
+        if item.document is not CLUSTER and (mine := [one for one in words if one.startswith(item.object.title)]):
+            raise BadInput(f"{item.document.source}: {mine[0]}")
+    return made, [f"{one}; passed over" for one in words]
 
 
 def _kind(document: Document) -> str:

@@ -1,17 +1,25 @@
-"""`understudy plan`: reads a cluster from files and prints what Understudy would do now, and why. Changes nothing."""
+"""`understudy plan`: reads a cluster, from files or as it is, and prints what Understudy would do. Changes nothing."""
 
 import argparse
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from understudy.cli.complaint import BadInput
+from understudy.cli.elsewhere import SCHEDULER, scheduler_of
+from understudy.cli.target import Session, add_target, with_session
+
+if TYPE_CHECKING:
+    from understudy.cli.answer import Answer, Live, Question
 
 _ABOUT = """\
 Print the plan Understudy would carry out now: who starts and on which nodes, who gives
 way to whom, what replaces what broke, and why whoever waits has to wait.
 
-It reads plain Kubernetes objects (YAML, JSON, or a List from `kubectl get ... -o yaml`)
-and changes nothing anywhere. Jobs whose pods do not exist yet are planned from their
-templates."""
+It reads plain Kubernetes objects (YAML, JSON, or a List from `kubectl get ... -o yaml`),
+or with --from-cluster what a living cluster holds; then -f adds objects to it: "what if I
+submitted this job?". It changes nothing anywhere. Jobs whose pods do not exist yet are
+planned from their templates."""
 
 _EXAMPLES = """\
 changes for --what-if:
@@ -23,19 +31,24 @@ changes for --what-if:
 examples:
   understudy plan -f cluster.yaml -f jobs/
   kubectl get nodes,pods,jobsets,priorityclasses -A -o yaml | understudy plan -f -
+  understudy plan --from-cluster --what-if fail-node=node-7
+  understudy plan --from-cluster -f job.yaml --explain my-job
   understudy plan -f cluster.yaml --explain high-priority
   understudy plan -f cluster.yaml --what-if fail-node=node-7,node-8
   understudy plan -f cluster.yaml --what-if drain=node-7@+10m --what-if add=job.yaml -o json
 
-exit codes: 0 the plan was printed, 2 the input is wrong (one line on stderr says where)"""
+exit codes: 0 the plan was printed, 1 the cluster did not answer or let us look, 2 the input is wrong
+(one line on stderr says where)"""
 
 
 def add_to(verbs: Any) -> None:
     summary = "print what Understudy would do now, and why"
     parser: argparse.ArgumentParser = verbs.add_parser("plan", help=summary, description=_ABOUT, epilog=_EXAMPLES)
     add = parser.add_argument
-    add("-f", "--filename", action="append", required=True, metavar="FILE", dest="files",
+    add("-f", "--filename", action="append", default=[], metavar="FILE", dest="files",
         help="objects to read: a file, a directory, or - for stdin; may be repeated")  # fmt: skip
+    add("--from-cluster", action="store_true",
+        help="read the cluster as it is now, and never write to it; -f adds to that")  # fmt: skip
     add("-o", "--output", choices=("text", "json", "yaml"), default="text", help="form of the plan (default: text)")
     add("--now", metavar="TIME", help="plan for this moment: RFC 3339 or seconds since 1970 (default: the real time)")
     add("--explain", metavar="GANG",
@@ -43,29 +56,70 @@ def add_to(verbs: Any) -> None:
     add("--what-if", action="append", default=[], metavar="CHANGE", dest="what_if",
         help="plan with and without a change, see below; may be repeated, all come true together")  # fmt: skip
     add("--settings", metavar="FILE", help="an understudy.yaml with the sections policy: and health:")
-    add("--scheduler", metavar="NAME", default="",
-        help="only pods with this spec.schedulerName are Understudy's to place (default: all)")  # fmt: skip
+    add("--scheduler", metavar="NAME",
+        help="only pods with this spec.schedulerName are Understudy's to place (default: all; with --from-cluster "
+             f"{SCHEDULER}, unless the cluster is an embedded one)")  # fmt: skip
+    add_target(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from understudy.cli.answer import Question, answered
+    if options.from_cluster:
+        return with_session(options, lambda session: _of_cluster(session, options))
+    if not options.files:
+        raise BadInput("which cluster? -f FILE reads one from files, --from-cluster the one that runs")
+    if given := [name for name in ("cluster", "context", "kubeconfig", "namespace") if getattr(options, name)]:
+        raise BadInput(f"--{given[0]} says where to look, and only --from-cluster looks: add it")
+    from understudy.cli.answer import answered
 
-    now = time.time() if options.now is None else _moment(options.now)
-    question = Question(
+    return _printed(answered(_question(options, time.time(), options.scheduler or "")))
+
+
+async def _of_cluster(session: Session, options: argparse.Namespace) -> int:
+    from understudy.cli.answer import Live, answered
+    from understudy.cli.in_force import in_force
+    from understudy.cli.survey import Surveyor
+
+    chosen = await in_force(session.client, options.settings)
+    survey = await Surveyor(session.client).survey()
+    scheduler = scheduler_of(session.client) if options.scheduler is None else options.scheduler
+    live = Live(survey, chosen.settings, session.namespace)
+    question = _question(options, survey.now, scheduler)
+    answer = answered(question, live)
+    print(f"note: {_looked_at(session, question, live)}; settings: {chosen.source}", file=sys.stderr)
+    return _printed(answer)
+
+
+def _question(options: argparse.Namespace, now: float, scheduler: str) -> "Question":
+    from understudy.cli.answer import Question
+
+    return Question(
         files=tuple(options.files),
-        now=now,
+        now=now if options.now is None else _moment(options.now),
         form=options.output,
         explain=options.explain,
         what_if=tuple(options.what_if),
         settings=options.settings,
-        scheduler=options.scheduler,
+        scheduler=scheduler,
     )
-    answer = answered(question)
+
+
+def _printed(answer: "Answer") -> int:
     for note in answer.notes:
         print(f"note: {note}", file=sys.stderr)
     sys.stdout.write(answer.text)
     return 0
+
+
+def _looked_at(session: Session, question: "Question", live: "Live") -> str:
+    """Which cluster the plan is for, and by what: two plans that differ may differ in that alone."""
+    kinds = [obj.kind for obj in live.survey.objects]
+    counts = [
+        f"{count} {kind.lower()}{'s' * (count != 1)}" for kind in ("Node", "Pod") for count in [kinds.count(kind)]
+    ]
+    seen = f"{session.client.config.server}: {', '.join(counts)}"
+    whose = f"pods with schedulerName {question.scheduler} are ours" if question.scheduler else "all pods are ours"
+    return f"{seen}; {whose}"
 
 
 def _moment(text: str) -> float:

@@ -5,7 +5,7 @@ A key nobody knows is an error, not a shrug. A variable goes before the file, th
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,17 +14,20 @@ from understudy.cli.complaint import BadInput, suggestion
 from understudy.cli.documents import Text, load_text, mappings
 from understudy.control.health import HealthLimits
 from understudy.decide.policy import Policy
+from understudy.kube.settings import KubeSettings
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 FILE_VARIABLE = "UNDERSTUDY_SETTINGS"  # the file, where no option names it
 DEFAULT = "default"
-_SECTIONS: dict[str, type[msgspec.Struct]] = {"policy": Policy, "health": HealthLimits}
+_SECTIONS: dict[str, type[msgspec.Struct]] = {"policy": Policy, "health": HealthLimits, "kube": KubeSettings}
+EVERYWHERE = ("policy", "health")  # the sections that mean something in an embedded cluster, too
 
 
 class Settings(msgspec.Struct, frozen=True):
     policy: Policy = Policy()
     health: HealthLimits = HealthLimits()
+    kube: KubeSettings = KubeSettings()
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -41,12 +44,17 @@ def read(path: str | None, environment: Mapping[str, str] = os.environ) -> Setti
     settings = Settings(
         policy=_section(path or "", "policy", sections, Policy),
         health=_section(path or "", "health", sections, HealthLimits),
+        kube=_section(path or "", "kube", sections, KubeSettings),
     )
     given = _of_environment(environment)
-    return Settings(
+    found = Settings(
         policy=msgspec.structs.replace(settings.policy, **_values(given, "policy")),
         health=msgspec.structs.replace(settings.health, **_values(given, "health")),
+        kube=msgspec.structs.replace(settings.kube, **_values(given, "kube")),
     )
+    if problem := found.kube.problem():
+        raise BadInput(f"{path or 'the environment'}: kube.{problem}")
+    return found
 
 
 def origins(path: str | None, environment: Mapping[str, str] = os.environ) -> list[Origin]:
@@ -63,7 +71,9 @@ def origins(path: str | None, environment: Mapping[str, str] = os.environ) -> li
     return told(read(path, environment), source)
 
 
-def told(settings: Settings, source: Callable[[str, str], str]) -> list[Origin]:
+def told(
+    settings: Settings, source: Callable[[str, str], str], sections: Collection[str] = tuple(_SECTIONS)
+) -> list[Origin]:
     """Every setting; `source` knows where the one of a section and key is from."""
     return [
         Origin(
@@ -72,14 +82,16 @@ def told(settings: Settings, source: Callable[[str, str], str]) -> list[Origin]:
             source(section, field.encode_name),
         )
         for section, struct in _SECTIONS.items()
+        if section in sections
         for field in msgspec.structs.fields(struct)
     ]
 
 
 def given(path: str | None, environment: Mapping[str, str] = os.environ) -> dict[str, dict[str, Any]] | None:
-    """Only what is not the default, by section and key. None: nobody gave any settings, not even an empty file."""
+    """Only what is not the default and means something everywhere, by section and key. None: nobody gave any settings,
+    not even an empty file."""
     found = origins(path, environment)
-    chosen = [one for one in found if one.source != DEFAULT]
+    chosen = [one for one in found if one.source != DEFAULT and one.key.startswith(EVERYWHERE)]
     if not chosen and not path and not environment.get(FILE_VARIABLE):
         return None
     sections: dict[str, dict[str, Any]] = {}
@@ -92,12 +104,23 @@ def given(path: str | None, environment: Mapping[str, str] = os.environ) -> dict
 # The file
 
 
+def of_text(text: Text) -> Settings:
+    """Those that a text says, whatever the environment has."""
+    sections = _of_text(text)
+    made: dict[str, Any] = {name: _section(text.source, name, sections, kind) for name, kind in _SECTIONS.items()}
+    return Settings(**made)
+
+
 def _of_file(path: str) -> dict[str, Any]:
-    found = mappings(Text(path, load_text(path)))
+    return _of_text(Text(path, load_text(path)))
+
+
+def _of_text(text: Text) -> dict[str, Any]:
+    found = mappings(text)
     if len(found) > 1:
-        raise BadInput(f"{path}: {len(found)} documents; settings are one")
+        raise BadInput(f"{text.source}: {len(found)} documents; settings are one")
     sections = found[0] if found else {}
-    _known_keys(path, "", sections, Settings)
+    _known_keys(text.source, "", sections, Settings)
     return sections
 
 

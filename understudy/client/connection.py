@@ -21,8 +21,11 @@ class Connection(asyncio.Protocol):
         self.reusable = False
         self.answered = False  # whether any byte has come back for the request under way
         self.status = 0
+        self.retry_after = 0.0  # seconds for which the server wants to be left alone
         self.idle_since = 0.0
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.heard_at = 0.0  # when the server last said something, by the clock of the event loop
+        self._loop = asyncio.get_running_loop()
+        self.closed: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
         self._parser: Any = httptools.HttpResponseParser(self)
         self._pieces: deque[bytes] = deque()
@@ -60,8 +63,11 @@ class Connection(asyncio.Protocol):
             self._resume()
             await self._news()
 
-    def close(self) -> None:
+    def close(self, why: Unreachable | None = None) -> None:
+        """Whoever waits for more is told why."""
         self.reusable = False
+        if why is not None and self._failure is None:
+            self._failure = why
         if self._transport is not None:
             self._transport.abort()
 
@@ -73,6 +79,7 @@ class Connection(asyncio.Protocol):
     def _begin(self, request: bytes, *, streaming: bool) -> None:
         self.reusable = self.answered = self._complete = self._framed = False
         self.status = self._held = 0
+        self.retry_after = 0.0
         self._pieces.clear()
         self._streaming = streaming
         if self._transport is None or self._failure is not None:
@@ -108,6 +115,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.answered = True
+        self.heard_at = self._loop.time()
         if self._complete or self._parser is None:
             self._fail("the server said something nobody asked for")
             return self.close()
@@ -140,9 +148,11 @@ class Connection(asyncio.Protocol):
         if self._complete:
             raise ValueError("more than one answer to one request")
 
-    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: ARG002
+    def on_header(self, name: bytes, value: bytes) -> None:
         if len(name) in (14, 17) and name.lower() in (b"content-length", b"transfer-encoding"):
             self._framed = True
+        elif len(name) == 11 and name.lower() == b"retry-after" and value.isdigit():  # a date is not worth the trouble
+            self.retry_after = float(value)
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

@@ -10,18 +10,17 @@ from urllib.parse import urlencode
 import msgspec
 
 from understudy.client.lines import lines
-from understudy.client.pool import Pool
+from understudy.client.pool import FellSilent, Pool
+from understudy.client.reading import ERROR, Key, Reading, Sight
 from understudy.client.statuses import checked, refusal
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Refused, Unreachable
 
 PAGE = 500
-WATCH_SECONDS = (
-    240,
-    480,
-)  # how long the server is asked to keep a watch open; spread, so that they do not end together
+WATCH_SECONDS = (240, 480)  # how long the server is asked to keep a watch open; spread, so as not to end together
 OVERTIME = 30.0  # seconds beyond that after which a server that does not end it has stopped altogether
 FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
+SPREAD = 0.5  # seconds over which those who lost their place come back for a list: they lost it together
 STEADY = 1.0  # seconds after which a watch that says nothing is a quiet one, not one in trouble
 _FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # answers that asking again will not change
 _GONE = 410
@@ -34,6 +33,7 @@ class Selection(msgspec.Struct, frozen=True):
     namespace: str = ""
     labels: str = ""
     fields: str = ""
+    decoded: bool = False
 
     def path(self, **query: str) -> str:
         if self.labels:
@@ -43,35 +43,9 @@ class Selection(msgspec.Struct, frozen=True):
         return f"{self.resource.path(self.namespace)}?{urlencode(query)}"
 
 
-class _Metadata(msgspec.Struct, rename="camel", gc=False):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Object(msgspec.Struct, gc=False):
-    metadata: _Metadata
-    kind: str = ""
-
-
-class _ListMetadata(msgspec.Struct, gc=False):
-    revision: str = msgspec.field(name="resourceVersion", default="")
-    more: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMetadata
-    items: list[msgspec.Raw] | None = None
-
-
-class _Line(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
 class _Seen(msgspec.Struct, gc=False):
-    """The last state told of an object."""
+    """The last state told of an object; as a text it is kept for those who are told texts, or the end of an object
+    that nobody saw go could not be told as such."""
 
     uid: str
     revision: str
@@ -82,19 +56,18 @@ class _LostPlace(Exception):
     """The server no longer knows what happened since the last event; only a new list helps."""
 
 
-_object = msgspec.json.Decoder(_Object).decode
-_page = msgspec.json.Decoder(_Page).decode
-_line = msgspec.json.Decoder(_Line).decode
-
-
 class Follower:
     """`changes` may be called once."""
 
-    def __init__(self, pool: Pool, selection: Selection, chance: random.Random) -> None:
+    def __init__(self, pool: Pool, selection: Selection, chance: random.Random, silence: float | None = None) -> None:
+        """A watch that says nothing for `silence` seconds is opened anew: a quiet one tells by that that it is alive,
+        and one whose server is gone is found out."""
         self._pool = pool
+        self._silence = silence
         self._selection = selection
         self._chance = chance
-        self._known: dict[tuple[str, str], _Seen] = {}
+        self._reading = Reading(selection.resource, selection.decoded)
+        self._known: dict[Key, _Seen] = {}
         self._revision = ""  # where to go on watching; '': a list comes first
         self._failures = 0  # in a row
         self._told_at = asyncio.get_running_loop().time()  # when nothing was missing for sure
@@ -118,12 +91,14 @@ class Follower:
                     async for change in watched:
                         yield change
             except _LostPlace:
-                self._revision = ""
+                await self._lose_place()
             except Refused as error:
                 if error.code in _FINAL and not self._revision:
                     raise
                 if error.code in _FINAL or error.code == _GONE:
-                    self._revision = ""
+                    await self._lose_place()
+            except FellSilent:
+                continue
             except (Unreachable, msgspec.DecodeError):
                 pass
             else:
@@ -136,16 +111,15 @@ class Follower:
         more, first = "", True
         while first or more:
             query = {"limit": str(PAGE), **({"continue": more} if more else {})}
-            page = _page(checked(await self._pool.fetch("GET", self._selection.path(**query))))
-            for raw in page.items or ():
-                key, seen = self._read(raw)
-                left.discard(key)
-                for change in self._told(key, seen):
+            page = self._reading.page(checked(await self._pool.fetch("GET", self._selection.path(**query))))
+            for sight in page.sights:
+                left.discard(sight.key)
+                for change in self._told(sight):
                     yield change
-            more, first = page.metadata.more, False
+            more, first = page.more, False
         for key in left:
-            yield Change(ChangeType.DELETED, self._known.pop(key).raw)
-        self._revision = page.metadata.revision or "0"
+            yield self._gone(key, self._known.pop(key))
+        self._revision = page.revision or "0"
 
     async def _watched(self) -> AsyncGenerator[Change, None]:
         """Ends when the server ends it, as it does every few minutes."""
@@ -154,7 +128,7 @@ class Follower:
         path = self._selection.path(
             watch="true", allowWatchBookmarks="true", resourceVersion=self._revision, timeoutSeconds=str(seconds)
         )
-        async with self._pool.stream(path, longest=seconds + OVERTIME) as (status, pieces):
+        async with self._pool.stream(path, seconds + OVERTIME, self._silence) as (status, pieces):
             if status != HTTPStatus.OK:
                 raise refusal(status, b"".join([piece async for piece in pieces]))
             self._told_at = loop.time()
@@ -162,7 +136,7 @@ class Follower:
             try:
                 async for text in lines(pieces):
                     silent = False
-                    for change in self._heard(_line(text)):
+                    for change in self._heard(*self._reading.line(text)):
                         yield change
             finally:
                 if loop.time() >= steady_at:
@@ -170,40 +144,39 @@ class Follower:
         if loop.time() < steady_at and silent:
             raise Unreachable("the watch ended at once")
 
-    def _heard(self, line: _Line) -> Iterator[Change]:
-        if line.type == "ERROR":
+    def _heard(self, happened: str, sight: Sight) -> Iterator[Change]:
+        if happened == ERROR:
             raise _LostPlace
         self._failures = 0
         self._told_at = asyncio.get_running_loop().time()
-        key, seen = self._read(line.object)
-        if line.type == "DELETED":
-            self._known.pop(key, None)
-            yield Change(ChangeType.DELETED, seen.raw)
-        elif line.type != "BOOKMARK":
-            yield from self._told(key, seen)
-        self._revision = seen.revision or self._revision
+        if happened == "DELETED":
+            self._known.pop(sight.key, None)
+            yield Change(ChangeType.DELETED, sight.raw, sight.obj)
+        elif happened != "BOOKMARK":
+            yield from self._told(sight)
+        self._revision = sight.revision or self._revision
 
-    def _told(self, key: tuple[str, str], seen: _Seen) -> Iterator[Change]:
+    def _told(self, sight: Sight) -> Iterator[Change]:
         """What makes this state known: nothing where it was known already."""
-        before = self._known.get(key)
-        if before is not None and before.uid != seen.uid:  # one of the same name took its place, unseen
-            yield Change(ChangeType.DELETED, before.raw)
+        before = self._known.get(sight.key)
+        if before is not None and before.uid != sight.uid:  # one of the same name took its place, unseen
+            yield self._gone(sight.key, before)
             before = None
-        self._known[key] = seen
+        kept = b"" if self._selection.decoded else sight.raw
+        self._known[sight.key] = _Seen(sight.uid, sight.revision, kept)
         if before is None:
-            yield Change(ChangeType.ADDED, seen.raw)
-        elif before.revision != seen.revision:
-            yield Change(ChangeType.MODIFIED, seen.raw)
+            yield Change(ChangeType.ADDED, sight.raw, sight.obj)
+        elif before.revision != sight.revision:
+            yield Change(ChangeType.MODIFIED, sight.raw, sight.obj)
 
-    def _read(self, raw: msgspec.Raw) -> tuple[tuple[str, str], _Seen]:
-        found = _object(raw)
-        body = bytes(raw)
-        if not found.kind:  # the items of a list leave it to the list to say what they are
-            resource = self._selection.resource
-            head = msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind})
-            body = head[:-1] + b"," + body.lstrip()[1:]
-        metadata = found.metadata
-        return (metadata.namespace, metadata.name), _Seen(metadata.uid, metadata.resource_version, body)
+    def _gone(self, key: Key, seen: _Seen) -> Change:
+        return Change(ChangeType.DELETED, seen.raw or self._reading.gone(key, seen.uid))
+
+    async def _lose_place(self) -> None:
+        """A list comes next. Where it was a list that expired half-way, all of it is read again: what was told of it
+        stays told, and nobody is told as gone before a list has come to its end."""
+        self._revision = ""
+        await asyncio.sleep(self._chance.uniform(0.0, SPREAD))
 
     async def _pause(self) -> None:
         """Longer with every failure in a row, and never in step with other followers."""

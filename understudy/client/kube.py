@@ -1,10 +1,12 @@
 """A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
 
+import asyncio
 import contextlib
+import logging
 import os
 import random
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -13,10 +15,12 @@ import msgspec
 
 from understudy.client.config import Config
 from understudy.client.following import Follower, Selection
-from understudy.client.pool import Pool
+from understudy.client.pool import Gate, Pool
 from understudy.client.releasing import release_one_by_one
+from understudy.client.retrying import Request, Retrier
+from understudy.client.seating import seat_one_by_one
 from understudy.client.statuses import checked, refusal
-from understudy.objects.resources import PODS, Resource
+from understudy.objects.resources import Resource
 from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating
 
 if TYPE_CHECKING:
@@ -26,21 +30,25 @@ JSON = "application/json"
 FIELD_MANAGER = "understudy"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
 _encode = msgspec.json.Encoder().encode
+_log = logging.getLogger(__name__)
 
 
-def connect(config: Config | str | os.PathLike[str]) -> "KubeClient":
+def connect(config: Config | str | os.PathLike[str], gate: Gate | None = None) -> "KubeClient":
     """A client for the cluster of this configuration, or of the kubeconfig file of this name."""
-    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config))
+    return KubeClient(config if isinstance(config, Config) else Config.from_kubeconfig(config), gate=gate)
 
 
 class KubeClient:
     """Connects when it is first asked something. Close it, or use it with `async with`."""
 
-    def __init__(self, config: Config, chance: random.Random | None = None) -> None:
+    def __init__(self, config: Config, chance: random.Random | None = None, gate: Gate | None = None) -> None:
         self.config = config
-        self._pool = Pool(config)
+        self._pool = Pool(config, gate)
         self._chance = chance or random.Random()
+        self._retrier = Retrier(self._pool, self._chance, config.attempts)
+        self.tally = self._retrier.tally
         self._followers: set[Follower] = set()
+        self._errands: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,16 +59,18 @@ class KubeClient:
         await self.close()
 
     async def close(self) -> None:
+        for errand in self._errands:
+            errand.cancel()
         await self._pool.close()
 
     def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         """Ends only with Refused: where there is no such resource, or no right to see it."""
-        return self._followed(Selection(resource, namespace, labels, fields))
+        return self._followed(Selection(resource, namespace, labels, fields, decoded))
 
     async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
-        follower = Follower(self._pool, selection, self._chance)
+        follower = Follower(self._pool, selection, self._chance, self.config.silence)
         self._followers.add(follower)
         try:
             async with contextlib.aclosing(follower.changes()) as changes:
@@ -77,11 +87,11 @@ class KubeClient:
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
         """A new object in the place that `ref` names; with `sub`, such as `eviction`, something asked of an old one."""
-        return await self.request("POST", _path(ref, sub), body)
+        return await self.request("POST", _path(ref, sub), body, repeatable=sub == "eviction" and _names_a_uid(body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
         query = f"?fieldManager={FIELD_MANAGER}&force=true" if form is PatchForm.APPLY else ""
-        return await self.request("PATCH", _path(ref, sub) + query, patch, form)
+        return await self.request("PATCH", _path(ref, sub) + query, patch, form, _settles(patch, form))
 
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
         options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
@@ -91,16 +101,19 @@ class KubeClient:
             options["preconditions"] = {"uid": uid}
         if propagation:
             options["propagationPolicy"] = propagation
-        await self.request("DELETE", _path(ref), options)
+        await self.request("DELETE", _path(ref), options, repeatable=bool(uid))
 
     async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
-        """Whole or not at all where the server can; else one by one, and the first refusal ends it."""
+        """Whole or not at all where the server can; else pod by pod, and what it raises knows who was seated."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
             await self.request("POST", path, {"seatings": seatings})
-            return
-        for seating in seatings:
-            await self.create(Ref(PODS, namespace, seating.pod), _binding(seating), "binding")
+        else:
+            await seat_one_by_one(self, namespace, seatings)
+
+    async def post_binding(self, ref: Ref, body: Any) -> None:
+        """A binding names its pod by uid, and a pod is bound once: asked twice, it is refused, not done twice."""
+        await self.request("POST", _path(ref, "binding"), body, repeatable=True)
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
         """In one request where the server can."""
@@ -108,12 +121,32 @@ class KubeClient:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
             await self.request("POST", path, {"departures": departures})
         else:
-            await release_one_by_one(self, namespace, departures)
+            await release_one_by_one(self, namespace, departures, self._later)
 
-    async def request(self, method: str, path: str, body: Any = None, content_type: str = JSON) -> bytes:
-        """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is."""
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """What nobody waits for; whether it can be done at all does not matter to anybody."""
+        task = asyncio.create_task(work)
+        self._errands.add(task)
+        task.add_done_callback(self._ran)
+
+    async def settled(self) -> None:
+        """When none of that is under way any more."""
+        await asyncio.gather(*self._errands, return_exceptions=True)
+
+    def _ran(self, errand: asyncio.Task[None]) -> None:
+        self._errands.discard(errand)
+        if not errand.cancelled() and isinstance(error := errand.exception(), Exception):
+            _log.debug("left undone: %s", error)
+
+    async def request(
+        self, method: str, path: str, body: Any = None, content_type: str = JSON, repeatable: bool = False
+    ) -> bytes:
+        """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is.
+        A read, and what is said to be `repeatable`, is asked again where the answer was lost or the server in trouble.
+        """
         data = b"" if body is None else body if isinstance(body, bytes) else _encode(body)
-        return checked(await self._pool.fetch(method, path, data, content_type))
+        asked = Request(method, path, data, content_type, repeatable or method == "GET")
+        return checked(await self._retrier.fetch(asked))
 
     async def socket(self, path: str, protocols: Sequence[str]) -> "WebSocket":
         """Speaks the first of these protocols that the server takes: exec. Loaded when somebody asks for it."""
@@ -138,11 +171,15 @@ def _path(ref: Ref, sub: str = "") -> str:
     return ref.path(sub)
 
 
-def _binding(seating: Seating) -> dict[str, Any]:
-    notes = {"annotations": seating.annotations} if seating.annotations else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"name": seating.pod, "uid": seating.uid, **notes},
-        "target": {"apiVersion": "v1", "kind": "Node", "name": seating.node},
-    }
+def _names_a_uid(eviction: Mapping[str, Any]) -> bool:
+    """Whoever is leaving already, or has left, is not made to leave twice by being asked twice."""
+    return bool(eviction.get("deleteOptions", {}).get("preconditions", {}).get("uid"))
+
+
+def _settles(patch: Any, form: PatchForm) -> bool:
+    """Whether the patch says how this very object is to be in the end, so that it may be sent twice. One that names a
+    version would be refused the second time, and one that names no uid could hit another object of the same name."""
+    metadata = patch.get("metadata") if isinstance(patch, Mapping) else None
+    if not isinstance(metadata, Mapping) or form is PatchForm.JSON:
+        return False
+    return bool(metadata.get("uid")) and not metadata.get("resourceVersion")

@@ -29,7 +29,7 @@ from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
-from understudy.ports import Refused
+from understudy.ports import Refused, Unreachable
 
 BATCH = 64  # gangs of one pod that are bound by one call
 
@@ -44,6 +44,7 @@ class Task(msgspec.Struct):
     promised: dict[str, str] | None = None  # seats to be kept for it; None: as before
     resumes: bool = False
     failed: bool = False
+    bound: bool = False  # whether all those seats were taken
     done: bool = False  # whether anything was changed for it
 
     @property
@@ -148,7 +149,7 @@ class Applier:
         taker = tasks.get(task.deed.by)
         if task.deed.by and (taker is None or taker.failed):
             return
-        happening = _told(task.deed.actions)
+        happening = self._for(taker, _told(task.deed.actions))
         keep, taken_by = self._remaker.keep, taker.deed if taker else None
         await Release(self._desk, task.deed, snapshot, happening, keep, taken_by).carry_out()
         task.done = True
@@ -177,7 +178,7 @@ class Applier:
                 return
         except Refused:
             pass  # one of them is not what it was; who that is, each finds out for itself
-        await self._each(tasks, self._bind_one)
+        await self._each((task for task in tasks if not task.bound), self._bind_one)
 
     async def _bind_one(self, task: Task) -> None:
         await self._bind_seats([task])
@@ -185,16 +186,28 @@ class Applier:
     async def _bind_seats(self, tasks: list[Task]) -> None:
         seats = [seat for task in tasks for seat in task.seats.there]
         await self._desk.teller.hush(pod.metadata.uid for pod, _ in seats)
-        await self._desk.bind(tasks[0].gang.namespace, seats, self._roles)
+        try:
+            await self._desk.bind(tasks[0].gang.namespace, seats, self._roles)
+        except (Refused, Unreachable) as error:
+            self._were_seated(tasks, error.done)
+            raise
+        self._were_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
+
+    def _were_seated(self, tasks: list[Task], uids: frozenset[str]) -> None:
+        """Not every world can seat a gang whole or not at all. Who sits is told so; the next plan sees to the rest."""
         for task in tasks:
-            task.done = True
-        for pod, node in seats:
-            meta = pod.metadata
-            message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
-            self._desk.teller.event(About.of(pod), Happening("Scheduled", message))
-            if understudy := self._roles.get(meta.uid):
-                message = f"Understudy {understudy.metadata.name} steps in on node {node}"
-                self._desk.teller.event(About.of(pod), Happening("SteppedIn", message))
+            taken = [seat for seat in task.seats.there if seat[0].metadata.uid in uids]
+            task.done, task.bound = task.done or bool(taken), len(taken) == len(task.seats.there)
+            for pod, node in taken:
+                self._tell_seated(pod, node)
+
+    def _tell_seated(self, pod: Pod, node: str) -> None:
+        meta = pod.metadata
+        message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
+        self._desk.teller.event(About.of(pod), Happening("Scheduled", message))
+        if understudy := self._roles.get(meta.uid):
+            message = f"Understudy {understudy.metadata.name} steps in on node {node}"
+            self._desk.teller.event(About.of(pod), Happening("SteppedIn", message))
 
     async def _keep_books(self, task: Task) -> None:
         """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""
@@ -205,9 +218,6 @@ class Applier:
                 await self._desk.note(job, notes)
         if job is not None and task.promised is not None:
             await nominate(self._desk, task.gang, task.promised)
-        if task.binds:
-            kept = [pod for pod, _ in task.seats.there if pod.status.nominated_node_name]
-            await together(partial(self._desk.nominate, pod, "") for pod in kept)
 
     def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations
@@ -224,6 +234,11 @@ class Applier:
         job = self._desk.view.job_of(gang.key)
         if job is not None:
             self._desk.teller.event(About.of(job), happening)
+
+    def _for(self, taker: Task | None, happening: Happening) -> Happening:
+        """The same, with the job it happens for named as an object."""
+        job = self._desk.view.job_of(taker.gang.key) if taker is not None else None
+        return happening if job is None else msgspec.structs.replace(happening, related=About.of(job))
 
     def _book(self, gang: Gang) -> Workload | Pod | None:
         """The object on which facts about the gang are written: its job, else its oldest pod."""

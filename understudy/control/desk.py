@@ -1,6 +1,6 @@
 """The writes of the scheduling loop, one function each; what was written is waited for until the view shows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,7 @@ from understudy.objects.jobs import Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS, job_resource
-from understudy.ports import Clock, Cluster, Departure, PatchForm, Ref, Refused, Seating
+from understudy.ports import Clock, Cluster, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
 CATCH_UP = 5.0  # seconds the view is given to show a write
 
@@ -33,11 +33,11 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    def __init__(self, cluster: Cluster, clock: Clock, view: View, tell_after: float = 0.0) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, view: View, teller: Teller | None = None) -> None:
         self._cluster = cluster
         self.clock = clock
         self.view = view
-        self.teller = Teller(cluster, clock, tell_after)
+        self.teller = teller or Teller(cluster, clock)
         self.expectations = Expectations()
 
     async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
@@ -87,8 +87,15 @@ class Desk:
             meta, understudy = pod.metadata, roles.get(pod.metadata.uid)
             notes = {STEPS_IN: understudy.metadata.uid} if understudy is not None else {}
             seatings.append(Seating(meta.name, meta.uid, node, notes))
-        await self._cluster.bind(namespace, seatings)
-        for pod, _ in seats:
+        try:
+            await self._cluster.bind(namespace, seatings)
+        except (Refused, Unreachable) as error:
+            self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
+            raise
+        self._expect_seated(pod for pod, _ in seats)
+
+    def _expect_seated(self, pods: Iterable[Pod]) -> None:
+        for pod in pods:
             self._expect(pod, seated(pod.metadata.uid))
 
     async def release(self, departures: Sequence[tuple[Pod, Departure]]) -> None:

@@ -102,7 +102,13 @@ class Following:
         self._reader = reader
         self._sources = tuple(sources)
         self._unsynced = set(self._sources)
+        self._complaints: dict[Resource, str] = {}
         self.synced = asyncio.Event()
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What has not been told yet, by name."""
+        return tuple(sorted(source.versions[0].key for source in self._unsynced))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -119,9 +125,9 @@ class Following:
                 except Refused as error:
                     absent += error.code == NOT_FOUND
                     if error.code != NOT_FOUND or not source.optional:
-                        _log.warning("cannot follow %s: %s", resource.key, error)
+                        self._complain(resource, error)
                 except Unreachable as error:
-                    _log.warning("cannot follow %s: %s", resource.key, error)
+                    self._complain(resource, error)
             if source.optional and absent == len(source.versions):
                 self._forget(known, known)
                 self._has_synced(source)
@@ -129,15 +135,22 @@ class Following:
             else:
                 await self._clock.sleep(TRY_AGAIN)
 
+    def _complain(self, resource: Resource, error: Exception) -> None:
+        """Once, until it is followed again: what is refused now most likely is in a second, too."""
+        if self._complaints.get(resource) != str(error):
+            self._complaints[resource] = str(error)
+            _log.warning("cannot follow %s: %s", resource.key, error)
+
     async def _one(self, source: Source, resource: Resource, known: dict[Name, KubeObject]) -> None:
         """As long as it goes well, which is for ever. What is known from an earlier time and not told again is gone."""
         left = set(known)
-        changes = self._cluster.follow(resource, namespace=source.namespace)
+        changes = self._cluster.follow(resource, namespace=source.namespace, decoded=True)
         async with contextlib.aclosing(changes):  # type: ignore[type-var]
             async for change in changes:
                 if change.type is ChangeType.SYNCED:
                     self._forget(known, left)
                     left = set()
+                    self._complaints.pop(resource, None)
                     self._has_synced(source)
                 else:
                     left.discard(self._take(change, known))
@@ -145,8 +158,8 @@ class Following:
     def _take(self, change: Change, known: dict[Name, KubeObject]) -> Name:
         gone = change.type is ChangeType.DELETED
         try:
-            obj = decode_json(change.raw)
-        except BadObject as error:
+            obj = change.obj or decode_json(change.raw)
+        except BadObject as error:  # or no more of it was told than that it is gone
             return self._set_aside(change.raw, error, gone, known)
         name = (obj.metadata.namespace, obj.metadata.name)
         if gone:

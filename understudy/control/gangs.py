@@ -100,8 +100,10 @@ class GangBook:
             self._enroll(home, group, own)
         ref = own if group is None else self._rolls.ref(group, own)
         if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
-            entry.pod, entry.ref, entry.own, entry.group, entry.seen = pod, ref, own, group, None
-            self._dirty[ref.key] = None
+            if not _is_as_before(pod, entry.pod):
+                entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
+                self._dirty[ref.key] = None
+            entry.pod = pod
             return
         if entry is not None:
             self._drop(entry)
@@ -281,6 +283,13 @@ def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
     if own.infrastructure or WARM_FOR in pod.metadata.annotations:
         return None
     return group_named(pod.metadata, pod.spec)
+
+
+def _is_as_before(pod: Pod, known: Pod) -> bool:
+    """Whether nothing changed that anybody reads: most of what kubelets write about pods is of that sort."""
+    if pod.status != known.status or pod.spec != known.spec:
+        return False
+    return msgspec.structs.replace(pod.metadata, resource_version=known.metadata.resource_version) == known.metadata
 
 
 def _group_key(job: Workload) -> str:

@@ -54,7 +54,12 @@ class Incidents:
         self._desk = desk
         self._cases: dict[str, Case] = {}  # by the key its pods go by
         self._lost_nodes: Collection[str] = ()  # when last seen
+        self.opened = 0  # by this loop, so far
         self.records = Records(cluster, desk.clock, keep, self._adopt)
+
+    @property
+    def open(self) -> int:
+        return len(self._cases)
 
     # What the loop sees and does. Nobody waits for any of it.
 
@@ -126,6 +131,7 @@ class Incidents:
         case = self._follow(adopted(kept, incident) if kept is not None else incident)
         case.broken, case.looked_at = broken_nodes(snapshot, self._lost_nodes, case.incident.nodes), True
         if kept is None:
+            self.opened += 1
             self._tell(incident, Happening(LOST, incident.cause, warning=True))
 
     def _adopt(self, kept: Incident) -> None:

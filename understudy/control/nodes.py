@@ -4,6 +4,7 @@ import heapq
 
 import msgspec
 
+from understudy.control.arrivals import Arrivals
 from understudy.control.health import Finding, HealthLimits, examined
 from understudy.control.pulse import Pulse
 from understudy.control.troubles import Troubles
@@ -57,9 +58,12 @@ class NodeBook:
     Whoever follows a living cluster has them, and judges leases by when any node was heard of.
     """
 
-    def __init__(self, limits: HealthLimits, troubles: Troubles | None = None) -> None:
+    def __init__(
+        self, limits: HealthLimits, troubles: Troubles | None = None, arrivals: Arrivals | None = None
+    ) -> None:
         self._limits = limits
         self._troubles = troubles
+        self._arrivals = arrivals
         self._pulse = Pulse(limits) if troubles is not None else None
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
@@ -70,9 +74,12 @@ class NodeBook:
         self._now = float("-inf")
 
     def put(self, node: objects.Node) -> None:
+        """Of a node that only says that it is still there, nothing has to be made anew."""
         name = node.metadata.name
+        known = self._objects.get(name)
         self._objects[name] = node
-        self._dirty[name] = None
+        if known is None or not _is_as_before(node, known):
+            self._dirty[name] = None
 
     def remove(self, node: objects.Node) -> None:
         name = node.metadata.name
@@ -84,6 +91,8 @@ class NodeBook:
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
+        if self._arrivals is not None:
+            lease = self._arrivals.dated(lease)
         if self._pulse is not None:
             self._pulse.hear(lease)
         old = self._leases.get(name)
@@ -96,6 +105,8 @@ class NodeBook:
         name = lease.metadata.name
         if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
             del self._leases[name]
+            if self._arrivals is not None:
+                self._arrivals.forget(name)
             if name in self._objects:
                 self._dirty[name] = None
 
@@ -175,6 +186,12 @@ class NodeBook:
                 self._wake(name, changes_at)
             else:
                 self._dirty[name] = None
+
+
+def _is_as_before(node: objects.Node, known: objects.Node) -> bool:
+    if node.status != known.status or node.spec != known.spec:
+        return False
+    return msgspec.structs.replace(node.metadata, resource_version=known.metadata.resource_version) == known.metadata
 
 
 def _later(new: Lease, old: Lease) -> bool:

@@ -44,6 +44,7 @@ class Records:
         self._more = asyncio.Event()
         self._writing: set[Name] = set()  # at this moment; of one incident no two writes overtake each other
         self._group: asyncio.TaskGroup | None = None  # while it runs
+        self._writes = False  # while another loop does, what it writes is only read
 
     @property
     def quiet(self) -> bool:
@@ -82,15 +83,15 @@ class Records:
         self._new.pop(name, None)
         self._due.pop(name, None)
 
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            group.create_task(self._follow())
-            group.create_task(self._write())
+    def take_over(self) -> None:
+        """From now on it is we who write: what others left open is ours to go on with."""
+        self._writes = True
+        for incident in [one for one in self._kept.values() if one.open]:
+            self._adopt(incident)
 
     # Reading
 
-    async def _follow(self) -> None:
+    async def follow(self) -> None:
         while True:
             pause = TRY_AGAIN
             try:
@@ -124,6 +125,9 @@ class Records:
         if change is ChangeType.DELETED:
             self._kept.pop(name, None)
             return
+        if not self._writes:
+            self._kept[name] = incident
+            return
         # Of those that were written here, what the cluster tells is old: it may be closed, and still be told as open.
         self._kept[name] = self._new.get(name, incident)
         if not incident.open and name not in self._due:
@@ -139,7 +143,12 @@ class Records:
 
     # Writing
 
-    async def _write(self) -> None:
+    async def write(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            group.create_task(self._write_on())
+
+    async def _write_on(self) -> None:
         while True:
             await self._served.wait()
             self._more.clear()

@@ -2,15 +2,19 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 import msgspec
 
 from understudy.control.apply import Applier
+from understudy.control.arrivals import Arrivals
+from understudy.control.core_events import CoreEvents
 from understudy.control.desk import Desk
 from understudy.control.explaining import Explainer
 from understudy.control.failing import FailureBook
 from understudy.control.following import Following
+from understudy.control.happenings import EventForm
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.history import NodeHistory
 from understudy.control.incidents import Incidents
@@ -18,6 +22,8 @@ from understudy.control.intake import Intake
 from understudy.control.moments import wait_for
 from understudy.control.patience import Patience
 from understudy.control.remaking import Remaker
+from understudy.control.sight import Sight
+from understudy.control.telling import Teller
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.cycle import plan
@@ -25,11 +31,14 @@ from understudy.decide.policy import Policy
 from understudy.decide.sentences import describe
 from understudy.model.plans import Action, Plan
 from understudy.model.snapshot import Snapshot
+from understudy.objects.meta import KubeObject
 from understudy.ports import Clock, Cluster, Unreachable
 
 FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0  # before a cluster that did not answer is written to again
 EXPLAIN_EVERY = 1.0  # seconds between two looks at why gangs wait
 BUSY = 5.0  # seconds by which that is put off while there is something to be done
+WARM = 1.0  # seconds between two looks of a loop that only stands by
+IN_THE_DARK = 1.0  # seconds after which it is looked whether a view that was too old is fresh again
 SOONEST = 0.1  # seconds after which a plan is made again at the earliest, if only the clock is the reason
 
 _log = logging.getLogger(__name__)
@@ -41,8 +50,11 @@ class LoopSettings(msgspec.Struct, frozen=True):
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
     tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
+    events: EventForm = CoreEvents()  # the form in which the cluster has them
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
+    max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
+    one_clock: bool = True  # whether nodes write their leases by the clock that we go by
 
 
 DEFAULT_SETTINGS = LoopSettings()
@@ -54,6 +66,18 @@ class Cycle(msgspec.Struct, frozen=True):
     snapshot: Snapshot
     plan: Plan
     done: tuple[Action, ...] = ()
+    took: float = 0.0  # seconds in which the plan was made
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How a loop is doing, for whoever shows it."""
+
+    synced: bool = False  # everything there was has been seen once
+    unseen: tuple[str, ...] = ()  # the resources that have not
+    leads: bool = False
+    stumbles: int = 0  # plans that were broken off since the cluster did not answer, so far
+    incidents: int = 0  # that are open
+    opened: int = 0  # incidents, so far
 
 
 class SchedulingLoop:
@@ -70,38 +94,76 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = Troubles()
-        self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles)
+        arrivals = None if settings.one_clock else Arrivals(clock)
+        self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles, arrivals)
         self._clock = clock
         self._settings = settings
         self._listener = listener
-        self._desk = Desk(cluster, clock, self.view, settings.tell_after)
+        self._desk = Desk(cluster, clock, self.view, Teller(cluster, clock, settings.tell_after, settings.events))
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
-        self._intake = Intake(self._desk, troubles, self._incidents.hear, self._failures.hear)
+        self._intake = Intake(self._desk, troubles, self._hear)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
         self._following = Following(cluster, clock, self._intake)
+        self._sight = Sight(cluster, settings.max_view_age)
+        self._leads = False
         self._resting = False
         self._planned: Snapshot | None = None
         self._recheck_at: float | None = None  # when the clock alone may change the plan
         self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
         self._unexplained = False  # whether anybody may wait and not know why
         self._explain_at = clock.now()  # not before
-        self._stumbles = 0
+        self._stumbles = 0  # in a row
+        self._broken_off = 0  # in all
         self._put_off = False  # whether the last turn made no plan
 
-    async def run(self) -> None:
-        """For ever, or until it is cancelled."""
+    async def run(self, lead: asyncio.Event | None = None) -> None:
+        """For ever, or until it is cancelled. It follows from the first moment, and decides and writes from the one on
+        in which `lead` is set."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._following.run())
-            group.create_task(self._remaker.run())
-            group.create_task(self._desk.teller.run())
-            group.create_task(self._incidents.records.run())
-            group.create_task(self._history.run())
-            group.create_task(self._schedule())
+            for reads in (self._following.run, self._remaker.run, self._incidents.records.follow):
+                group.create_task(reads())
+            if lead is not None:
+                await self._stand_by(lead)
+            self._take_over()
+            for writes in (self._desk.teller.run, self._incidents.records.write, self._history.run, self._schedule):
+                group.create_task(writes())
+
+    @property
+    def standing(self) -> Standing:
+        parts = (self._following.synced, self._remaker.synced, self._incidents.records.looked)
+        synced = all(part.is_set() for part in parts)
+        return Standing(
+            synced=synced,
+            unseen=self._following.unseen,
+            leads=self._leads,
+            stumbles=self._broken_off,
+            incidents=self._incidents.open,
+            opened=self._incidents.opened,
+        )
+
+    async def _stand_by(self, lead: asyncio.Event) -> None:
+        """What changes is worked into the snapshot as if plans were made, so that the first one need not wait."""
+        while not lead.is_set():
+            if self._following.synced.is_set():
+                self.view.snapshot(self._clock.now())
+            await wait_for(lead, self._clock, self._clock.now() + WARM)
+
+    def _take_over(self) -> None:
+        """Whoever gathers facts on the way was told none before: they were another loop's to write down."""
+        self._leads = True
+        for pod in list(self.view.pods()):
+            self._failures.hear(pod, gone=False)
+        self._incidents.records.take_over()
+
+    def _hear(self, obj: KubeObject, gone: bool) -> None:
+        if self._leads:
+            self._incidents.hear(obj, gone)
+            self._failures.hear(obj, gone)
 
     @property
     def at_rest(self) -> bool:
@@ -115,7 +177,11 @@ class SchedulingLoop:
         await self._incidents.records.looked.wait()  # or what an earlier loop had decided would be forgotten
         while True:
             try:
-                await self._turn()
+                if self._sight.is_clear():
+                    await self._turn()
+                else:
+                    self._intake.changed.clear()
+                    self._retry_at = self._clock.now() + IN_THE_DARK
             except Unreachable as error:
                 self._try_again(error)
             if self.view.stirred:  # by what was decided just now
@@ -145,7 +211,9 @@ class SchedulingLoop:
     async def _act(self, snapshot: Snapshot, now: float) -> bool:
         """Whether anything was done."""
         self._incidents.see(snapshot, now)
+        began = time.perf_counter()
         made = plan(snapshot, self._settings.policy, now, explaining=False)
+        took = time.perf_counter() - began
         self._planned, self._unexplained = snapshot, True
         self._recheck(made, now)
         if self._incidents.decide(snapshot, made):
@@ -155,16 +223,18 @@ class SchedulingLoop:
         finally:
             self._history.see(snapshot, now)
         self._retry_at, self._stumbles = None, 0
-        self._report(Cycle(snapshot, made, tuple(done)))
+        self._report(Cycle(snapshot, made, tuple(done), took))
         return bool(done)
 
     def _explain(self, snapshot: Snapshot, now: float) -> None:
         """Tells everybody who waits why. It takes longer than to decide, so nobody who could be helped waits for it."""
+        began = time.perf_counter()
         made = plan(snapshot, self._settings.policy, now)
+        took = time.perf_counter() - began
         self._unexplained, self._explain_at = False, now + EXPLAIN_EVERY
         self._recheck(made, now)
         self._explainer.explain(made)
-        self._report(Cycle(snapshot, made))
+        self._report(Cycle(snapshot, made, took=took))
 
     def _recheck(self, made: Plan, now: float) -> None:
         self._recheck_at = None if made.recheck_at is None else max(made.recheck_at, now + SOONEST)
@@ -173,12 +243,13 @@ class SchedulingLoop:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
         pause = min(FIRST_PAUSE * 2.0**self._stumbles, LAST_PAUSE)
         self._stumbles += 1
+        self._broken_off += 1
         self._retry_at = self._clock.now() + pause
         _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
 
     def _report(self, cycle: Cycle) -> None:
         for action in cycle.done:
-            _log.info("%s", describe(action))
+            _log.info("%s", describe(action), extra={"action": type(action).__name__.lower(), "gang": action.gang})
         if self._listener is not None:
             self._listener(cycle)
 

@@ -7,49 +7,30 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
 
 import msgspec
 
+from understudy.control.core_events import CoreEvents
+from understudy.control.happenings import About as About
+from understudy.control.happenings import EventForm
+from understudy.control.happenings import Happening as Happening
 from understudy.control.moments import wait_for
+from understudy.control.sparing import Buckets
 from understudy.kinds.annotations import written_time
-from understudy.objects.meta import CLUSTER_SCOPED, Condition, KubeObject
+from understudy.objects.meta import Condition
 from understudy.objects.pods import Pod
-from understudy.objects.resources import EVENTS, PODS
+from understudy.objects.resources import PODS
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
 
-COMPONENT = "understudy"
-LONGEST_MESSAGE = 1024  # what Kubernetes takes in an event
 AT_ONCE = 16
 PAUSE = 0.02  # between two batches: at most 800 writes a second
 AFTER_FAILURE = 1.0
 SAY_AGAIN_AFTER = 10.0  # a waiting pod is told its reason at most so often, however often the reason changes
 REMEMBERED = 20_000
 
+_PLAIN = CoreEvents()
 _log = logging.getLogger(__name__)
 Telling = Callable[[], Awaitable[None]]
-
-
-class About(msgspec.Struct, frozen=True, gc=False):
-    """What an event is about."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str = ""
-
-    @staticmethod
-    def of(obj: KubeObject) -> "About":
-        meta = obj.metadata
-        namespace = "" if obj.kind in CLUSTER_SCOPED else meta.namespace
-        return About(obj.api_version, obj.kind, namespace, meta.name, meta.uid)
-
-
-class Happening(msgspec.Struct, frozen=True, gc=False):
-    reason: str
-    message: str
-    warning: bool = False
 
 
 class _Conditions(msgspec.Struct, frozen=True):
@@ -63,11 +44,13 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 class Teller:
-    def __init__(self, cluster: Cluster, clock: Clock, delay: float = 0.0) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, delay: float = 0.0, form: EventForm = _PLAIN) -> None:
         """`delay` are the seconds after which events are told that nobody waits for: what is urgent goes before."""
         self._cluster = cluster
         self._clock = clock
         self._delay = delay
+        self._form = form
+        self._buckets = Buckets(form.allowance) if form.allowance is not None else None
         self._waiting: dict[object, tuple[float, Telling]] = {}  # what is to be told, from when on
         self._more = asyncio.Event()
         self._telling = 0
@@ -140,13 +123,16 @@ class Teller:
 
     async def tell(self, about: About, happening: Happening) -> None:
         """Writes an event. The same happening once more counts up the one that is there."""
-        name = _event_name(about, happening)
-        place = Ref(EVENTS, about.namespace or "default")
-        now = written_time(int(self._clock.now()))
+        now, form = self._clock.now(), self._form
+        if self._buckets is not None and not self._buckets.take((about.uid or about.name, happening.reason), now):
+            _log.debug("not told, there was too much of it: %s %s: %s", about.kind, about.name, happening.reason)
+            return
+        name = _event_name(about, form.alike(about, happening))
+        place = Ref(form.resource, about.namespace or "default")
         count = self._counts.get(name, 0)
         if count == 0:
             try:
-                await self._cluster.create(place, _event(name, about, happening, now))
+                await self._cluster.create(place, form.new(name, about, happening, now))
                 self._count(name, 1)
                 return
             except Refused as error:
@@ -154,18 +140,18 @@ class Teller:
                     raise
                 count = await self._told_before(place, name)
         try:
-            patch = {"count": count + 1, "lastTimestamp": now}
-            await self._cluster.patch(Ref(EVENTS, place.namespace, name), patch, form=PatchForm.MERGE)
+            patch = form.again(count + 1, now)
+            await self._cluster.patch(Ref(form.resource, place.namespace, name), patch, form=PatchForm.MERGE)
             self._count(name, count + 1)
         except Refused as error:
             if error.code != 404:
                 raise
-            await self._cluster.create(place, _event(name, about, happening, now))  # it was cleared away meanwhile
+            await self._cluster.create(place, form.new(name, about, happening, now))  # it was cleared away meanwhile
             self._count(name, 1)
 
     async def _told_before(self, place: Ref, name: str) -> int:
-        event = msgspec.json.decode(await self._cluster.get(Ref(EVENTS, place.namespace, name)))
-        return int(event.get("count") or 1)
+        event = await self._cluster.get(Ref(place.resource, place.namespace, name))
+        return self._form.count(msgspec.json.decode(event))
 
     def _count(self, name: str, count: int) -> None:
         if len(self._counts) >= REMEMBERED:
@@ -187,7 +173,8 @@ class Teller:
         try:
             await self._tell_reason(about, message, gated)
         finally:
-            del self._being_told[about.uid]
+            if self._being_told.get(about.uid) is over:  # else it is being told something newer, beside an old attempt
+                del self._being_told[about.uid]
             over.set()
 
     async def _tell_reason(self, about: About, message: str, gated: bool) -> None:
@@ -217,31 +204,6 @@ def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
     }
 
 
-def _event_name(about: About, happening: Happening) -> str:
+def _event_name(about: About, alike: str) -> str:
     """The same for the same happening to the same object, so that it can be counted up."""
-    text = "\n".join((about.uid, about.kind, happening.reason, happening.message))
-    return f"{about.name[:200]}.{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
-
-
-def _event(name: str, about: About, happening: Happening, now: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": about.namespace or "default"},
-        "involvedObject": {
-            "apiVersion": about.api_version,
-            "kind": about.kind,
-            "namespace": about.namespace,
-            "name": about.name,
-            "uid": about.uid,
-        },
-        "reason": happening.reason,
-        "message": happening.message[:LONGEST_MESSAGE],
-        "type": "Warning" if happening.warning else "Normal",
-        "source": {"component": COMPONENT},
-        "reportingComponent": COMPONENT,
-        "reportingInstance": COMPONENT,
-        "firstTimestamp": now,
-        "lastTimestamp": now,
-        "count": 1,
-    }
+    return f"{about.name[:200]}.{hashlib.blake2b(alike.encode(), digest_size=8).hexdigest()}"

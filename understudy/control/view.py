@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from understudy.control.arrivals import Arrivals
 from understudy.control.budgets import BudgetBook
 from understudy.control.gangs import GangBook
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
@@ -29,7 +30,8 @@ from understudy.objects.pods import Pod
 class View:
     """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
 
-    With `troubles`, objects that make no sense are written down there and do not stop the others.
+    With `troubles`, objects that make no sense are written down there and do not stop the others. With `arrivals`,
+    leases are as old as their renewals are known here, whatever the clocks of the nodes say.
     """
 
     def __init__(
@@ -38,10 +40,11 @@ class View:
         scheduler_name: str | None = None,
         limits: HealthLimits = DEFAULT_LIMITS,
         troubles: Troubles | None = None,
+        arrivals: Arrivals | None = None,
     ) -> None:
         self._context = Context(scheduler_name)
         self._gangs = GangBook(self._context, troubles)
-        self._nodes = NodeBook(limits, troubles)
+        self._nodes = NodeBook(limits, troubles, arrivals)
         self._budgets = BudgetBook()
         self._context_stale = False
         self._snapshot = Snapshot.of(index=index)
@@ -88,6 +91,9 @@ class View:
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         return self._gangs.pod(namespace, name)
+
+    def pods(self) -> Iterable[Pod]:
+        return self._gangs.pods()
 
     def pods_of(self, gang: str) -> list[Pod]:
         return [entry.pod for entry in self._gangs.group(gang).entries]

@@ -2,13 +2,14 @@
 
 import msgspec
 
-from understudy.kinds.annotations import Titled
+from understudy.kinds.annotations import PREFIX, Titled
 from understudy.objects.cluster import PriorityClass
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import TrainingRuntime
-from understudy.objects.pods import PodSpec
+from understudy.objects.pods import DEFAULT_SCHEDULER, PodSpec, PodTemplate
 from understudy.objects.shapes import Shapes, Surroundings
 
+OPT_IN = f"{PREFIX}schedule"  # the label by which a namespace gives us its pods ("true"), and a pod stays out ("false")
 BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -39,6 +40,15 @@ class Context:
 
     def ours(self, spec: PodSpec) -> bool:
         return self.scheduler_name is None or spec.scheduler_name == self.scheduler_name
+
+    def will_be_ours(self, template: PodTemplate, namespace: str) -> bool:
+        """Of pods that are not made yet: where the namespace is opted in, admission will write our name into them."""
+        spec = template.spec
+        if self.ours(spec) or spec.scheduler_name != DEFAULT_SCHEDULER:
+            return self.ours(spec)
+        around = self.surroundings.namespaces.get(namespace)
+        opted_in = around is not None and around.metadata.labels.get(OPT_IN) == "true"
+        return opted_in and template.metadata.labels.get(OPT_IN) != "false"
 
     def standing(self, spec: PodSpec, titled: Titled, field: str) -> Standing:
         """A priority that is written down wins, else the class decides. `field` is where the spec stands."""

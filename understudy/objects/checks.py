@@ -17,7 +17,7 @@ from understudy.objects.groups import PodGroup
 from understudy.objects.jobs import Job, JobSet, JobSpec, MPIJob, ReplicaSpec, ReplicatedJob, TrainingRuntime, TrainJob
 from understudy.objects.meta import Expression, KubeObject, LabelSelector
 from understudy.objects.nodes import Node
-from understudy.objects.pods import Container, Pod, PodSpec, Quantity, Resources
+from understudy.objects.pods import Container, Pod, PodSpec, Quantity, Resources, without_what_nobody_reads
 
 SomeObject = TypeVar("SomeObject", bound=KubeObject)
 Problem = tuple[str, str]  # (field, what is wrong)
@@ -27,6 +27,7 @@ _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS = (*_LABEL_OPERATORS, "Gt", "Lt")
 _UNNAMED = ("Node", "Lease", "Namespace", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim")
 
+_POLICIES = ("", "Never", "PreemptLowerPriority")
 _BULKY = ("containers", "tolerations", "affinity", "init_containers")
 _ALIKE = (*_BULKY, "overhead", "resources", "topology_spread_constraints", "preemption_policy")
 
@@ -39,6 +40,8 @@ def check(obj: SomeObject) -> SomeObject:
         obj = _with_metadata(obj, namespace="default")
     if not obj.metadata.name:
         obj = _named(obj)
+    if isinstance(obj, Pod):
+        without_what_nobody_reads(obj)
     for field, problem in _problems(obj):
         raise BadObject(obj.title, field, problem)
     return obj
@@ -209,7 +212,7 @@ def _pod_spec_parts(spec: PodSpec, field: str) -> Iterator[Problem]:
         yield from _affinity(spec.affinity, f"{field}.affinity")
     for i, spread in enumerate(spec.topology_spread_constraints):
         yield from _spread(spread, f"{field}.topologySpreadConstraints[{i}]")
-    if spec.preemption_policy not in ("", "Never", "PreemptLowerPriority"):
+    if spec.preemption_policy not in _POLICIES:
         yield f"{field}.preemptionPolicy", f"{spec.preemption_policy!r} is neither Never nor PreemptLowerPriority"
 
 

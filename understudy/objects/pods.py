@@ -162,6 +162,23 @@ class Pod(KubeObject, frozen=True, gc=False, kw_only=True):
     status: PodStatus = NO_STATUS
 
 
+def is_of_daemon_set(metadata: ObjectMeta) -> bool:
+    owner = metadata.controller if metadata.owner_references else None
+    return owner is not None and owner.kind == "DaemonSet"
+
+
+def without_what_nobody_reads(pod: Pod) -> Pod:
+    """Changes it in place. Volumes count where they are claimed; and that a pod of a DaemonSet may only sit where it
+    sits makes every one of them unlike the others."""
+    spec, force = pod.spec, msgspec.structs.force_setattr
+    if spec.volumes:
+        force(spec, "volumes", tuple([v for v in spec.volumes if v.persistent_volume_claim or v.ephemeral]))
+    if (affinity := spec.affinity) is not None and spec.node_name and is_of_daemon_set(pod.metadata):
+        about_others = affinity.pod_affinity or affinity.pod_anti_affinity
+        force(spec, "affinity", affinity if about_others else None)
+    return pod
+
+
 class PodTemplate(Part, frozen=True, gc=False):
     spec: PodSpec
     metadata: ObjectMeta = ObjectMeta()

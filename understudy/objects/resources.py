@@ -30,6 +30,7 @@ NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 PODS = Resource("", "v1", "pods", "Pod")
 EVENTS = Resource("", "v1", "events", "Event")
+SERIES_EVENTS = Resource("events.k8s.io", "v1", "events", "Event")  # the same events, in their newer form
 SERVICES = Resource("", "v1", "services", "Service")
 ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")

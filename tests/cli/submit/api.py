@@ -48,7 +48,14 @@ class DirectClient(KubeClient):
     ) -> None:
         await self._stack.aclose()
 
-    async def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> bytes:
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        repeatable: bool = False,  # noqa: ARG002
+    ) -> bytes:
         if method != "GET":
             self._log.append(f"{method} {path}")
         for beginning, trouble in self._troubles.items():

@@ -34,9 +34,9 @@ class FakeCluster:
         return 0.0
 
     async def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
-        assert (namespace, labels, fields) == ("", "", ""), "not needed so far"
+        assert (namespace, labels, fields, decoded) == ("", "", "", False), "not needed so far"
         queue: asyncio.Queue[Change] = asyncio.Queue()
         for (key, _, _), document in self.objects.items():
             if key == resource.key:

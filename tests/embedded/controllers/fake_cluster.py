@@ -141,9 +141,10 @@ class FakeCluster:
         return 0.0
 
     async def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         assert not fields, "field selectors are not served here"
+        assert not decoded, "the controllers read texts"
         if {resource.key, resource.path()} & self.unserved:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         follower = _Follower(labels)
@@ -170,6 +171,8 @@ class FakeCluster:
         return msgspec.json.encode(self._find(ref))
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        if sub == "eviction":
+            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
         return await self._request("create", ref, sub, lambda: self._create(ref, body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:

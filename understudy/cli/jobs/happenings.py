@@ -52,10 +52,10 @@ def belonging_to_any(jobs: Iterable[JobSummary], events: Iterable[SeenEvent]) ->
     return sorted(found.values(), key=_in_time)
 
 
-def _in_time(event: SeenEvent) -> tuple[float, int, str]:
-    """Events tell their time in whole seconds; within one the order in which they were written says more."""
+def _in_time(event: SeenEvent) -> tuple[int, int, str]:
+    """Most events tell their time in whole seconds; within one the order in which they were written says more."""
     version = event.metadata.resource_version
-    return event.at, int(version) if version.isdigit() else 0, event.metadata.name
+    return int(event.at), int(version) if version.isdigit() else 0, event.metadata.name
 
 
 def _names_of_children(job: JobSummary) -> str:

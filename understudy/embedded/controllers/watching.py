@@ -238,8 +238,10 @@ class SharedCluster:
         return self._cluster.age()
 
     def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
+        """What is shared is told as text: each listener makes something else of it."""
+        del decoded
         if resource.key in UNSHARED or labels or fields:
             return self._cluster.follow(resource, namespace=namespace, labels=labels, fields=fields)
         return self._followed(resource, namespace)

@@ -1,0 +1,85 @@
+"""Requests that are asked again where that can do no harm: of a server too busy, in trouble, or out of reach a while.
+
+Whoever plans by what he sees is better served by a quick no than by a late yes: the number of attempts and the time
+they may take are bounded, and what was refused then is left to the next plan.
+"""
+
+import asyncio
+import random
+
+import msgspec
+
+from understudy.client.pool import Answer, NobodyHome, Pool
+from understudy.client.tally import NO_ANSWER, Tally
+from understudy.ports import Unreachable
+
+ATTEMPTS = 5
+TRYING = 10.0  # seconds after which nothing is asked again
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+LONGEST_ASKED = 5.0  # seconds that a server may ask us to stay away
+TOO_MANY = 429
+IN_TROUBLE = frozenset((500, 502, 503, 504))
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    method: str
+    path: str
+    body: bytes = b""
+    content_type: str = ""
+    repeatable: bool = False  # asked twice, it leaves the cluster as if asked once
+
+    def may_be_repeated_after(self, answer: Answer) -> bool:
+        if answer.status == TOO_MANY:  # nothing was done; but an eviction is told so by a budget, and for longer
+            return not (self.path.endswith("/eviction") and answer.body.lstrip()[:1] == b"{")
+        return self.repeatable and answer.status in IN_TROUBLE
+
+
+class Retrier:
+    def __init__(self, pool: Pool, chance: random.Random, attempts: int = 0) -> None:
+        self._pool = pool
+        self._chance = chance
+        self._attempts = attempts
+        self.tally = Tally()
+
+    async def fetch(self, request: Request) -> Answer:
+        """The first answer that asking again would not better; raises Unreachable where there is none."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + TRYING
+        attempt = 1
+        while True:
+            asked = 0.0
+            try:
+                answer = await self._ask(request)
+                if not request.may_be_repeated_after(answer):
+                    return answer
+                asked = answer.retry_after
+                last: Answer | Unreachable = answer
+            except NobodyHome:
+                raise  # the pool has knocked for as long as its owner wants
+            except Unreachable as error:
+                if not request.repeatable:
+                    raise
+                last = error
+            pause = self._pause(attempt, asked)
+            if attempt >= (self._attempts or ATTEMPTS) or loop.time() + pause > deadline:
+                if isinstance(last, Answer):
+                    return last
+                raise last
+            attempt += 1
+            self.tally.repeats += 1
+            await asyncio.sleep(pause)
+
+    async def _ask(self, request: Request) -> Answer:
+        loop = asyncio.get_running_loop()
+        begun, code = loop.time(), NO_ANSWER
+        try:
+            answer = await self._pool.fetch(request.method, request.path, request.body, request.content_type)
+            code = answer.status
+            return answer
+        finally:
+            self.tally.count(request.method, request.path, code, loop.time() - begun)
+
+    def _pause(self, attempt: int, asked: float) -> float:
+        """At least what the server asks for, within reason; longer every time, and never in step with others."""
+        longest = min(FIRST_PAUSE * 2.0 ** (attempt - 1), LONGEST_PAUSE)
+        return float(min(asked, LONGEST_ASKED) + longest * self._chance.uniform(0.5, 1.0))

@@ -1,0 +1,1 @@
+"""The kube world: Understudy beside the other controllers of a real cluster, as one of several replicas."""

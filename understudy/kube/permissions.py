@@ -1,0 +1,80 @@
+"""What Understudy may do in a cluster, and what for: the one list behind the shipped roles and `understudy doctor`.
+
+Every row is a request that some part of the loop makes. Whoever adds a request adds a row, and a test holds the roles
+of the chart and of the kustomization to it.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from understudy.control.following import SOURCES
+from understudy.objects import resources as known
+from understudy.objects.nodes import LEASE_NAMESPACE
+from understudy.objects.resources import Resource
+
+OWN = "<own>"  # the namespace that Understudy itself runs in
+LEASE = "understudy"  # by which its replicas agree on who leads
+
+READ = ("get", "list", "watch")  # whoever may list sees all that `get` would show
+
+
+class Permission(msgspec.Struct, frozen=True):
+    group: str
+    resource: str  # with its subresource, if any: pods/binding
+    verbs: tuple[str, ...]
+    why: str
+    namespace: str = ""  # '' for all of them
+    name: str = ""  # only this object; '' for any
+    optional: bool = False  # the kind is brought by somebody, who may not be there
+
+    @property
+    def title(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+def _on(resource: Resource, verbs: tuple[str, ...], why: str, *, sub: str = "", optional: bool = False) -> Permission:
+    plural = f"{resource.plural}/{sub}" if sub else resource.plural
+    return Permission(resource.group, plural, verbs, why, optional=optional)
+
+
+def _followed() -> Iterator[Permission]:
+    """One row a resource, whatever versions of it are read."""
+    for source in SOURCES:
+        resource = source.versions[0]
+        if resource != known.LEASES:
+            yield _on(resource, READ, "is followed, to know the cluster", optional=source.optional)
+
+
+def _job_kinds() -> Iterator[Permission]:
+    for kind in known.JOB_KINDS:
+        brought = kind != known.JOBS
+        yield _on(kind, ("patch",), "is paused and let go on, its seats and place in line noted", optional=brought)
+        if kind != known.TRAIN_JOBS:  # it fails through its JobSet
+            why = "is made to fail, where on-preemption: fail asks for that"
+            yield _on(kind, ("patch",), why, sub="status", optional=brought)
+
+
+EVERYWHERE = (
+    *_followed(),
+    *_job_kinds(),
+    _on(known.PODS, ("patch",), "has notes where it has no job: holds, occasions"),
+    _on(known.PODS, ("delete",), "leaves its seat, or the node that was lost with it"),
+    _on(known.PODS, ("create",), "is made again where it asks for that and nobody owns it"),
+    _on(known.PODS, ("create",), "gets its seat", sub="binding"),
+    _on(known.PODS, ("create",), "leaves its seat with its disruption budget kept", sub="eviction"),
+    _on(known.PODS, ("patch",), "is told why it waits or goes, and the seat that is held for it", sub="status"),
+    _on(known.NODES, ("patch",), "has its failures noted"),
+    _on(known.CONFIG_MAPS, (*READ, "create", "delete"), "keeps pods that are to be made again"),
+    _on(known.EVENTS, ("get", "create", "patch"), "says what happens"),
+    Permission("events.k8s.io", "events", ("get", "create", "patch"), "says what happens"),
+    _on(known.INCIDENTS, (*READ, "create", "patch", "delete"), "keeps what disrupted jobs"),
+)
+
+IN_ONE_PLACE = (
+    Permission("coordination.k8s.io", "leases", READ, "tells which nodes live", namespace=LEASE_NAMESPACE),
+    Permission("coordination.k8s.io", "leases", ("create",), "says who leads, the first time", namespace=OWN),
+    Permission("coordination.k8s.io", "leases", ("get", "patch"), "says who leads", namespace=OWN, name=LEASE),
+)
+
+PERMISSIONS = (*EVERYWHERE, *IN_ONE_PLACE)

@@ -1,0 +1,103 @@
+"""One of several that could lead: follows the cluster, decides while it leads, makes room for another in the end."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop, Standing
+from understudy.kube.fenced import Fenced
+from understudy.ports import Clock
+
+LAST_WRITES = 3.0  # seconds that writes under way are given to be answered before the lease is given back
+
+_log = logging.getLogger(__name__)
+
+
+class Leadership(Protocol):
+    @property
+    def leads(self) -> bool: ...
+
+    async def win(self) -> None: ...
+
+    async def keep(self) -> str: ...
+
+    async def give_back(self) -> None: ...
+
+
+class Unopposed:
+    """Leads from the first moment, for whoever runs only one."""
+
+    leads = True
+
+    async def win(self) -> None:
+        pass
+
+    async def keep(self) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    async def give_back(self) -> None:
+        pass
+
+
+class Replica:
+    """Every term has a loop of its own, which begins by looking at everything: nothing but objects outlives a term.
+
+    A process that lost its lease goes on as a standby rather than to end: a cluster that is out of reach for minutes
+    would else meet replicas in the back-off of their restarts when it is back.
+    """
+
+    def __init__(
+        self,
+        cluster: Fenced,
+        clock: Clock,
+        leadership: Leadership,
+        settings: LoopSettings,
+        listener: Callable[[Cycle], None] | None = None,
+    ) -> None:
+        self.leadership = leadership
+        self.terms = 0  # how often it began to lead
+        self._loop: SchedulingLoop | None = None
+        self._clock = clock
+        self._settings = settings
+        self._listener = listener
+        self._cluster = cluster
+
+    @property
+    def standing(self) -> Standing:
+        return self._loop.standing if self._loop is not None else Standing()
+
+    @property
+    def view_age(self) -> float:
+        return self._cluster.age()
+
+    async def run(self) -> None:
+        """For ever, or until it is cancelled."""
+        while True:
+            why = await self._term()
+            _log.warning("%s: standing by again", why)
+
+    async def _term(self) -> str:
+        """One loop, from its first look to the end of its leadership; why it ended."""
+        lead = asyncio.Event()
+        self._loop = SchedulingLoop(self._cluster, self._clock, self._settings, self._listener)
+        async with asyncio.TaskGroup() as group:
+            looping = group.create_task(self._loop.run(lead))
+            await self.leadership.win()
+            self.terms += 1
+            lead.set()
+            why = await self.leadership.keep()
+            looping.cancel()
+        return why
+
+    async def end(self, running: asyncio.Task[None]) -> None:
+        """Lets the writes under way be answered, stops, and only then lets another one lead."""
+        self._cluster.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WRITES):
+                await self._cluster.settled()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await self.leadership.give_back()

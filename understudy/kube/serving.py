@@ -1,0 +1,108 @@
+"""What a container of Understudy runs: a replica, the lease it stands for, and the pages that tell how it does."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from understudy.client import KubeClient, connect
+from understudy.client.config import Config
+from understudy.control.clock import SystemClock
+from understudy.control.health import HealthLimits
+from understudy.control.scheduling import LoopSettings
+from understudy.control.series_events import SeriesEvents
+from understudy.decide.policy import Policy
+from understudy.kube.election import Candidate, Election, Terms
+from understudy.kube.fenced import Fenced, Permit
+from understudy.kube.meters import Measured, Turns, figures_of
+from understudy.kube.observed import Observed
+from understudy.kube.pages import pages_of
+from understudy.kube.probes import served
+from understudy.kube.replica import Leadership, Replica, Unopposed
+from understudy.kube.settings import KubeSettings
+
+TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
+
+_log = logging.getLogger(__name__)
+
+
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
+    config: Config
+    scheduler_name: str = "understudy"
+    identity: str = ""  # '': nobody else stands for election
+    lease_namespace: str = "default"
+    host: str = "127.0.0.1"
+    port: int = 8080
+    policy: Policy = Policy()
+    limits: HealthLimits = HealthLimits()
+    kube: KubeSettings = KubeSettings()
+
+    @property
+    def loop(self) -> LoopSettings:
+        return LoopSettings(
+            policy=self.policy,
+            limits=self.limits,
+            scheduler_name=self.scheduler_name,
+            max_view_age=self.kube.max_view_age,
+            one_clock=False,
+            tell_after=TELL_AFTER,
+            events=SeriesEvents(self.identity or socket.gethostname()),
+        )
+
+    @property
+    def candidate(self) -> Candidate:
+        terms = Terms(self.kube.lease_duration, self.kube.renew_deadline, self.kube.retry_period)
+        return Candidate(self.identity, self.lease_namespace, terms=terms)
+
+
+async def serve(serving: Serving) -> None:
+    """Until SIGTERM or SIGINT. Whatever else ends it is an error, and raised when another one may lead."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    clock, kube = SystemClock(), serving.kube
+    working = msgspec.structs.replace(
+        serving.config, connections=kube.requests_at_once, write_timeout=kube.write_timeout
+    )
+    async with _leadership(serving, clock) as leadership:
+        # The client asks before every single request, the fence before every write of which it makes several.
+        permit = Permit(lambda: leadership.leads, lambda: client.age(), kube.max_view_age)
+        async with connect(working, permit.check) as client:
+            turns, observed = Turns(clock), Observed(client)
+            replica = Replica(Fenced(observed, permit), clock, leadership, serving.loop, turns.hear)
+            figures = tuple(figures_of(Measured(replica, observed, turns, client.tally, serving.policy, clock)))
+            async with served(pages_of(replica, figures, kube.max_view_age), serving.host, serving.port) as port:
+                _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
+                await _until(told, replica)
+
+
+@contextlib.asynccontextmanager
+async def _leadership(serving: Serving, clock: SystemClock) -> AsyncIterator[Leadership]:
+    """The lease has a connection of its own: no other request is ever in its way. The election itself asks again."""
+    if not serving.identity:
+        yield Unopposed()
+        return
+    own = msgspec.structs.replace(
+        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, patience=0.0
+    )
+    client: KubeClient
+    async with connect(own) as client:
+        yield Election(client, clock, serving.candidate)
+
+
+async def _until(told: asyncio.Event, replica: Replica) -> None:
+    running = asyncio.create_task(replica.run())
+    ended = asyncio.create_task(told.wait())
+    await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
+    ended.cancel()
+    failed = running.exception() if running.done() else None
+    if failed is None:
+        _log.info("told to end")
+    await replica.end(running)
+    if failed is not None:
+        raise failed

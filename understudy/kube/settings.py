@@ -1,0 +1,30 @@
+"""How Understudy behaves as one of several in a real cluster: the section `kube` of understudy.yaml."""
+
+import msgspec
+
+
+class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Seconds, where nothing else is said."""
+
+    max_view_age: float = 120.0  # nothing is decided, and nothing written, on an older view
+    lease_duration: float = 15.0  # silence of the leader after which another one may lead
+    renew_deadline: float = 10.0  # silence of the cluster after which the leader stops by itself
+    retry_period: float = 2.0  # between two looks at the lease
+    write_timeout: float = 4.0  # after which a write without an answer is given up
+    requests_at_once: int = 16
+
+    def problem(self) -> str:
+        """What is wrong with these, as `key: words`; nothing: ''."""
+        for key, value in msgspec.to_builtins(self).items():
+            if value <= 0:
+                return f"{key}: {value:g} is not positive"
+        if self.lease_duration != int(self.lease_duration):
+            return f"leaseDuration: {self.lease_duration:g} is no whole number; Kubernetes writes leases in seconds"
+        if self.renew_deadline + self.write_timeout >= self.lease_duration:
+            return (
+                f"leaseDuration: {self.lease_duration:g} leaves no time for a last write: expected more than "
+                f"renewDeadline and writeTimeout together, {self.renew_deadline + self.write_timeout:g}"
+            )
+        if self.retry_period * 2 > self.renew_deadline:
+            return f"renewDeadline: {self.renew_deadline:g} is less than twice retryPeriod, {self.retry_period:g}"
+        return ""
