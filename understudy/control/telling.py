@@ -78,10 +78,17 @@ class Teller:
         due = max(self._clock.now(), told + SAY_AGAIN_AFTER)
         self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
 
+    def nominates(self, pod: Pod, node: str) -> None:
+        """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told."""
+        key = (pod.metadata.uid, "seat")
+        due, _ = self._waiting.get(key, (self._clock.now() + self._delay, None))
+        self._later(key, due, lambda: self._nominate(pod, node))
+
     def forget(self, uid: str) -> None:
         """It waits no longer, or is gone."""
         self._said.pop(uid, None)
         self._waiting.pop(uid, None)
+        self._waiting.pop((uid, "seat"), None)
 
     async def hush(self, uids: Iterable[str]) -> None:
         """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""
@@ -169,6 +176,11 @@ class Teller:
         except Refused as error:
             if error.code not in (404, 409):
                 raise
+
+    async def _nominate(self, pod: Pod, node: str) -> None:
+        meta = pod.metadata
+        patch = {"metadata": {"uid": meta.uid}, "status": {"nominatedNodeName": node or None}}
+        await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
 
     async def _tell_in_time(self, about: About, message: str, gated: bool) -> None:
         over = self._being_told[about.uid] = asyncio.Event()

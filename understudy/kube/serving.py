@@ -25,7 +25,7 @@ from understudy.kube.probes import served
 from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
-TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
+TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
 
 SIGNS_OF_LIFE = 3  # of a watch that has nothing to tell, in the time after which its view would be too old
 
