@@ -9,7 +9,8 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-clients test-train fuzz demo check fix bench bench-decide bench-embedded bench-hotswap bench-scale clean
+.PHONY: help setup test test-clients test-train test-kube kube-up fuzz demo check fix clean
+.PHONY: bench bench-decide bench-embedded bench-hotswap bench-kube bench-scale
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +38,13 @@ test-clients: setup ## Let kubectl and seven client libraries loose on a cluster
 test-train: setup ## Disturb real distributed training, in JAX and where it is installed in PyTorch; installs JAX in its own environment
 	$(BIN)/python -m pytest tests/train/frameworks $(ARGS)
 
+test-kube: setup ## Test on a real control plane with the real operators; builds them once where Go is installed
+	$(BIN)/python -m tests.kube.cluster programs
+	$(BIN)/python -m pytest tests/kube $(ARGS)
+
+kube-up: setup ## Run that cluster in the foreground, for kubectl and understudy; ARGS='--nodes 32 --slices 8'
+	$(BIN)/python -m tests.kube.cluster up $(ARGS)
+
 fuzz: setup ## Send the API server two minutes of requests nobody sane would send
 	UNDERSTUDY_FUZZ_EXAMPLES=4000 $(BIN)/python -m pytest tests/fuzz $(ARGS)
 
@@ -58,11 +66,14 @@ bench: bench-decide bench-embedded bench-hotswap bench-scale ## Time the planner
 bench-decide: setup ## Time the planner beside the peers' published figures
 	$(BIN)/python -m bench.decide $(ARGS)
 
-bench-embedded: setup ## Time the embedded cluster, beside a kube-apiserver where KUBEBUILDER_ASSETS has one
+bench-embedded: setup ## Time the embedded cluster, beside a kube-apiserver where one is at hand
 	$(BIN)/python -m bench.embedded $(ARGS)
 
 bench-hotswap: setup ## Let nodes die under running gangs, and time how soon all members run again
 	$(BIN)/python -m bench.hotswap $(ARGS)
+
+bench-kube: setup ## Understudy and kube-scheduler side by side on a real control plane; takes a quarter of an hour
+	$(BIN)/python -m bench.kube $(ARGS)
 
 bench-scale: setup ## Start on 15,000 nodes and 100,000 pods from recorded lists; ARGS=--peers decodes them with other clients too
 	$(BIN)/python -m bench.scale $(ARGS)

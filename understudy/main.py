@@ -19,7 +19,7 @@ VERBS = (
     "submit", "apply", "list_jobs", "get", "why", "logs", "events", "incidents", "describe", "attach",
     "suspend", "resume", "delete", "prune",
     "top", "node", "spares", "priority", "plan",
-    "serve", "config", "version", "completion",
+    "serve", "doctor", "config", "version", "completion",
 )  # fmt: skip
 
 _ABOUT = """\

@@ -50,6 +50,7 @@ class Departure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     uid: str
     condition: Mapping[str, str]
     grace: int | None = None  # seconds; None: those that it asks for
+    excused: str = ""  # the version a batch Job's pod was seen in, for which its Job must not count this as a failure
 
 
 class PatchForm(enum.StrEnum):

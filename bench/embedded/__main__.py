@@ -9,6 +9,7 @@ import msgspec
 from bench.embedded import lives, measures, servers
 from bench.embedded.measures import Figures
 from bench.embedded.servers import Running
+from tests.kube.cluster.programs import ASSETS
 
 PEER_RATIO = 4.0
 # What each figure has to reach: at least, or at most.
@@ -56,10 +57,9 @@ def _api(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
     """Creates, watches and lists: the API server alone, and the real one in the same run."""
     ours = _measured(servers.ours(), sizes, sizes.creates)
     yield "ours", ours
-    programs = servers.peer_programs()
-    if programs is None:
+    if not servers.peer_at_hand():
         return
-    theirs = _measured(servers.kubernetes(programs), sizes, sizes.peer_creates)
+    theirs = _measured(servers.kubernetes(), sizes, sizes.peer_creates)
     yield "kube-apiserver", theirs
     yield "ratio", {"creates_ratio": ours["creates_per_second"] / theirs["creates_per_second"]}
 
@@ -117,7 +117,7 @@ def _verdict(who: str, name: str, value: float) -> str:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    about = f"{__doc__} Set {servers.ASSETS} to a folder with etcd and kube-apiserver to measure both."
+    about = f"{__doc__} Where {ASSETS} has etcd and kube-apiserver, or `make test-kube` built them, both are measured."
     parser = argparse.ArgumentParser(prog="python -m bench.embedded", description=about)
     parser.add_argument("--measure", choices=list(_MEASURES), action="append", help="default: all; may be repeated")
     parser.add_argument("--quick", action="store_true", help="small numbers, to see that it works")

@@ -55,6 +55,14 @@ def test_a_resumption_only_lets_it_go_on() -> None:
     assert resumption(job) == {"spec": {"suspend": False}, "metadata": {"uid": "u"}}
 
 
+@pytest.mark.parametrize("suspended", [True, False])
+def test_a_job_that_kueue_queues_is_left_to_kueue(suspended: bool) -> None:
+    job = found(JOBS, {"template": TEMPLATE, "suspend": suspended}, {REQUEUED_AT: WHEN})
+    job.document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+    with pytest.raises(BadInput, match=r"job.batch/x is queued by Kueue.*spec.active of its Workload"):
+        stand_of(job)
+
+
 def test_a_kind_without_such_a_field_is_refused_in_words() -> None:
     job = found(MPI_JOBS, {"replicas": 2, "template": TEMPLATE})
     with pytest.raises(

@@ -9,6 +9,7 @@ from understudy.cli.complaint import BadInput
 from understudy.cli.settings import Settings, given, origins, read, variable_of
 from understudy.control.health import HealthLimits
 from understudy.decide.policy import Policy, SpareRule
+from understudy.kube.settings import KubeSettings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
@@ -45,6 +46,10 @@ def test_settings_are_read(tmp_path: Path) -> None:
         ),
         ("policy: {spares: [{count: 1, label: {}}]}", "policy.spares[0]: object contains unknown field `label`"),
         ("policy: 3", "policy: expected settings, one `key: value` a line"),
+        ("kube: {retryPeriod: 0}", "kube.retryPeriod: 0 is not positive"),
+        ("kube: {leaseDuration: 20.5}", "kube.leaseDuration: 20.5 is no whole number"),
+        ("kube: {leaseDuration: 14}", "kube.leaseDuration: 14 leaves no time for a last write: expected more than "),
+        ("kube: {retryPeriod: 6}", "kube.renewDeadline: 10 is less than twice retryPeriod, 6"),
         ("health: {zzz: 3}", "health.zzz: no such setting; there are: "),
         ("3", "expected `key: value` lines"),
         ("policy: {}\n---\nhealth: {}\n", "2 documents; settings are one"),
@@ -81,6 +86,12 @@ def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
     assert given(None, environment) == {"policy": {"lendSpares": False}}
 
 
+def test_what_is_for_real_clusters_is_not_given_to_embedded_ones() -> None:
+    environment = {"UNDERSTUDY_KUBE_MAX_VIEW_AGE": "10", "UNDERSTUDY_POLICY_BACKOFF": "20"}
+    assert read(None, environment).kube == KubeSettings(max_view_age=10.0)
+    assert given(None, environment) == {"policy": {"backoff": 20.0}}
+
+
 def test_who_gives_nothing_leaves_a_cluster_as_it_was_and_an_empty_file_takes_it_back(tmp_path: Path) -> None:
     empty = tmp_path / "understudy.yaml"
     empty.write_text("")
@@ -109,7 +120,7 @@ def test_text_needs_no_quotes() -> None:
     assert read(None, {variable_of("policy", "poolLabel"): "rack"}).policy.pool_label == "rack"
 
 
-@pytest.mark.parametrize("struct", [Policy, HealthLimits])
+@pytest.mark.parametrize("struct", [Policy, HealthLimits, KubeSettings])
 def test_the_reference_lists_every_key_with_its_default(struct: type[msgspec.Struct]) -> None:
     rows = [line.split("|") for line in REFERENCE.read_text().splitlines() if line.startswith("| `")]
     written = {row[1].strip(" `"): row[2].strip(" `") for row in rows}

@@ -8,12 +8,13 @@ import pytest
 from tests.cli.homes import make_cluster
 from understudy.cli.complaint import BadInput
 from understudy.cli.target import Session, add_target, config_of, with_session
+from understudy.client.config import Config
 from understudy.ports import Refused, Unreachable
 
 KUBECONFIG = """\
 current-context: {name}
-contexts: [{{name: {name}, context: {{cluster: c, namespace: {name}-space}}}}]
-clusters: [{{name: c, cluster: {{server: "https://{name}.example:6443"}}}}]
+contexts: [{{name: {name}, context: {{cluster: {name}, namespace: {name}-space}}}}]
+clusters: [{{name: {name}, cluster: {{server: "https://{name}.example:6443"}}}}]
 """
 
 
@@ -50,6 +51,15 @@ def test_then_the_environment_s(place: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("KUBECONFIG", f"{place / 'missing'}:{place / 'work'}:{place / 'play'}")
     assert config_of(options()).server == "https://work.example:6443"
     assert config_of(options("--context", "play")).server == "https://play.example:6443"
+
+
+def test_in_a_pod_with_no_other_cluster_in_sight_its_own_is_meant(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meant = Config(server="https://10.0.0.1:443")
+    monkeypatch.setattr(Config, "is_in_cluster", lambda: True)
+    monkeypatch.setattr(Config, "in_cluster", lambda: meant)
+    assert config_of(options()) is meant
+    own_kubeconfig(place)
+    assert config_of(options()).server == "https://own.example:6443"
 
 
 def test_then_the_embedded_cluster_then_the_user_s_own(place: Path) -> None:

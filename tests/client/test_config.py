@@ -9,7 +9,10 @@ import yaml
 
 from tests.client.scripted import write_kubeconfig
 from understudy.client import BadConfig, Config
+from understudy.client.config import FEW, MANY, OFTEN
+from understudy.client.impersonating import headers_of
 
+EXEC = "client.authentication.k8s.io/v1"
 CLUSTER = {"server": "https://host:6443/"}
 
 
@@ -28,7 +31,9 @@ def refused(tmp_path: Path, cluster: dict[str, Any] = CLUSTER, user: dict[str, A
 def test_a_token_and_an_authority(tmp_path: Path) -> None:
     data = base64.b64encode(b"PEM").decode()
     config = read(tmp_path, {**CLUSTER, "certificate-authority-data": data}, {"token": "t"}, namespace="team")
-    assert config == Config(server="https://host:6443", authority="PEM", token="t", namespace="team")
+    assert config == Config(
+        server="https://host:6443", authority="PEM", token="t", namespace="team", connections=MANY, silence=OFTEN
+    )
 
 
 def test_files_are_looked_for_beside_the_kubeconfig(tmp_path: Path) -> None:
@@ -62,6 +67,7 @@ def test_our_own_clusters_say_what_they_are(tmp_path: Path) -> None:
     own, other = read(tmp_path, {**CLUSTER, "extensions": extensions}), read(tmp_path)
     assert (own.gang_binding, other.gang_binding) == (True, False)
     assert own.patience > other.patience == 0.0
+    assert (own.connections, other.connections) == (FEW, MANY)
 
 
 def test_another_context_than_the_current_one(tmp_path: Path) -> None:
@@ -69,7 +75,9 @@ def test_another_context_than_the_current_one(tmp_path: Path) -> None:
     document = yaml.safe_load(path.read_text())
     document["contexts"].append({"name": "there", "context": {"cluster": "c", "namespace": "elsewhere"}})
     path.write_text(yaml.safe_dump(document))
-    assert Config.from_kubeconfig(path, "there") == Config(server="https://host:6443", namespace="elsewhere")
+    assert Config.from_kubeconfig(path, "there") == Config(
+        server="https://host:6443", namespace="elsewhere", connections=MANY, silence=OFTEN
+    )
     with pytest.raises(BadConfig, match="contexts: there is no context named 'nowhere'"):
         Config.from_kubeconfig(path, "nowhere")
 
@@ -77,10 +85,19 @@ def test_another_context_than_the_current_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cluster", "user", "complaint"),
     [
-        (CLUSTER, {"exec": {"command": "gcloud"}}, "users[].user.exec: credential plugins are not run"),
-        (CLUSTER, {"auth-provider": {"name": "x"}}, "users[].user.auth-provider: no longer part of Kubernetes"),
-        (CLUSTER, {"as": "root"}, "users[].user.as: impersonation is not supported"),
-        ({**CLUSTER, "proxy-url": "http://x"}, {}, "clusters[].cluster.proxy-url: proxies are not supported"),
+        (CLUSTER, {"exec": {"apiVersion": EXEC}}, "users[].user.exec.command: not set"),
+        (CLUSTER, {"exec": {"command": "x"}}, "users[].user.exec.apiVersion: '' is not known"),
+        (
+            CLUSTER,
+            {"exec": {"command": "x", "apiVersion": EXEC, "interactiveMode": "Often"}},
+            "users[].user.exec.interactiveMode: 'Often' is not one of Never, IfAvailable, Always",
+        ),
+        (CLUSTER, {"auth-provider": {"name": "gcp"}}, "users[].user.auth-provider: 'gcp' is no longer part of"),
+        (CLUSTER, {"auth-provider": {"name": "oidc"}}, "users[].user.auth-provider.config.idp-issuer-url: not set"),
+        (CLUSTER, {"exec": {"command": "x"}, "auth-provider": {"name": "oidc"}}, "users[].user.exec: there is an"),
+        (CLUSTER, {"as-groups": ["admins"]}, "users[].user.as: not set"),
+        (CLUSTER, {"username": "me", "password": "x"}, "users[].user.username: Kubernetes no longer knows passwords"),
+        ({**CLUSTER, "proxy-url": "socks5://x"}, {}, "clusters[].cluster.proxy-url: 'socks5://x': only http://"),
         ({"server": "host:6443"}, {}, "clusters[].cluster.server: 'host:6443' is no address"),
         ({}, {}, "clusters[].cluster.server: '' is no address"),
         ({**CLUSTER, "certificate-authority-data": "%%%"}, {}, "certificate-authority-data: not PEM in base64"),
@@ -122,3 +139,101 @@ def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, complaint: str)
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(BadConfig, match="nowhere: cannot be read: no such file"):
         Config.from_kubeconfig(tmp_path / "nowhere")
+
+
+def test_a_command_that_gives_credentials(tmp_path: Path) -> None:
+    extensions = [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "here"}}]
+    cluster = {**CLUSTER, "certificate-authority-data": "UEVN", "extensions": extensions, "tls-server-name": "api"}
+    given = {
+        "apiVersion": EXEC,
+        "command": "./bin/login",
+        "args": ["--for", "me"],
+        "env": [{"name": "A", "value": "b"}],
+        "provideClusterInfo": True,
+        "interactiveMode": "Never",
+        "installHint": "get it somewhere",
+    }
+    plugin = read(tmp_path, cluster, {"exec": given}).plugin
+    assert plugin is not None
+    assert (plugin.command, plugin.args, plugin.env) == (f"{tmp_path}/bin/login", ("--for", "me"), (("A", "b"),))
+    assert (plugin.api_version, plugin.interactive, plugin.hint) == (EXEC, "Never", "get it somewhere")
+    assert plugin.cluster == {
+        "server": "https://host:6443/",
+        "tls-server-name": "api",
+        "certificate-authority-data": "UEVN",
+        "config": {"audience": "here"},
+    }
+
+
+def test_a_command_without_a_path_is_looked_for_where_commands_are(tmp_path: Path) -> None:
+    plugin = read(tmp_path, user={"exec": {"apiVersion": EXEC, "command": "login"}}).plugin
+    assert plugin is not None
+    assert (plugin.command, plugin.cluster, plugin.interactive) == ("login", None, "IfAvailable")
+
+
+def test_an_openid_provider(tmp_path: Path) -> None:
+    given = {"idp-issuer-url": "https://idp", "client-id": "c", "client-secret": "s", "id-token": "i"}
+    authority = {"idp-certificate-authority-data": "UEVN", "refresh-token": "r"}
+    oidc = read(tmp_path, user={"auth-provider": {"name": "oidc", "config": {**given, **authority}}}).oidc
+    assert oidc is not None
+    assert (oidc.issuer, oidc.client, oidc.secret, oidc.id_token) == ("https://idp", "c", "s", "i")
+    assert (oidc.refresh_token, oidc.authority) == ("r", "PEM")
+    assert oidc.kept_in == (f"{tmp_path}/config", "u")
+
+
+def test_whom_we_act_for(tmp_path: Path) -> None:
+    user = {"token": "t", "as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"Why/x": ["1", "2"]}}
+    config = read(tmp_path, user=user)
+    assert headers_of(config.impersonation) == [
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-Why%2Fx", "1"),
+        ("Impersonate-Extra-Why%2Fx", "2"),
+    ]
+
+
+def test_several_files_are_read_as_one(tmp_path: Path) -> None:
+    """Of each name the first one counts, relative names start from the file they are in, and files may be missing."""
+    first, second = tmp_path / "1", tmp_path / "2"
+    first.mkdir()
+    second.mkdir()
+    (first / "config").write_text(
+        yaml.safe_dump(
+            {
+                "current-context": "",
+                "clusters": [{"name": "c", "cluster": {"server": "https://first:1", "certificate-authority": "ca"}}],
+            }
+        )
+    )
+    (first / "ca").write_text("the first CA")
+    write_kubeconfig(second / "config", {"server": "https://second:2"}, {"tokenFile": "token"}, namespace="team")
+    paths = [tmp_path / "missing", first / "config", second / "config"]
+    config = Config.from_kubeconfigs(paths)
+    assert (config.server, config.authority) == ("https://first:1", "the first CA")
+    assert (config.namespace, config.token_file) == ("team", str(second / "token"))
+    with pytest.raises(BadConfig, match="no context named 'x'"):
+        Config.from_kubeconfigs(paths, "x")
+
+
+def test_a_pod_knows_its_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    with pytest.raises(BadConfig, match=r"ca\.crt: cannot be read"):
+        Config.in_cluster(tmp_path)
+    assert not Config.is_in_cluster(tmp_path)
+    for name, text in (("ca.crt", "CA"), ("token", "t"), ("namespace", "team\n")):
+        (tmp_path / name).write_text(text)
+    assert Config.is_in_cluster(tmp_path)
+    assert Config.in_cluster(tmp_path) == Config(
+        server="https://[fd00::1]:443",
+        authority="CA",
+        token_file=str(tmp_path / "token"),
+        namespace="team",
+        connections=MANY,
+        silence=OFTEN,
+    )
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(BadConfig, match="this is no pod"):
+        Config.in_cluster(tmp_path)

@@ -22,6 +22,7 @@ PATIENCE = 20.0  # seconds until a test gives up waiting for a change
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("understudy.client.following.FIRST_PAUSE", 0.001)
     monkeypatch.setattr("understudy.client.following.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("understudy.client.following.SPREAD", 0.01)
 
 
 class Watcher:
@@ -245,6 +246,50 @@ def test_a_line_of_many_megabytes_is_one_change() -> None:
     followed(use)
 
 
+def test_a_quiet_watch_is_opened_anew_and_so_the_picture_stays_young() -> None:
+    async def run() -> None:
+        api = TinyApi()
+        config: dict[str, Any] = {"timeout": 5.0, "silence": 0.05}
+        async with serving(api) as server, KubeClient(server.config(**config), random.Random(0)) as client:
+            changes = client.follow(PODS)
+            watcher = Watcher(changes)
+            assert await watcher.next() == ["SYNCED"]
+            news = asyncio.create_task(watcher.next())
+            async with asyncio.timeout(PATIENCE):
+                while len(server.requests) < 5:
+                    await asyncio.sleep(0.01)
+            assert client.age() < 1.0
+            await api.put("a", n=1)
+            assert await news == ["ADDED a 1"]
+            await changes.aclose()  # type: ignore[attr-defined]
+            assert lists(server.requests) == 1
+            assert client.age() == 0.0  # nothing is followed any more
+
+    asyncio.run(run())
+
+
+def test_the_picture_grows_old_while_the_server_is_away() -> None:
+    async def use(_: TinyApi, server: Server, watcher: Watcher) -> None:
+        assert await watcher.next() == ["SYNCED"]
+        news = asyncio.create_task(watcher.next())
+        while len(server.requests) < 2:
+            await asyncio.sleep(0.001)
+        await server.kill()
+        await asyncio.sleep(0.2)
+        assert client[0].age() >= 0.2
+        news.cancel()
+
+    client: list[KubeClient] = []
+
+    async def run() -> None:
+        async with serving(api := TinyApi()) as server, KubeClient(server.config(timeout=5.0)) as made:
+            client.append(made)
+            changes = made.follow(PODS)
+            await use(api, server, Watcher(changes))
+
+    asyncio.run(run())
+
+
 def faults_of(chance: random.Random) -> Iterator[Fault]:
     while True:
         yield chance.choice([cut, garble, crumble, end])
@@ -313,7 +358,7 @@ def asked_for_objects(use: Callable[[TinyApi, Server, Objects], Awaitable[None]]
     asyncio.run(run())
 
 
-SPEC = {"containers": [{"name": "main"}]}
+SPEC: dict[str, Any] = {"containers": [{"name": "main"}]}
 WHOLE, BARE = ["apiVersion", "kind", "metadata", "spec"], ["apiVersion", "kind", "metadata"]
 
 

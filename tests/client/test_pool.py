@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.client.scripted import Reply, Request, Server, serving
@@ -279,7 +280,7 @@ def test_a_token_file_is_read_again_as_it_changes(tmp_path: Path, monkeypatch: p
                 await client.request("GET", "/")
                 file.write_text("new\n")
                 await client.request("GET", "/")
-                monkeypatch.setattr("understudy.client.pool.TOKEN_AGE", 0.0)
+                monkeypatch.setattr("understudy.client.credentials.files.TOKEN_AGE", 0.0)
             async with connect(server.config(token="", token_file=str(file))) as client:
                 await client.request("GET", "/")
             return [request.headers["authorization"] for request in server.requests]
@@ -299,5 +300,75 @@ def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, Any],
     async def run() -> None:
         with pytest.raises(BadConfig, match=complaint):
             connect(Config(server="https://127.0.0.1:1", **settings))
+
+    asyncio.run(run())
+
+
+def test_what_must_not_go_out_does_not() -> None:
+    class Closed(Unreachable):
+        pass
+
+    def gate() -> None:
+        raise Closed("not now")
+
+    async def run() -> None:
+        async with serving(yes) as server:
+            pool = Pool(server.config(timeout=5.0), gate)
+            try:
+                with pytest.raises(Closed, match="not now"):
+                    await pool.fetch("PATCH", "/")
+                assert await pool.fetch("GET", "/") == Answer(200, b"{}")
+            finally:
+                await pool.close()
+            assert [request.method for request in server.requests] == ["GET"]
+
+    asyncio.run(run())
+
+
+def test_who_waits_for_his_turn_is_asked_when_it_comes() -> None:
+    """A gang is bound by many requests at once, and what allowed the first may be over before the last."""
+    allowed, go_on = [True], asyncio.Event()  # not bound to a loop before somebody waits
+
+    def gate() -> None:
+        if not allowed:
+            raise Unreachable("not any more")
+
+    async def answer(_: Request, reply: Reply) -> None:
+        await go_on.wait()
+        await reply.json({})
+
+    async def run() -> None:
+        async with serving(answer) as server:
+            pool = Pool(msgspec.structs.replace(server.config(timeout=5.0), connections=1), gate)
+            try:
+                both = [asyncio.create_task(pool.fetch("POST", path)) for path in ("/first", "/second")]
+                while not server.requests:
+                    await asyncio.sleep(0.001)
+                allowed.clear()
+                go_on.set()
+                found = await asyncio.gather(*both, return_exceptions=True)
+            finally:
+                await pool.close()
+            assert found[0] == Answer(200, b"{}")
+            assert isinstance(found[1], Unreachable)
+            assert [request.path for request in server.requests] == ["/first"]
+
+    asyncio.run(run())
+
+
+def test_writes_may_have_less_time_than_reads() -> None:
+    async def answer(_: Request, reply: Reply) -> None:
+        await asyncio.sleep(0.2)
+        await reply.json({})
+
+    async def run() -> None:
+        async with serving(answer) as server:
+            pool = Pool(msgspec.structs.replace(server.config(timeout=5.0), write_timeout=0.05))
+            try:
+                assert await pool.fetch("GET", "/") == Answer(200, b"{}")
+                with pytest.raises(Unreachable, match=r"POST /: no answer within 0\.05 s"):
+                    await pool.fetch("POST", "/")
+            finally:
+                await pool.close()
 
     asyncio.run(run())

@@ -20,9 +20,7 @@ from understudy.ports import Change, ChangeType, Clock, Departure, PatchForm, Re
 Document = dict[str, Any]
 Key = tuple[str, str, str]  # (resource, namespace, name)
 
-_KINDS = [r for r in vars(resources).values() if isinstance(r, Resource)]
-_RESOURCES = {r.kind: r for r in _KINDS}
-_VERSIONS = {(r.api_version, r.kind): r for r in _KINDS}
+_RESOURCES = {(r.group, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
 
 
 class Killed(BaseException):
@@ -56,8 +54,7 @@ class FakeCluster:
 
     def put(self, document: Document) -> Document:
         """Creates or replaces an object."""
-        kind = document["kind"]
-        resource = _VERSIONS.get((document.get("apiVersion", ""), kind)) or _RESOURCES[kind]
+        resource = _RESOURCES[document["apiVersion"].rpartition("/")[0], document["kind"]]
         meta = document.setdefault("metadata", {})
         if resource.namespaced:
             meta.setdefault("namespace", "default")
@@ -150,6 +147,8 @@ class FakeCluster:
         return msgspec.json.encode(self._found(ref))
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        if sub == "eviction":
+            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
         await self._write(f"create {ref.resource.key} {body['metadata']['name']}")
         assert not sub
         key = (ref.resource.key, ref.namespace, body["metadata"]["name"])
@@ -203,6 +202,7 @@ class FakeCluster:
                 pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **seating.annotations}
             condition = {"type": "PodScheduled", "status": "True"}
             _merge(pod, {"status": {"conditions": [condition]}}, by_type=True)
+            pod["status"].pop("nominatedNodeName", None)  # as of Kubernetes 1.35
             self.change(pod)
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:

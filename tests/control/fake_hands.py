@@ -12,6 +12,7 @@ from tests.control.fake_cluster import Document, FakeCluster
 from understudy.kinds import KINDS
 from understudy.kinds.annotations import STEPS_IN, written_time
 from understudy.kinds.context import Context
+from understudy.kinds.groups import group_named
 from understudy.kinds.levers import LEFT_TO_END
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import owner_of
@@ -129,8 +130,9 @@ class Hands:
             self._cluster.take_away(pod)
 
     def pods_of(self, key: str) -> Iterator[Document]:
+        """By the key of their job, or of the group they name."""
         for pod in self._cluster.all(PODS):
-            if owner_of(_decoded(pod)).key == key:
+            if key in (owner_of(_decoded(pod)).key, group_key(_decoded(pod))):
                 yield pod
 
     def _context(self) -> Context:
@@ -195,6 +197,11 @@ class Hands:
                 conditions = document["status"].get("conditions", ())
                 return all(c["status"] == "True" for c in conditions if c["type"] == "Ready")
         return False
+
+
+def group_key(pod: Pod) -> str:
+    group = group_named(pod.metadata, pod.spec)
+    return group.key if group is not None else ""
 
 
 def _decoded(document: Document) -> Pod:

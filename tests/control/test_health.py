@@ -68,6 +68,15 @@ def test_leases_of_forty_seconds(age: float, expected: Verdict, changes_at: floa
     assert finding.changes_at == (None if changes_at is None else MADE_AT + changes_at)
 
 
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_node_that_has_yet_to_become_ready_is_new_and_not_unwell(status: str) -> None:
+    unready = [condition("Ready", status)]
+    made = node("n", taints=[taint("node.kubernetes.io/not-ready", "NoSchedule")], conditions=unready)
+    assert found(made, 1000) == Finding(Health(), None)
+    again = node("n", taints=[taint("node.kubernetes.io/not-ready", "NoSchedule", timeAdded=MADE)], conditions=unready)
+    assert found(again, 1000).health.verdict is LOST
+
+
 def test_a_lease_nobody_ever_renewed_says_nothing() -> None:
     document = lease("n", MADE)
     del document["spec"]["renewTime"]

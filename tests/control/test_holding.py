@@ -1,10 +1,13 @@
 """How seats are written down."""
 
+import pytest
 from msgspec.structs import replace
 
 from tests.decide.builders import queued
-from understudy.control.holding import LONGEST_NOTE, seats_note
+from tests.objects.documents import Document, pod
+from understudy.control.holding import LONGEST_NOTE, is_seatable, seats_note, wants_a_seat
 from understudy.model.gangs import Gang
+from understudy.objects import Pod, decode
 
 
 def placed(gang: Gang) -> Gang:
@@ -23,6 +26,21 @@ def test_seats_go_by_places_since_pods_come_and_go() -> None:
 
 def test_seats_of_pods_that_fill_any_place_go_by_the_pods() -> None:
     assert seats_note(queued("g", members=1), {"g-0": "a", "g-9": "b"}) == "g-0=a,g-9=b"
+
+
+@pytest.mark.parametrize(
+    ("document", "seatable", "wants"),
+    [
+        (pod("p"), True, True),
+        (pod("p", "n"), False, False),
+        (pod("p", status={"phase": "Failed"}), False, False),
+        (pod("p", schedulingGates=[{"name": "kueue.x-k8s.io/topology"}]), False, True),
+    ],
+)
+def test_who_can_be_seated(document: Document, seatable: bool, wants: bool) -> None:
+    found = decode(document)
+    assert isinstance(found, Pod)
+    assert (is_seatable(found), wants_a_seat(found)) == (seatable, wants)
 
 
 def test_nothing_is_written_where_there_is_nothing_to_write_or_too_much() -> None:

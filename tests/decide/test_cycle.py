@@ -97,6 +97,7 @@ def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None
     [
         pytest.param(queued("g", suspension=Suspension.BY_OWNER), Code.SUSPENDED, id="suspended"),
         pytest.param(queued("g", gates=("example.com/quota",)), Code.GATED, id="gated"),
+        pytest.param(queued("g", awaits=("PodGroup g does not exist yet",)), Code.INCOMPLETE, id="incomplete"),
         pytest.param(queued("g", asks=shape(unsupported=("claims",))), Code.UNSUPPORTED, id="unsupported"),
         pytest.param(queued("g", failures=(NOW - 1.0,) * 2), Code.GUARDED, id="backing off"),
     ],
@@ -170,6 +171,20 @@ def test_surplus_goes_before_whole_gangs_and_the_last_member_first() -> None:
         "take e-1 from e for hero: priority 9 goes before 5",
         "start hero on b once e left",
     ]
+
+
+def test_an_elastic_gang_that_goes_whole_gives_up_no_surplus() -> None:
+    elastic = running("e", on="a b", min_members=1, whole=True)
+    preempt = planned(*TWO, elastic, queued("hero", priority=9)).actions[0]
+    assert isinstance(preempt, Preempt)
+    assert (preempt.whole, preempt.members) == (True, ("e-0", "e-1"))
+
+
+def test_nobody_goes_for_a_missing_member_behind_a_gate() -> None:
+    hurt = queued("g", members=2, priority=9, gates=("example.com/quota",), started_at=LONG_AGO)
+    (waits,) = planned(*TWO, hurt.reseated({"g-0": "a"}), running("low", on="b")).actions
+    assert isinstance(waits, Wait)
+    assert waits.reason.code is Code.GATED
 
 
 def test_an_elastic_gang_has_others_go_only_for_its_minimum() -> None:

@@ -68,7 +68,7 @@ def test_who_schedules_it() -> None:
     assert not gang(job("train", template=theirs), context=context).managed
     one = train_pod("a", schedulerName="understudy")
     assert gang(job("train", template=theirs), [one], context).managed
-    assert not gang(job("train", template=theirs, parallelism=2), [one], context).managed
+    assert gang(job("train", template=theirs, parallelism=2), [one], context).managed  # opted in when it was admitted
     assert not gang(job("train", template=ours, parallelism=2), [train_pod("a")], context).managed
     assert gang(job("train", template=theirs)).managed
 
@@ -93,3 +93,28 @@ def test_in_a_namespace_that_is_opted_in_pods_that_are_still_to_come_will_be_our
     for labels in ({}, {"understudy.dev_schedule": "false"}):
         context = context_of(namespace("default", **labels), scheduler_name="understudy")
         assert not gang(job("train", template=plain), context=context).managed
+
+
+@pytest.mark.parametrize(
+    ("named", "notes", "managed"),
+    [
+        ("", {"requeued-at": "2026-01-01T00:00:00Z"}, True),
+        ("", {"last-seats": "train-0=n"}, True),
+        ("", {}, False),
+        ("volcano", {"requeued-at": "2026-01-01T00:00:00Z"}, False),
+        ("understudy", {}, True),
+    ],
+)
+def test_whose_a_job_without_pods_is_where_a_policy_gives_pods_their_scheduler(
+    named: str, notes: dict[str, str], managed: bool
+) -> None:
+    meta = {"annotations": {f"understudy.dev/{name}": value for name, value in notes.items()}}
+    document = job("train", meta, template=template(schedulerName=named) if named else template(), suspend=bool(notes))
+    assert gang(document, context=context_of(scheduler_name="understudy")).managed is managed
+
+
+def test_a_pod_on_its_way_out_tells_whose_its_job_is() -> None:
+    context = context_of(scheduler_name="understudy")
+    going = train_pod("a", schedulerName="understudy")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert gang(job("train"), [going], context).managed

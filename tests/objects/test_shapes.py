@@ -216,9 +216,13 @@ def test_ephemeral_volumes_have_claims_of_their_own() -> None:
     assert shape(shapes, name="p", volumes=[{"name": "x", "ephemeral": {}}]).volumes
 
 
-@pytest.mark.parametrize("spec", [{"resourceClaims": [{"name": "gpu"}]}, {"schedulingGroup": {"podGroupName": "g"}}])
-def test_what_is_not_supported_is_said(spec: Document) -> None:
-    assert len(shape(**spec).unsupported) == 1
+def test_what_is_not_supported_is_said() -> None:
+    assert len(shape(resourceClaims=[{"name": "gpu"}]).unsupported) == 1
+
+
+def test_the_group_of_a_pod_asks_nothing_of_its_node() -> None:
+    shapes = Shapes()
+    assert shape(shapes, schedulingGroup={"podGroupName": "g"}) is shape(shapes)
 
 
 def test_pods_of_one_template_share_one_shape() -> None:

@@ -59,7 +59,11 @@ _MOVE = re.compile(r"(\S+) (?:\(no seat\)|\S+) -> (\S+) \((\w+)\)")
 
 def _brings_pods_of_jobs(scenario: Scenario) -> bool:
     keys = [(key_of(document), document["kind"]) for document in scenario.manifests()]
-    return any(kind == "Pod" and not key.startswith("Pod/") for key, kind in keys)
+    return any(kind == "Pod" and not key.startswith(("Pod/", "PodGroup/")) for key, kind in keys)
+
+
+def _brings_groups(scenario: Scenario) -> bool:
+    return any(key_of(document).startswith("PodGroup/") for document in scenario.manifests())
 
 
 def _brings_understudies(scenario: Scenario) -> bool:
@@ -68,6 +72,7 @@ def _brings_understudies(scenario: Scenario) -> bool:
 
 OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_brings_pods_of_jobs, "the pods of a job are made by its controller here, not given"),
+    (_brings_groups, "groups of pods are for Kubernetes; this cluster serves no PodGroups"),
     (_brings_understudies, "understudies are made by their controller here; they have a story of their own"),
 )
 

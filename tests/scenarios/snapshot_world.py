@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec.structs import replace
 
+from tests.control.fake_hands import group_key
 from tests.decide import rules
 from tests.scenarios.script import Document, Scenario
 from tests.scenarios.worlds import Sight, Swapped, Waiting
@@ -17,6 +18,7 @@ from understudy.decide.outcome import after
 from understudy.decide.policy import Policy
 from understudy.decide.sentences import describe
 from understudy.kinds import KINDS, owner_of
+from understudy.kinds.groups import KIND
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Health, Node, Verdict
 from understudy.model.plans import Plan, Preempt, Swap, Wait
@@ -201,8 +203,8 @@ def key_of(document: Document) -> str:
     """The gang a manifest belongs to."""
     obj = decode(document)
     if isinstance(obj, Pod):
-        return owner_of(obj).key
-    assert obj.kind in KINDS, f"{obj.title} is no job"
+        return group_key(obj) or owner_of(obj).key
+    assert obj.kind in (*KINDS, KIND), f"{obj.title} is no job"
     return f"{obj.kind}/{obj.metadata.namespace}/{obj.metadata.name}"
 
 

@@ -52,6 +52,7 @@ def add_to(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from understudy.cli.jobs.choosing import chosen, container_of
+    from understudy.cli.jobs.kubelets import through_kubelet
     from understudy.cli.jobs.reading import job_named
     from understudy.cli.jobs.terminals import Errand, carried_out, nobody_there
 
@@ -62,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
             return nobody_there(job, instance)
         container = container_of(instance, options.container)
         command = tuple(options.command) or SHELL
-        return await carried_out(session.client, Errand(job.namespace, instance.name, container, command))
+        with through_kubelet(instance):
+            return await carried_out(session.client, Errand(job.namespace, instance.name, container, command))
 
     return with_session(options, work)

@@ -110,12 +110,15 @@ def _home_source() -> str:
 
 def _server_source(options: argparse.Namespace, embedded: bool) -> str:
     import os
+    from pathlib import Path
 
     if given := [f"--{name}" for name in ("cluster", "kubeconfig", "context") if getattr(options, name)]:
         return ", ".join(given)
     if os.environ.get("KUBECONFIG"):
         return "KUBECONFIG"
-    return "the embedded cluster of this machine" if embedded else "~/.kube/config"
+    if embedded:
+        return "the embedded cluster of this machine"
+    return "~/.kube/config" if (Path.home() / ".kube" / "config").exists() else "the cluster this pod runs in"
 
 
 def _written(value: object) -> str:

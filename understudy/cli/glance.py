@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from understudy.cli.settings import Settings, read
+from understudy.cli.elsewhere import scheduler_of
+from understudy.cli.in_force import in_force
 from understudy.cli.survey import Surveyor
 from understudy.control.following import SOURCES
 from understudy.control.troubles import Troubles
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from understudy.client import KubeClient
 
 # What decides where a pod may go, and not where it is.
-_LEFT_OUT = (known.NAMESPACES, known.VOLUMES, known.CLAIMS, known.BUDGETS)
+_LEFT_OUT = (known.VOLUMES, known.CLAIMS, known.BUDGETS)
 
 
 class Glance(msgspec.Struct, frozen=True):
@@ -28,34 +29,10 @@ class Glance(msgspec.Struct, frozen=True):
 
 async def glance(client: "KubeClient", settings: str | None) -> Glance:
     """`settings` names a file to go by; without one, it is what the cluster's scheduler goes by."""
-    chosen = settings_of(client, settings)
+    chosen = (await in_force(client, settings)).settings
     sources = [source for source in SOURCES if source.versions[0] not in _LEFT_OUT]
     survey = await Surveyor(client).survey(sources)
-    view = View(chosen.policy.index, limits=chosen.health, troubles=Troubles())
+    view = View(chosen.policy.index, scheduler_of(client) or None, chosen.health, Troubles())
     for obj in survey.objects:
         view.put(obj)
     return Glance(view.snapshot(survey.now), chosen.policy, survey.now)
-
-
-def settings_of(client: "KubeClient", path: str | None) -> Settings:
-    """Those of an embedded cluster of this machine are known; of any other, what a file or the environment says."""
-    from understudy.cli.clusters import at_server
-    from understudy.embedded.looping import looped
-
-    cluster = at_server(client.config) if path is None else None
-    if cluster is None:
-        return read(path)
-    loop = looped(cluster.settings.loop)
-    return Settings(policy=loop.policy, health=loop.limits)
-
-
-def settings_source(client: "KubeClient", path: str | None) -> str:
-    """Where those settings are from, in words."""
-    from understudy.cli.clusters import at_server
-    from understudy.cli.settings import given
-
-    if path is None and (cluster := at_server(client.config)) is not None:
-        return f"those of the embedded cluster {cluster.settings.name}"
-    if path is not None:
-        return path
-    return "the defaults; --settings names others" if given(path) is None else "those of the environment"

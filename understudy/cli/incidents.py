@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from understudy.cli.jobtypes import add_type
-from understudy.cli.target import Session, add_target, with_session
+from understudy.cli.target import FAILED, Session, add_target, with_session
 
 _ABOUT = """\
 List the incidents of a namespace, or of one job: what was lost, how it was repaired, and when each step of the repair
@@ -35,9 +35,11 @@ def add_to(verbs: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import sys
     import time
 
     from understudy.cli.complaint import BadInput
+    from understudy.cli.elsewhere import NOT_INSTALLED, is_embedded, is_installed
     from understudy.cli.finding import jobs_named, kinds_of
     from understudy.cli.jobs.figures import print_as
     from understudy.cli.jobs.gathering import incidents_in
@@ -51,6 +53,9 @@ def run(options: argparse.Namespace) -> int:
         space = "" if options.all_namespaces else session.namespace
         kinds = {resource.kind for resource in kinds_of(options.type)}
         found = chosen(await incidents_in(session.client, space), kinds, options.job)
+        if not found and not is_embedded(session.client) and not await is_installed(session.client):
+            print(f"understudy: {NOT_INSTALLED}", file=sys.stderr)
+            return FAILED
         if options.job is not None and not found:  # where there is no such job either, that is what is wrong
             await jobs_named(session.client, session.namespace, [options.job], kinds_of(options.type))
         if print_as(options.output, incidents_figures(found), [f"incident/{one.name}" for one in found]):

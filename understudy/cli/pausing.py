@@ -12,7 +12,7 @@ from understudy.cli.awaiting import Pods
 from understudy.cli.complaint import BadInput
 from understudy.cli.ending import ended_at
 from understudy.cli.finding import Found
-from understudy.kinds import KINDS, Context, lever_of
+from understudy.kinds import KINDS, Context, kueue, lever_of
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.levers import Lever, Patch, paused
 from understudy.objects.jobs import TrainJob
@@ -45,7 +45,13 @@ def resumption(job: Found) -> Patch:
 
 
 def _lever(job: Found) -> Lever:
-    lever = lever_of(job.typed())
+    typed = job.typed()
+    if kueue.owns(typed.metadata):
+        raise BadInput(
+            f"{job.title} is queued by Kueue, which suspends and resumes it itself, and would undo this; "
+            f"set spec.active of its Workload instead (`kubectl get workloads -n {job.namespace}` shows it)"
+        )
+    lever = lever_of(typed)
     if not lever.pause:
         raise BadInput(
             f"{job.title} cannot be suspended: the {job.resource.kind} of {job.resource.group}/v1alpha1 has no field"

@@ -6,12 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from understudy.cli.complaint import BadInput
+from understudy.cli.elsewhere import SCHEDULER, scheduler_of
 from understudy.cli.target import Session, add_target, with_session
 
 if TYPE_CHECKING:
     from understudy.cli.answer import Answer, Live, Question
-
-SCHEDULER = "understudy"  # the name pods of a real cluster ask for
 
 _ABOUT = """\
 Print the plan Understudy would carry out now: who starts and on which nodes, who gives
@@ -78,18 +77,16 @@ def run(options: argparse.Namespace) -> int:
 
 async def _of_cluster(session: Session, options: argparse.Namespace) -> int:
     from understudy.cli.answer import Live, answered
-    from understudy.cli.glance import settings_of
+    from understudy.cli.in_force import in_force
     from understudy.cli.survey import Surveyor
 
-    settings = settings_of(session.client, options.settings)
+    chosen = await in_force(session.client, options.settings)
     survey = await Surveyor(session.client).survey()
-    scheduler = options.scheduler
-    if scheduler is None:
-        scheduler = "" if session.client.config.gang_binding else SCHEDULER
-    live = Live(survey, settings, session.namespace)
+    scheduler = scheduler_of(session.client) if options.scheduler is None else options.scheduler
+    live = Live(survey, chosen.settings, session.namespace)
     question = _question(options, survey.now, scheduler)
     answer = answered(question, live)
-    print(f"note: {_looked_at(session, question, live)}", file=sys.stderr)
+    print(f"note: {_looked_at(session, question, live)}; settings: {chosen.source}", file=sys.stderr)
     return _printed(answer)
 
 
@@ -116,12 +113,13 @@ def _printed(answer: "Answer") -> int:
 
 def _looked_at(session: Session, question: "Question", live: "Live") -> str:
     """Which cluster the plan is for, and by what: two plans that differ may differ in that alone."""
-    from understudy.cli.glance import settings_source
-
     kinds = [obj.kind for obj in live.survey.objects]
-    seen = f"{session.client.config.server}: {kinds.count('Node')} nodes, {kinds.count('Pod')} pods"
+    counts = [
+        f"{count} {kind.lower()}{'s' * (count != 1)}" for kind in ("Node", "Pod") for count in [kinds.count(kind)]
+    ]
+    seen = f"{session.client.config.server}: {', '.join(counts)}"
     whose = f"pods with schedulerName {question.scheduler} are ours" if question.scheduler else "all pods are ours"
-    return f"{seen}; {whose}; settings: {settings_source(session.client, question.settings)}"
+    return f"{seen}; {whose}"
 
 
 def _moment(text: str) -> float:

@@ -112,20 +112,21 @@ def own_name() -> str:
 def own_namespace() -> str:
     import os
 
-    from understudy.kube import in_cluster
+    from understudy.client.config import Config
 
-    return os.environ.get("POD_NAMESPACE") or in_cluster.own_namespace() or "default"
+    if named := os.environ.get("POD_NAMESPACE"):
+        return named
+    return Config.in_cluster().namespace if Config.is_in_cluster() else "default"
 
 
 def _config(options: argparse.Namespace) -> "Config":
     from understudy.cli.target import config_of
-    from understudy.client.config import BadConfig
-    from understudy.kube.in_cluster import in_cluster, runs_in_cluster
+    from understudy.client.config import BadConfig, Config
 
-    if options.kubeconfig or options.context or options.cluster or not runs_in_cluster():
+    if options.kubeconfig or options.context or options.cluster or not Config.is_in_cluster():
         return config_of(options)
     try:
-        return in_cluster()
+        return Config.in_cluster()
     except BadConfig as error:
         raise BadInput(str(error)) from None
 

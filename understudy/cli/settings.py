@@ -104,12 +104,23 @@ def given(path: str | None, environment: Mapping[str, str] = os.environ) -> dict
 # The file
 
 
+def of_text(text: Text) -> Settings:
+    """Those that a text says, whatever the environment has."""
+    sections = _of_text(text)
+    made: dict[str, Any] = {name: _section(text.source, name, sections, kind) for name, kind in _SECTIONS.items()}
+    return Settings(**made)
+
+
 def _of_file(path: str) -> dict[str, Any]:
-    found = mappings(Text(path, load_text(path)))
+    return _of_text(Text(path, load_text(path)))
+
+
+def _of_text(text: Text) -> dict[str, Any]:
+    found = mappings(text)
     if len(found) > 1:
-        raise BadInput(f"{path}: {len(found)} documents; settings are one")
+        raise BadInput(f"{text.source}: {len(found)} documents; settings are one")
     sections = found[0] if found else {}
-    _known_keys(path, "", sections, Settings)
+    _known_keys(text.source, "", sections, Settings)
     return sections
 
 

@@ -15,7 +15,8 @@ settings (policy.spares). STATE is free, on loan (a borrower gives it back when 
 it from serving. Below, what each rule wants and has.
 
 It goes by the settings of the scheduler of an embedded cluster; --settings shows what another file
-would keep. The scheduler of any other cluster is taken to run with --settings or UNDERSTUDY_SETTINGS."""
+would keep. The scheduler of any other cluster is taken to run with --settings or UNDERSTUDY_SETTINGS,
+else with the settings of the Understudy that is installed there."""
 
 _EXAMPLES = """\
 examples:

@@ -1,7 +1,7 @@
 """Which cluster a job verb talks to, in which namespace: options into a session, and what goes wrong into one line.
 
-The first of these that applies: --kubeconfig or --context; --cluster; $KUBECONFIG; the embedded cluster of this machine
-(the only one there is, else the one called default); ~/.kube/config.
+The first of these that applies: --kubeconfig or --context; --cluster; $KUBECONFIG, its files read as one; the embedded
+cluster of this machine (the only one there is, else the one called default); ~/.kube/config; in a pod, its own cluster.
 """
 
 import argparse
@@ -80,26 +80,28 @@ def config_of(options: argparse.Namespace) -> "Config":
         )
     if options.cluster is not None and (options.kubeconfig or options.context):
         raise BadInput("--cluster names an embedded cluster, --kubeconfig and --context any other: give one of them")
-    problem: BadConfig | None = None
-    for path in _kubeconfigs(options):
-        try:
-            return Config.from_kubeconfig(path, options.context)
-        except BadConfig as error:
-            problem = problem or error
-    raise BadInput(str(problem)) from None
+    try:
+        if (paths := _kubeconfigs(options)) is None:
+            return Config.in_cluster()
+        return Config.from_kubeconfigs(paths, options.context)
+    except BadConfig as error:
+        raise BadInput(str(error)) from None
 
 
-def _kubeconfigs(options: argparse.Namespace) -> list[Path]:
-    """Never empty: the first that can be used is."""
+def _kubeconfigs(options: argparse.Namespace) -> list[Path] | None:
+    """The files that are read as one; None: this is a pod, and the cluster it runs in is meant."""
+    from understudy.client.config import Config
+
     if options.kubeconfig:
         return [Path(options.kubeconfig)]
     if options.cluster is not None:
         return [_embedded(options.cluster)]
-    named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    if named:
-        return [path for path in named if path.exists()] or named
+    if named := [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]:
+        return named
     own = Path.home() / ".kube" / "config"
-    return [own] if options.context or (own.exists() and not _any_embedded()) else [_embedded(None)]
+    if options.context or (own.exists() and not _any_embedded()):
+        return [own]
+    return None if Config.is_in_cluster() and not _any_embedded() else [_embedded(None)]
 
 
 def _any_embedded() -> bool:

@@ -36,11 +36,12 @@ def run(options: argparse.Namespace) -> int:
     from understudy.cli.jobs.reading import job_named
     from understudy.cli.jobs.reasons import sentences
     from understudy.cli.jobs.tables import show, wrapped
+    from understudy.cli.jobs.unheard import unheard
 
     async def work(session: Session) -> int:
         job = await job_named(session, options.job, options.type)
         events = await events_of(session.client, job)
-        said = sentences(job, events, time.time())
+        said = [*sentences(job, events, time.time()), *await unheard(session.client, job)]
         figures = {"name": job.name, "namespace": job.namespace, "kind": job.kind, "status": job.status}
         figures |= {"reason": job.reason}
         value = {**figures, "says": said, "events": [event_figures(event) for event in events]}

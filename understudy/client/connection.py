@@ -23,7 +23,9 @@ class Connection(asyncio.Protocol):
         self.status = 0
         self.retry_after = 0.0  # seconds for which the server wants to be left alone
         self.idle_since = 0.0
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.heard_at = 0.0  # when the server last said something, by the clock of the event loop
+        self._loop = asyncio.get_running_loop()
+        self.closed: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
         self._parser: Any = httptools.HttpResponseParser(self)
         self._pieces: deque[bytes] = deque()
@@ -61,8 +63,11 @@ class Connection(asyncio.Protocol):
             self._resume()
             await self._news()
 
-    def close(self) -> None:
+    def close(self, why: Unreachable | None = None) -> None:
+        """Whoever waits for more is told why."""
         self.reusable = False
+        if why is not None and self._failure is None:
+            self._failure = why
         if self._transport is not None:
             self._transport.abort()
 
@@ -110,6 +115,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.answered = True
+        self.heard_at = self._loop.time()
         if self._complete or self._parser is None:
             self._fail("the server said something nobody asked for")
             return self.close()

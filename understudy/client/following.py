@@ -10,19 +10,17 @@ from urllib.parse import urlencode
 import msgspec
 
 from understudy.client.lines import lines
-from understudy.client.pool import Pool
+from understudy.client.pool import FellSilent, Pool
 from understudy.client.reading import ERROR, Key, Reading, Sight
 from understudy.client.statuses import checked, refusal
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Refused, Unreachable
 
 PAGE = 500
-WATCH_SECONDS = (
-    240,
-    480,
-)  # how long the server is asked to keep a watch open; spread, so that they do not end together
+WATCH_SECONDS = (240, 480)  # how long the server is asked to keep a watch open; spread, so as not to end together
 OVERTIME = 30.0  # seconds beyond that after which a server that does not end it has stopped altogether
 FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
+SPREAD = 0.5  # seconds over which those who lost their place come back for a list: they lost it together
 STEADY = 1.0  # seconds after which a watch that says nothing is a quiet one, not one in trouble
 _FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # answers that asking again will not change
 _GONE = 410
@@ -61,8 +59,11 @@ class _LostPlace(Exception):
 class Follower:
     """`changes` may be called once."""
 
-    def __init__(self, pool: Pool, selection: Selection, chance: random.Random) -> None:
+    def __init__(self, pool: Pool, selection: Selection, chance: random.Random, silence: float | None = None) -> None:
+        """A watch that says nothing for `silence` seconds is opened anew: a quiet one tells by that that it is alive,
+        and one whose server is gone is found out."""
         self._pool = pool
+        self._silence = silence
         self._selection = selection
         self._chance = chance
         self._reading = Reading(selection.resource, selection.decoded)
@@ -90,12 +91,14 @@ class Follower:
                     async for change in watched:
                         yield change
             except _LostPlace:
-                self._revision = ""
+                await self._lose_place()
             except Refused as error:
                 if error.code in _FINAL and not self._revision:
                     raise
                 if error.code in _FINAL or error.code == _GONE:
-                    self._revision = ""
+                    await self._lose_place()
+            except FellSilent:
+                continue
             except (Unreachable, msgspec.DecodeError):
                 pass
             else:
@@ -125,7 +128,7 @@ class Follower:
         path = self._selection.path(
             watch="true", allowWatchBookmarks="true", resourceVersion=self._revision, timeoutSeconds=str(seconds)
         )
-        async with self._pool.stream(path, longest=seconds + OVERTIME) as (status, pieces):
+        async with self._pool.stream(path, seconds + OVERTIME, self._silence) as (status, pieces):
             if status != HTTPStatus.OK:
                 raise refusal(status, b"".join([piece async for piece in pieces]))
             self._told_at = loop.time()
@@ -168,6 +171,12 @@ class Follower:
 
     def _gone(self, key: Key, seen: _Seen) -> Change:
         return Change(ChangeType.DELETED, seen.raw or self._reading.gone(key, seen.uid))
+
+    async def _lose_place(self) -> None:
+        """A list comes next. Where it was a list that expired half-way, all of it is read again: what was told of it
+        stays told, and nobody is told as gone before a list has come to its end."""
+        self._revision = ""
+        await asyncio.sleep(self._chance.uniform(0.0, SPREAD))
 
     async def _pause(self) -> None:
         """Longer with every failure in a row, and never in step with other followers."""

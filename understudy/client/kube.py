@@ -1,10 +1,12 @@
 """A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
 
+import asyncio
 import contextlib
+import logging
 import os
 import random
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -28,6 +30,7 @@ JSON = "application/json"
 FIELD_MANAGER = "understudy"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
 _encode = msgspec.json.Encoder().encode
+_log = logging.getLogger(__name__)
 
 
 def connect(config: Config | str | os.PathLike[str], gate: Gate | None = None) -> "KubeClient":
@@ -42,9 +45,10 @@ class KubeClient:
         self.config = config
         self._pool = Pool(config, gate)
         self._chance = chance or random.Random()
-        self._retrier = Retrier(self._pool, self._chance)
+        self._retrier = Retrier(self._pool, self._chance, config.attempts)
         self.tally = self._retrier.tally
         self._followers: set[Follower] = set()
+        self._errands: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,6 +59,8 @@ class KubeClient:
         await self.close()
 
     async def close(self) -> None:
+        for errand in self._errands:
+            errand.cancel()
         await self._pool.close()
 
     def follow(
@@ -64,7 +70,7 @@ class KubeClient:
         return self._followed(Selection(resource, namespace, labels, fields, decoded))
 
     async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
-        follower = Follower(self._pool, selection, self._chance)
+        follower = Follower(self._pool, selection, self._chance, self.config.silence)
         self._followers.add(follower)
         try:
             async with contextlib.aclosing(follower.changes()) as changes:
@@ -81,7 +87,7 @@ class KubeClient:
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
         """A new object in the place that `ref` names; with `sub`, such as `eviction`, something asked of an old one."""
-        return await self.request("POST", _path(ref, sub), body)
+        return await self.request("POST", _path(ref, sub), body, repeatable=sub == "eviction" and _names_a_uid(body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
         query = f"?fieldManager={FIELD_MANAGER}&force=true" if form is PatchForm.APPLY else ""
@@ -115,7 +121,22 @@ class KubeClient:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
             await self.request("POST", path, {"departures": departures})
         else:
-            await release_one_by_one(self, namespace, departures)
+            await release_one_by_one(self, namespace, departures, self._later)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """What nobody waits for; whether it can be done at all does not matter to anybody."""
+        task = asyncio.create_task(work)
+        self._errands.add(task)
+        task.add_done_callback(self._ran)
+
+    async def settled(self) -> None:
+        """When none of that is under way any more."""
+        await asyncio.gather(*self._errands, return_exceptions=True)
+
+    def _ran(self, errand: asyncio.Task[None]) -> None:
+        self._errands.discard(errand)
+        if not errand.cancelled() and isinstance(error := errand.exception(), Exception):
+            _log.debug("left undone: %s", error)
 
     async def request(
         self, method: str, path: str, body: Any = None, content_type: str = JSON, repeatable: bool = False
@@ -148,6 +169,11 @@ def _path(ref: Ref, sub: str = "") -> str:
         if name and (_NO_NAME.search(name) or name in (".", "..")):
             raise Refused(HTTPStatus.BAD_REQUEST, "BadRequest", f"{name!r} cannot be the name of an object")
     return ref.path(sub)
+
+
+def _names_a_uid(eviction: Mapping[str, Any]) -> bool:
+    """Whoever is leaving already, or has left, is not made to leave twice by being asked twice."""
+    return bool(eviction.get("deleteOptions", {}).get("preconditions", {}).get("uid"))
 
 
 def _settles(patch: Any, form: PatchForm) -> bool:

@@ -1,25 +1,24 @@
 """Connections to one server, kept for the next request; requests that go out over them."""
 
 import asyncio
-import contextlib
-import os
 import re
-import socket
 import ssl
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from understudy import __version__
-from understudy.client.config import BadConfig, Config
+from understudy.client.config import Config
 from understudy.client.connection import Connection
+from understudy.client.credentials import Identity, credentials_of
+from understudy.client.impersonating import headers_of
+from understudy.client.tls import context_of, said
 from understudy.ports import Unreachable
 
 KEPT_IDLE = 60.0  # seconds; middle boxes forget connections that are older
-TOKEN_AGE = 30.0  # seconds after which a token file is looked at again
 KNOCK = 0.02  # seconds between the first two attempts to connect
+UNAUTHORIZED = 401
 _UNSAFE = re.compile(r"[^!-~]")
 
 Gate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
@@ -32,19 +31,27 @@ class Answer(NamedTuple):
 
 
 class NobodyHome(Unreachable):
-    """There was no connection, so nothing was asked."""
+    """There was no connection, or nothing to show at the door; so nothing was asked."""
+
+
+class FellSilent(Unreachable):
+    """A stream on which nothing was heard for so long that nobody knows whether it is still there."""
 
 
 class Pool:
     def __init__(self, config: Config, gate: Gate | None = None) -> None:
         url = urlsplit(config.server)
+        self._config = config
         self._host = url.hostname or ""
         self._port = url.port or (443 if url.scheme == "https" else 80)
         self._prefix = url.path
-        self._ssl = _context(config) if url.scheme == "https" else None
+        self._credentials = credentials_of(config)
+        self._proof = Identity(certificate=config.certificate, key=config.key)  # what connections are made with
+        self._ssl = context_of(config, config.certificate, config.key) if url.scheme == "https" else None
         self._server_name = (config.server_name or self._host) if self._ssl else None
+        self._extra = headers_of(config.impersonation)
         self._head = f" HTTP/1.1\r\nHost: {url.netloc.rpartition('@')[2]}\r\nUser-Agent: understudy/{__version__}\r\n"
-        self._credentials = _Credentials(config)
+        self._head += "".join(f"{name}: {value}\r\n" for name, value in self._extra)
         self._timeout = config.timeout
         self._write_timeout = config.write_timeout or config.timeout
         self._gate = gate
@@ -56,13 +63,20 @@ class Pool:
 
     async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Answer:
         """One request and its whole answer, whatever its status; raises Unreachable where there is none."""
+        identity = self._credentials.kept() or await self._identity()
+        answer = await self._fetch_as(identity, method, path, body, content_type)
+        if answer.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
+            return await self._fetch_as(other, method, path, body, content_type)
+        return answer
+
+    async def _fetch_as(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> Answer:
         timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
             if self._gate is not None and method != "GET":
                 self._gate()
             try:
                 async with asyncio.timeout(timeout):
-                    return await self._fetch(method, self._request(method, path, body, content_type))
+                    return await self._fetch(method, self._request(identity, method, path, body, content_type))
             except TimeoutError:
                 raise Unreachable(f"{method} {path}: no answer within {timeout:g} s") from None
 
@@ -92,43 +106,58 @@ class Pool:
         return Answer(connection.status, body, connection.retry_after)
 
     @asynccontextmanager
-    async def stream(self, path: str, longest: float | None = None) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
+    async def stream(
+        self, path: str, longest: float | None = None, silence: float | None = None
+    ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
         """A GET whose answer goes on for as long as both sides like: its status and the pieces of its body. After
-        `longest` seconds it counts as lost."""
-        try:
-            async with asyncio.timeout(self._timeout):
-                connection = await self._connect()
-                try:
-                    await connection.open(self._request("GET", path, b"", ""))
-                except BaseException:
-                    connection.close()
-                    raise
-        except TimeoutError:
-            raise Unreachable(f"GET {path}: no answer within {self._timeout:g} s") from None
+        `longest` seconds in all, or `silence` seconds without a word, it counts as lost."""
+        identity = self._credentials.kept() or await self._identity()
+        connection = await self._opened(identity, path)
+        if connection.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
+            connection.close()
+            connection = await self._opened(other, path)
         end = asyncio.get_running_loop().call_later(longest, connection.close) if longest else None
+        ear = _Ear(connection, silence) if silence else None
         try:
             yield connection.status, connection.pieces()
         finally:
             if end is not None:
                 end.cancel()
+            if ear is not None:
+                ear.cancel()
             connection.close()
+
+    async def _opened(self, identity: Identity, path: str) -> Connection:
+        try:
+            async with asyncio.timeout(self._timeout):
+                request = self._request(identity, "GET", path, b"", "")
+                connection = await self._connect()
+                try:
+                    await connection.open(request)
+                except BaseException:
+                    connection.close()
+                    raise
+                return connection
+        except TimeoutError:
+            raise Unreachable(f"GET {path}: no answer within {self._timeout:g} s") from None
 
     async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection for whoever speaks something else than requests and answers; he closes it."""
         try:
             async with asyncio.timeout(self._timeout):
-                return await asyncio.open_connection(
-                    self._host, self._port, ssl=self._ssl, server_hostname=self._server_name
-                )
+                where = await self._where()
+                return await asyncio.open_connection(**where, ssl=self._ssl, server_hostname=self._server_name)
         except TimeoutError:
             raise Unreachable(f"{self._host}:{self._port}: no answer within {self._timeout:g} s") from None
         except (OSError, ssl.CertificateError) as error:
             raise self._unreachable(error) from None
 
-    def address(self, path: str) -> tuple[str, str, str]:
-        """Host, target and the value of Authorization with which to ask for this path on a connection of one's own."""
-        token = self._credentials.header().removeprefix("Authorization: ").rstrip()
-        return f"{self._host}:{self._port}", self._prefix + path, token
+    async def address(self, path: str) -> tuple[str, str, list[tuple[str, str]]]:
+        """Host, target and headers with which to ask for this path on a connection of one's own."""
+        identity = self._credentials.kept() or await self._identity()
+        self._prove(identity)
+        token = [("Authorization", f"Bearer {identity.token}")] if identity.token else []
+        return f"{self._host}:{self._port}", self._prefix + path, [*token, *self._extra]
 
     async def close(self) -> None:
         self._closing.set()
@@ -163,8 +192,9 @@ class Pool:
     async def _connect_once(self) -> Connection:
         if self._closing.is_set():
             raise Unreachable("the client is closed")
+        where = await self._where()
         _, connection = await asyncio.get_running_loop().create_connection(
-            Connection, self._host, self._port, ssl=self._ssl, server_hostname=self._server_name
+            Connection, **where, ssl=self._ssl, server_hostname=self._server_name
         )
         if self._closing.is_set():  # while it was being made
             connection.close()
@@ -172,72 +202,62 @@ class Pool:
         connection.closed.add_done_callback(lambda _: self._open.discard(connection))
         return connection
 
-    def _unreachable(self, error: Exception) -> Unreachable:
-        return NobodyHome(f"{self._host}:{self._port}: {_said(error)}")
+    async def _identity(self) -> Identity:
+        try:
+            return await self._credentials.current()
+        except Unreachable as error:
+            raise NobodyHome(str(error)) from None
 
-    def _request(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
+    async def _other(self, refused: Identity) -> Identity | None:
+        try:
+            return await self._credentials.instead_of(refused)
+        except Unreachable as error:
+            raise NobodyHome(str(error)) from None
+
+    async def _where(self) -> dict[str, Any]:
+        if not self._config.proxy:
+            return {"host": self._host, "port": self._port}
+        from understudy.client.tunnels import through
+
+        return {"sock": await through(self._config.proxy, self._host, self._port)}
+
+    def _prove(self, identity: Identity) -> None:
+        """New connections are made with the certificate of this identity; those made with another are let go."""
+        if self._ssl is None or (identity.certificate, identity.key) == (self._proof.certificate, self._proof.key):
+            return
+        self._ssl = context_of(self._config, identity.certificate, identity.key)
+        self._proof = identity
+        while self._idle:
+            self._idle.pop().close()
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return NobodyHome(f"{self._host}:{self._port}: {said(error)}")
+
+    def _request(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> bytes:
+        self._prove(identity)
         if _UNSAFE.search(path):
             path = quote(path, safe="!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-        head = f"{method} {self._prefix}{path}{self._head}{self._credentials.header()}Accept: application/json\r\n"
+        head = f"{method} {self._prefix}{path}{self._head}{identity.header()}Accept: application/json\r\n"
         if body or method in ("POST", "PUT", "PATCH"):
             head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
         return head.encode("latin-1") + b"\r\n" + body
 
 
-class _Credentials:
-    """The header that says who asks. A token file is looked at again from time to time: tokens are replaced."""
+class _Ear:
+    """Closes a connection on which nothing is heard for a while. Costs nothing while something is."""
 
-    def __init__(self, config: Config) -> None:
-        self._file = config.token_file
-        self._header = _bearer(config.token)
-        self._stale_at = 0.0
+    def __init__(self, connection: Connection, silence: float) -> None:
+        self._connection = connection
+        self._silence = silence
+        self._timer = asyncio.get_running_loop().call_later(silence, self._listen)
 
-    def header(self) -> str:
-        if self._file and (now := asyncio.get_running_loop().time()) >= self._stale_at:
-            try:
-                with open(self._file) as file:
-                    self._header = _bearer(file.read().strip())
-            except OSError as error:
-                raise Unreachable(f"{self._file}: the token cannot be read: {error.strerror}") from None
-            self._stale_at = now + TOKEN_AGE
-        return self._header
+    def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        left = self._connection.heard_at + self._silence - loop.time()
+        if left <= 0:
+            self._connection.close(FellSilent(f"nothing was heard for {self._silence:g} s"))
+        else:
+            self._timer = loop.call_later(left, self._listen)
 
-
-def _bearer(token: str) -> str:
-    if _UNSAFE.search(token):
-        raise BadConfig("the token has characters that no header may have")
-    return f"Authorization: Bearer {token}\r\n" if token else ""
-
-
-def _context(config: Config) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cadata=config.authority or None)
-        if config.insecure:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if config.certificate:
-            with _file(config.certificate + "\n" + config.key) as path:
-                context.load_cert_chain(path)
-    except (ssl.SSLError, ValueError) as error:
-        raise BadConfig(f"{config.server}: the certificates cannot be used: {_said(error)}") from None
-    return context
-
-
-@contextlib.contextmanager
-def _file(pem: str) -> Iterator[str]:
-    """OpenSSL reads client certificates from files only."""
-    descriptor, path = tempfile.mkstemp()
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(pem)
-        yield path
-    finally:
-        os.unlink(path)
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}"
-    if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError | socket.gaierror):
-        return os.strerror(error.errno).lower()
-    return str(error)
+    def cancel(self) -> None:
+        self._timer.cancel()

@@ -35,9 +35,10 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class Retrier:
-    def __init__(self, pool: Pool, chance: random.Random) -> None:
+    def __init__(self, pool: Pool, chance: random.Random, attempts: int = 0) -> None:
         self._pool = pool
         self._chance = chance
+        self._attempts = attempts
         self.tally = Tally()
 
     async def fetch(self, request: Request) -> Answer:
@@ -60,7 +61,7 @@ class Retrier:
                     raise
                 last = error
             pause = self._pause(attempt, asked)
-            if attempt >= ATTEMPTS or loop.time() + pause > deadline:
+            if attempt >= (self._attempts or ATTEMPTS) or loop.time() + pause > deadline:
                 if isinstance(last, Answer):
                     return last
                 raise last

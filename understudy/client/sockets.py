@@ -29,10 +29,11 @@ CHUNK = 64 * 1024
 
 
 async def open_socket(pool: Pool, path: str, protocols: Sequence[str]) -> "WebSocket":
+    address = await pool.address(path)
     reader, writer = await pool.dial()
     socket = WebSocket(reader, writer)
     try:
-        await socket.shake_hands(pool.address(path), protocols)
+        await socket.shake_hands(address, protocols)
     except BaseException:
         writer.close()
         raise
@@ -56,12 +57,12 @@ class WebSocket:
     ) -> None:
         await self.close()
 
-    async def shake_hands(self, address: tuple[str, str, str], protocols: Sequence[str]) -> None:
-        host, target, token = address
-        headers = [(b"authorization", token.encode())] if token else []
+    async def shake_hands(self, address: tuple[str, str, list[tuple[str, str]]], protocols: Sequence[str]) -> None:
+        host, target, said = address
+        headers = [(name.lower().encode(), value.encode()) for name, value in said]
         request = Request(host=host, target=target, subprotocols=list(protocols), extra_headers=headers)
         await self._send(request)
-        status, said = 0, b""
+        status, words = 0, b""
         async for event in self._events():
             if isinstance(event, AcceptConnection):
                 self.protocol = event.subprotocol or ""
@@ -69,12 +70,12 @@ class WebSocket:
             if isinstance(event, RejectConnection):
                 status = event.status_code
                 if not event.has_body:
-                    raise refusal(status, said)
+                    raise refusal(status, words)
             elif isinstance(event, RejectData):
-                said += event.data
+                words += event.data
                 if event.body_finished:
-                    raise refusal(status, said)
-        raise refusal(status, said) if status else Unreachable("the connection was lost")
+                    raise refusal(status, words)
+        raise refusal(status, words) if status else Unreachable("the connection was lost")
 
     async def send(self, data: bytes) -> None:
         try:

@@ -218,9 +218,6 @@ class Applier:
                 await self._desk.note(job, notes)
         if job is not None and task.promised is not None:
             await nominate(self._desk, task.gang, task.promised)
-        if task.binds:
-            kept = [pod for pod, _ in task.seats.there if pod.status.nominated_node_name]
-            await together(partial(self._desk.nominate, pod, "") for pod in kept)
 
     def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations

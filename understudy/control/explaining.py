@@ -1,7 +1,7 @@
 """Why gangs wait, said on their pods, or on their jobs where there are no pods to say it on."""
 
 from understudy.control.desk import Desk
-from understudy.control.holding import is_seatable
+from understudy.control.holding import wants_a_seat
 from understudy.control.telling import About
 from understudy.decide.sentences import at_length
 from understudy.model.plans import Code, Plan, Reason, Wait
@@ -21,7 +21,7 @@ class Explainer:
         for wait in plan.actions:
             if not isinstance(wait, Wait) or wait.reason.code in _PASSING:
                 continue
-            pods = [pod for pod in self._desk.view.pods_of(wait.gang) if is_seatable(pod)]
+            pods = [pod for pod in self._desk.view.pods_of(wait.gang) if wants_a_seat(pod)]
             told = explained[wait.gang] = (wait.reason, [pod.metadata.uid for pod in pods])
             if told != self._explained.get(wait.gang):
                 self._tell(wait, pods)

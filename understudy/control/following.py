@@ -73,7 +73,13 @@ SOURCES = (
             resources.TRAIN_JOBS,
             resources.TRAINING_RUNTIMES,
             resources.CLUSTER_TRAINING_RUNTIMES,
+            resources.COSCHEDULING_GROUPS,
+            resources.VOLCANO_GROUPS,
         )
+    ),
+    Source(
+        (resources.POD_GROUPS, resources.POD_GROUPS_V1ALPHA3, resources.POD_GROUPS_V1ALPHA2),
+        optional=True,
     ),
     Source((resources.MPI_JOBS, resources.MPI_JOBS_V1, resources.MPI_JOBS_V1ALPHA1), optional=True),
 )
@@ -96,7 +102,13 @@ class Following:
         self._reader = reader
         self._sources = tuple(sources)
         self._unsynced = set(self._sources)
+        self._complaints: dict[Resource, str] = {}
         self.synced = asyncio.Event()
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What has not been told yet, by name."""
+        return tuple(sorted(source.versions[0].key for source in self._unsynced))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -113,15 +125,21 @@ class Following:
                 except Refused as error:
                     absent += error.code == NOT_FOUND
                     if error.code != NOT_FOUND or not source.optional:
-                        _log.warning("cannot follow %s: %s", resource.key, error)
+                        self._complain(resource, error)
                 except Unreachable as error:
-                    _log.warning("cannot follow %s: %s", resource.key, error)
+                    self._complain(resource, error)
             if source.optional and absent == len(source.versions):
                 self._forget(known, known)
                 self._has_synced(source)
                 await self._clock.sleep(LOOK_AGAIN)
             else:
                 await self._clock.sleep(TRY_AGAIN)
+
+    def _complain(self, resource: Resource, error: Exception) -> None:
+        """Once, until it is followed again: what is refused now most likely is in a second, too."""
+        if self._complaints.get(resource) != str(error):
+            self._complaints[resource] = str(error)
+            _log.warning("cannot follow %s: %s", resource.key, error)
 
     async def _one(self, source: Source, resource: Resource, known: dict[Name, KubeObject]) -> None:
         """As long as it goes well, which is for ever. What is known from an earlier time and not told again is gone."""
@@ -132,6 +150,7 @@ class Following:
                 if change.type is ChangeType.SYNCED:
                     self._forget(known, left)
                     left = set()
+                    self._complaints.pop(resource, None)
                     self._has_synced(source)
                 else:
                     left.discard(self._take(change, known))

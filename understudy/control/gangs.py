@@ -1,13 +1,17 @@
 """Jobs and pods, gathered by gang as they come and go, into model gangs; only what was touched is made anew."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from understudy.control.rolls import Rolls
 from understudy.control.troubles import Troubles
 from understudy.kinds import KINDS, gang_of, trainjob
+from understudy.kinds.annotations import WARM_FOR
 from understudy.kinds.bystanders import bystanders
 from understudy.kinds.context import Context
+from understudy.kinds.groups import KIND, Definition, GroupRef, group_named
+from understudy.kinds.groups.forming import group_gang
 from understudy.kinds.job import is_plain_single
 from understudy.kinds.orphans import orphan_gang
 from understudy.kinds.ownership import GangRef, owner_of
@@ -15,6 +19,7 @@ from understudy.kinds.pod import gang_of_one, is_live, lone_gang
 from understudy.kinds.sightings import Sighting, sighted
 from understudy.model.gangs import Gang
 from understudy.objects.errors import BadObject
+from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
@@ -26,7 +31,9 @@ class Entry(msgspec.Struct, gc=False):
     """A pod, its place, and what it was seen to be, once somebody looked."""
 
     pod: Pod
-    ref: GangRef
+    ref: GangRef  # the gang it counts for
+    own: GangRef  # its job's, which may be another one
+    group: GroupRef | None = None  # the group it names
     seen: Sighting | None = None
 
 
@@ -38,6 +45,7 @@ class Group(msgspec.Struct, gc=False):
     job: Workload | None = None
     train_job: TrainJob | None = None
     made: JobSet | None = None  # by the TrainJob
+    lent: int = 0  # how many pods of the job count for a group of pods, which is the gang then
     passed_over: bool = False  # nothing is planned for it until something about it changes
     gang: Gang | None = None  # as handed out last
 
@@ -57,6 +65,7 @@ class GangBook:
         self._troubles = troubles
         self._groups: dict[str, Group] = {}
         self._entries: dict[PodName, Entry] = {}
+        self._rolls = Rolls()
         self._dirty: dict[str, None] = {}
         self._emptied: set[str] = set()  # groups that lost something, and may have nothing left
         self._looked = False
@@ -83,26 +92,50 @@ class GangBook:
 
     def put_pod(self, pod: Pod) -> None:
         meta = pod.metadata
-        ref = owner_of(pod)
         home = (meta.namespace, meta.name)
+        own = owner_of(pod)
+        group = group_of(pod, own)
         entry = self._entries.get(home)
-        if entry is not None and entry.ref.key == ref.key:
+        if group is not None or (entry is not None and entry.group is not None):
+            self._enroll(home, group, own)
+        ref = own if group is None else self._rolls.ref(group, own)
+        if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
             if not _is_as_before(pod, entry.pod):
-                entry.ref, entry.seen = ref, None
+                entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
                 self._dirty[ref.key] = None
             entry.pod = pod
             return
         if entry is not None:
             self._drop(entry)
-        entry = self._entries[home] = Entry(pod, ref)
-        group = self._group(ref.key)
-        group.entries.append(entry)
-        group.passed_over = False
+        entry = self._entries[home] = Entry(pod, ref, own, group)
+        self._add(entry)
 
     def remove_pod(self, pod: Pod) -> None:
-        entry = self._entries.pop((pod.metadata.namespace, pod.metadata.name), None)
+        home = (pod.metadata.namespace, pod.metadata.name)
+        entry = self._entries.pop(home, None)
         if entry is not None:
             self._drop(entry)
+            if entry.group is not None:
+                self._enroll(home, None, entry.own)
+
+    def put_group(self, group: AnyGroup) -> None:
+        self._touch(self._rolls.put(group))
+
+    def remove_group(self, group: AnyGroup) -> None:
+        self._touch(self._rolls.remove(group))
+
+    def _touch(self, pods: Iterable[PodName]) -> None:
+        for home in pods:
+            self._dirty[self._entries[home].ref.key] = None
+
+    def _enroll(self, home: PodName, group: GroupRef | None, own: GangRef) -> None:
+        """What a pod joins or leaves may be a gang of its own from then on, or a job's again: the others go along."""
+        for other in self._rolls.enroll(home, group, own):
+            entry = self._entries[other]
+            assert entry.group is not None
+            self._drop(entry)
+            entry.ref, entry.seen = self._rolls.ref(entry.group, entry.own), None
+            self._add(entry)
 
     def put_job(self, job: Workload) -> None:
         meta = job.metadata
@@ -159,7 +192,7 @@ class GangBook:
             group.gang = gang
         for key in self._emptied:
             group = self._groups[key]
-            if not group.entries and group.speaker is None and group.made is None:
+            if not (group.entries or group.lent) and group.speaker is None and group.made is None:
                 del self._groups[key]
         self._emptied.clear()
         self._dirty = {}
@@ -172,13 +205,26 @@ class GangBook:
         self._dirty[key] = None
         return group
 
+    def _add(self, entry: Entry) -> None:
+        group = self._group(entry.ref.key)
+        group.entries.append(entry)
+        group.passed_over = False
+        self._lend(entry, 1)
+
     def _drop(self, entry: Entry) -> None:
+        self._lend(entry, -1)
         group = self._groups[entry.ref.key]
         entries = group.entries
         del entries[next(i for i, other in enumerate(entries) if other is entry)]
         group.passed_over = False
         self._dirty[entry.ref.key] = None
         self._emptied.add(entry.ref.key)
+
+    def _lend(self, entry: Entry, count: int) -> None:
+        """A job whose pods count for another gang knows how many of them do."""
+        if entry.own.key != entry.ref.key and entry.own.kind != "Pod":
+            self._group(entry.own.key).lent += count
+            self._emptied.add(entry.own.key)
 
     def _understood(self, key: str, group: Group) -> Gang | None:
         try:
@@ -196,8 +242,8 @@ class GangBook:
 
     def _made(self, group: Group) -> Gang | None:
         entries = group.entries
-        job = group.speaker
-        if len(entries) == 1:
+        job = group.speaker if not group.lent else None
+        if len(entries) == 1 and entries[0].group is None:
             entry = entries[0]
             if job is None and entry.ref.kind == "Pod":
                 return lone_gang(entry.pod, entry.ref, self._context)
@@ -205,11 +251,23 @@ class GangBook:
                 created = seconds(job.metadata.creation_timestamp) or 0.0
                 return gang_of_one(entry.pod, entry.ref, created, self._context)
         seen = self._sightings(group)
+        if entries and entries[0].ref.kind == KIND and (named := entries[0].group) is not None:
+            return group_gang(self._rolls.definition(named), seen, self._context)
         if isinstance(job, TrainJob) and group.made is not None:
-            return gang_of(trainjob.as_made(job, group.made), self._context, seen)
+            return gang_of(trainjob.as_made(job, group.made), self._context, seen, self._groups_of(entries))
         if job is not None:
-            return gang_of(job, self._context, seen)
+            return gang_of(job, self._context, seen, self._groups_of(entries))
         return orphan_gang(seen, self._context) if seen else None
+
+    def _groups_of(self, entries: Iterable[Entry]) -> dict[str, Definition]:
+        """What the groups that a job's pods name ask for, by island."""
+        found = {}
+        for entry in entries:
+            if entry.group is not None:
+                definition = self._rolls.definition(entry.group)
+                if entry.group.binding or not definition.absent:
+                    found[entry.ref.island] = definition
+        return found
 
     def _sightings(self, group: Group) -> list[Sighting]:
         found = []
@@ -218,6 +276,13 @@ class GangBook:
                 entry.seen = sighted(entry.pod, entry.ref, self._context)
             found.append(entry.seen)
         return found
+
+
+def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
+    """What belongs to its node, and understudies, are in no group, whatever is written on them."""
+    if own.infrastructure or WARM_FOR in pod.metadata.annotations:
+        return None
+    return group_named(pod.metadata, pod.spec)
 
 
 def _is_as_before(pod: Pod, known: Pod) -> bool:

@@ -62,6 +62,7 @@ _BAD_CONDITIONS: dict[str, tuple[str, Verdict]] = {
     ),
 }  # fmt: skip
 
+_NOT_READY = "node.kubernetes.io/not-ready"
 _LOST_TAINTS = (
     "node.kubernetes.io/out-of-service",
     "node.kubernetes.io/unreachable",
@@ -112,6 +113,8 @@ def _graver(one: Health, other: Health) -> bool:
 
 def ready_condition(case: Case) -> Iterator[Finding]:
     """Unknown means that the control plane has given the node up; False, that its kubelet is alive and unwell."""
+    if is_joining(case.node):
+        return
     for condition in case.node.status.conditions:
         if condition.type != "Ready" or condition.status == "True":
             continue
@@ -124,9 +127,17 @@ def ready_condition(case: Case) -> Iterator[Finding]:
 
 
 def not_ready_taint(case: Case) -> Iterator[Finding]:
+    if is_joining(case.node):
+        return
     for taint in case.node.spec.taints:
-        if taint.key == "node.kubernetes.io/not-ready":
+        if taint.key == _NOT_READY:
             yield _unready(case, f"taint {taint.key}", seconds(taint.time_added))
+
+
+def is_joining(node: Node) -> bool:
+    """Whether it has never been ready: Kubernetes taints a node in the moment it is made, and only then without a time.
+    Nobody sits there who could lose a seat, and the taint itself keeps everybody away; it is not unwell, only new."""
+    return any(t.key == _NOT_READY and t.effect == "NoSchedule" and t.time_added is None for t in node.spec.taints)
 
 
 def _unready(case: Case, why: str, since: float | None) -> Finding:

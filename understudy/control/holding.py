@@ -49,4 +49,9 @@ async def nominate(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
 
 
 def is_seatable(pod: Pod) -> bool:
+    """Whosever gate it is: behind one, a pod is not bound."""
+    return wants_a_seat(pod) and not pod.spec.scheduling_gates
+
+
+def wants_a_seat(pod: Pod) -> bool:
     return not pod.spec.node_name and is_live(pod)

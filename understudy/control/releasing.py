@@ -1,7 +1,7 @@
 """Takes seats away: from victims of a preemption, from gangs that go back to the queue, from members that move.
 
-Everybody is told first. A job that can be paused is paused, its place in line and its seats written down in the same
-write, and its controller takes the pods away at no cost to it; of all others the pods are deleted.
+Everybody is told why. A job that can be paused is paused, its place in line and its seats written down in the same
+write, and its controller takes the pods away at no cost to it; of all others the pods are evicted.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,11 +15,14 @@ from understudy.control.holding import seats_note
 from understudy.control.remaking import asks_to_come_back
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
+from understudy.decide.sentences import describe
 from understudy.kinds import lever_of
 from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
-from understudy.kinds.levers import LEFT_TO_END, Ending, ended, paused
+from understudy.kinds.groups import KIND
+from understudy.kinds.levers import LEFT_TO_END, Ending, Patch, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
+from understudy.model.plans import Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import JobSet, Workload
 from understudy.objects.meta import holds
@@ -47,7 +50,10 @@ class Release(msgspec.Struct, frozen=True):
             await self._move(pods)
             return
         spared = self._spared(pods) if ends else []
-        await together(partial(self._tell, pod, pod in spared) for pod in pods)
+        marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
+        await together(partial(self._mark, pod, pod in spared) for pod in pods if marked)
+        for pod in pods:
+            self.desk.teller.event(About.of(pod), self._happening(pod))
         if ends:
             await self._end([pod for pod in pods if pod not in spared])
         else:
@@ -72,28 +78,24 @@ class Release(msgspec.Struct, frozen=True):
     async def _move(self, pods: list[Pod]) -> None:
         """Members leave, and their gang waits for those who take their places: nothing that can wait comes first."""
         await self._keep(pods)
-        happenings = [self._happening(pod) for pod in pods]
-        departures = [
-            Departure(
-                pod.metadata.name,
-                pod.metadata.uid,
-                self._condition(happening, "DisruptionTarget"),
-                0 if self._is_lost(pod) else None,
-            )
-            for pod, happening in zip(pods, happenings, strict=True)
-        ]
-        await self.desk.release(list(zip(pods, departures, strict=True)))
-        for pod, happening in zip(pods, happenings, strict=True):
-            self.desk.teller.event(About.of(pod), happening)
+        await self._remove(pods)
+        for pod in pods:
+            self.desk.teller.event(About.of(pod), self._happening(pod))
 
-    async def _tell(self, pod: Pod, spared: bool) -> None:
-        happening = self._happening(pod)
-        condition = self._condition(happening, LEFT_TO_END if spared else "DisruptionTarget")
+    async def _mark(self, pod: Pod, spared: bool) -> None:
+        condition = self._condition(self._happening(pod), LEFT_TO_END if spared else "DisruptionTarget")
         await self.desk.teller.mark(pod, condition)
-        await self.desk.teller.tell(About.of(pod), happening)
 
     def _happening(self, pod: Pod) -> Happening:
-        return self._preempted(pod) if self.taker else self.happening
+        if self.taker:
+            return self._preempted(pod)
+        for swap in (action for action in self.deed.actions if isinstance(action, Swap)):
+            moves = tuple(move for move in swap.moves if move.member == pod.metadata.name)
+            if moves:  # the job is told of them all
+                return msgspec.structs.replace(
+                    self.happening, message=describe(msgspec.structs.replace(swap, moves=moves))
+                )
+        return self.happening
 
     def _condition(self, happening: Happening, kind: str) -> dict[str, str]:
         return {
@@ -117,14 +119,18 @@ class Release(msgspec.Struct, frozen=True):
         return Happening(PREEMPTED, message, related=related)
 
     async def _requeue(self, pods: list[Pod]) -> None:
-        job = self.desk.view.job_of(self.deed.key)
-        pause = paused(lever_of(job), True) if job is not None else {}
+        job, pause = self.desk.view.job_of(self.deed.key), self._pause()
         if job is not None:
             await self.desk.note(job, self._notes(pods, bool(pause)), pause)
         else:
             await self._keep(pods)
         lost = [pod for pod in pods if self._is_lost(pod)]
         await self._remove(lost if pause else pods)
+
+    def _pause(self) -> Patch:
+        """What pauses the job; nothing where there is none, or it cannot be paused."""
+        job = self.desk.view.job_of(self.deed.key)
+        return paused(lever_of(job), True) if job is not None else {}
 
     async def _keep(self, pods: Iterable[Pod]) -> None:
         await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
@@ -149,7 +155,13 @@ class Release(msgspec.Struct, frozen=True):
         await self._remove(pods)
 
     async def _remove(self, pods: Iterable[Pod]) -> None:
-        await together(partial(self.desk.remove, pod, at_once=self._is_lost(pod)) for pod in pods)
+        await self.desk.release([(pod, self._departure(pod)) for pod in pods])
+
+    def _departure(self, pod: Pod) -> Departure:
+        condition = self._condition(self._happening(pod), "DisruptionTarget")
+        meta, owner = pod.metadata, pod.metadata.controller
+        excused = meta.resource_version if owner is not None and owner.kind == "Job" else ""
+        return Departure(meta.name, meta.uid, condition, 0 if self._is_lost(pod) else None, excused)
 
     def _is_lost(self, pod: Pod) -> bool:
         return is_lost(self.snapshot, pod.spec.node_name)
@@ -182,9 +194,9 @@ async def fence(desk: Desk, snapshot: Snapshot) -> None:
 
 
 def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:
-    """Whether it is a pod that nobody would make again, on a node that still works: it is not moved but stays there."""
-    if deed.gang.kind != "Pod" or not deed.replaces or not deed.leaves:
+    """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
+    if deed.gang.kind not in ("Pod", KIND) or not deed.replaces:
         return False
-    pods = desk.view.pods_of(deed.key)
-    bare = any(not pod.metadata.owner_references and not asks_to_come_back(pod) for pod in pods)
-    return bare and not any(is_lost(snapshot, pod.spec.node_name) for pod in pods)
+    going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
+    bare = [pod for pod in going if not pod.metadata.owner_references and not asks_to_come_back(pod)]
+    return any(not is_lost(snapshot, pod.spec.node_name) for pod in bare)

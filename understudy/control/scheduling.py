@@ -73,6 +73,7 @@ class Standing(msgspec.Struct, frozen=True):
     """How a loop is doing, for whoever shows it."""
 
     synced: bool = False  # everything there was has been seen once
+    unseen: tuple[str, ...] = ()  # the resources that have not
     leads: bool = False
     stumbles: int = 0  # plans that were broken off since the cluster did not answer, so far
     incidents: int = 0  # that are open
@@ -136,7 +137,14 @@ class SchedulingLoop:
     def standing(self) -> Standing:
         parts = (self._following.synced, self._remaker.synced, self._incidents.records.looked)
         synced = all(part.is_set() for part in parts)
-        return Standing(synced, self._leads, self._broken_off, self._incidents.open, self._incidents.opened)
+        return Standing(
+            synced=synced,
+            unseen=self._following.unseen,
+            leads=self._leads,
+            stumbles=self._broken_off,
+            incidents=self._incidents.open,
+            opened=self._incidents.opened,
+        )
 
     async def _stand_by(self, lead: asyncio.Event) -> None:
         """What changes is worked into the snapshot as if plans were made, so that the first one need not wait."""

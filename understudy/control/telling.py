@@ -89,6 +89,7 @@ class Teller:
             self.forget(uid)
             if (over := self._being_told.get(uid)) is not None:
                 await over.wait()
+                self.forget(uid)  # it may have failed, and been put off
 
     def _later(self, key: object, due: float, telling: Telling) -> None:
         self._waiting[key] = (due, telling)
@@ -105,19 +106,20 @@ class Teller:
                 continue
             self._telling += 1
             try:
-                tellings = [self._waiting.pop(key) for key in due]
-                await asyncio.gather(*(self._try(telling) for _, telling in tellings))
+                tellings = [(key, self._waiting.pop(key)[1]) for key in due]
+                await asyncio.gather(*(self._try(key, telling) for key, telling in tellings))
                 await self._clock.sleep(PAUSE)
             finally:
                 self._telling -= 1
 
-    async def _try(self, telling: Telling) -> None:
+    async def _try(self, key: object, telling: Telling) -> None:
         try:
             await telling()
         except Refused as error:  # its object is gone, most likely
             _log.debug("not told: %s", error)
         except Unreachable:
-            self._later(telling, self._clock.now() + AFTER_FAILURE, telling)
+            if key not in self._waiting:  # else there is something newer to be told
+                self._later(key, self._clock.now() + AFTER_FAILURE, telling)
 
     # At once
 

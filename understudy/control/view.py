@@ -20,6 +20,7 @@ from understudy.objects.cluster import (
     PodDisruptionBudget,
     PriorityClass,
 )
+from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import TrainingRuntime, Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.nodes import Lease, Node
@@ -53,6 +54,7 @@ class View:
             Lease: self._nodes.put_lease,
             PodDisruptionBudget: self._budgets.put,
             **dict.fromkeys(get_args(Workload), self._gangs.put_job),
+            **dict.fromkeys(get_args(AnyGroup), self._gangs.put_group),
         }
         self._remove: dict[type, Callable[[Any], None]] = {
             Pod: self._gangs.remove_pod,
@@ -60,6 +62,7 @@ class View:
             Lease: self._nodes.remove_lease,
             PodDisruptionBudget: self._budgets.remove,
             **dict.fromkeys(get_args(Workload), self._gangs.remove_job),
+            **dict.fromkeys(get_args(AnyGroup), self._gangs.remove_group),
         }
 
     def put(self, obj: KubeObject) -> None:

@@ -113,6 +113,8 @@ def _standing_still(floor: Floor, gang: Gang) -> Reason | None:
         return explain.suspended(gang)
     if gang.gates:
         return explain.gated(gang)
+    if gang.awaits:
+        return explain.incomplete(gang)
     if any(m.shape.unsupported for m in gang.members()):
         return explain.unsupported(gang)
     if gang.leaving:
@@ -188,7 +190,7 @@ def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
     victims = {action.gang for action in floor.actions if isinstance(action, Preempt)}
     elastic = {key for key in {*snapshot.open, *floor.touched} - victims if snapshot.gangs[key].elastic}
     for gang in sorted((floor.snapshot.gangs[key] for key in elastic), key=importance):
-        if not gang.seated() or gang.leaving:
+        if not gang.seated() or gang.leaving or gang.gates:
             continue
         meek = replace(gang, preempts=False)  # it leaves every hold alone
         for size in _sizes(gang):

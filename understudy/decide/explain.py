@@ -63,6 +63,11 @@ def gated(gang: Gang) -> Reason:
     return Reason(Code.GATED, needs(gang), wanted=gang.minimum, refusals=refusals)
 
 
+def incomplete(gang: Gang) -> Reason:
+    refusals = tuple(Refusal(words, gang.size) for words in gang.awaits)
+    return Reason(Code.INCOMPLETE, needs(gang), wanted=gang.minimum, refusals=refusals)
+
+
 def unsupported(gang: Gang) -> Reason:
     words = Counter(word for m in gang.members() for word in m.shape.unsupported)
     return Reason(

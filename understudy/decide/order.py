@@ -35,7 +35,7 @@ def surplus_of(gang: Gang) -> tuple[tuple[Member, ...], ...]:
 
     Members go one by one. Islands bound to a domain go whole.
     """
-    if not gang.elastic:
+    if not gang.elastic or gang.whole:
         return ()
     spare = len(gang.seated()) - gang.minimum
     pieces: list[tuple[Member, ...]] = []

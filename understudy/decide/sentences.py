@@ -59,7 +59,7 @@ def summary(reason: Reason) -> str:
     match reason.code:
         case Code.SUSPENDED:
             return "it is suspended by its owner"
-        case Code.GATED | Code.UNSUPPORTED | Code.STILL_LEAVING | Code.NO_REPLACEMENT:
+        case Code.GATED | Code.INCOMPLETE | Code.UNSUPPORTED | Code.STILL_LEAVING | Code.NO_REPLACEMENT:
             return "; ".join(refusal.why for refusal in reason.refusals)
         case Code.VICTIMS_LEAVING:
             return f"until {', '.join(h.gang for h in reason.holders) or 'those who sit there'} left its seats"

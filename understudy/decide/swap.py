@@ -51,6 +51,9 @@ def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> bool:
     if guard is not None:
         floor.do(Wait(gang.key, explain.guarded(gang, guard)))
         return True
+    if gang.gates and damage.missing:  # nobody goes for members that may not be seated yet
+        floor.do(Wait(gang.key, explain.gated(gang)))
+        damage = msgspec.structs.replace(damage, missing=())
     repaired = Repair(floor, gang, damage).carry_out() if damage.displaced else True
     if damage.suspect:
         gang = floor.snapshot.gangs[gang.key]

@@ -4,13 +4,16 @@
 file and name it in both (its struct is named in objects.decoding, its resource in objects.resources).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from understudy.kinds import (
     jaxjob,
     job,
     jobset,
+    kueue,
     mpijob,
     paddlejob,
     pytorchjob,
@@ -21,10 +24,12 @@ from understudy.kinds import (
 from understudy.kinds.annotations import notes_of
 from understudy.kinds.assembling import Head, assembled
 from understudy.kinds.context import Context
+from understudy.kinds.groups.definitions import Definition
+from understudy.kinds.groups.forming import formed, under
 from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline
 from understudy.kinds.ownership import owner_of
-from understudy.kinds.sightings import Sighting, sighted
+from understudy.kinds.sightings import Sighting, State, sighted
 from understudy.model.gangs import Gang
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import seconds
@@ -58,13 +63,34 @@ LEVERS: dict[str, Callable[[Any], Lever]] = {
 __all__ = ["KINDS", "LEVERS", "Context", "Sighting", "gang_of", "lever_of", "owner_of", "sighted"]
 
 
-def gang_of(obj: Workload, context: Context, seen: Sequence[Sighting] = ()) -> Gang | None:
-    """The gang of a job. None: it is finished, or wants no pods, and none of them is left."""
+NO_GROUPS: Mapping[str, Definition] = {}
+
+
+def gang_of(
+    obj: Workload, context: Context, seen: Sequence[Sighting] = (), groups: Mapping[str, Definition] = NO_GROUPS
+) -> Gang | None:
+    """The gang of a job. None: it is finished, or wants no pods, and none of them is left.
+
+    `groups` are those its pods are said to belong to, by island.
+    """
     meta = obj.metadata
     created = seconds(meta.creation_timestamp) or 0.0
-    head = Head(obj.kind, meta.namespace, meta.name, created, notes_of(meta.annotations, obj))
-    return assembled(head, KINDS[obj.kind](obj, context, seen), seen, context)
+    notes = notes_of(meta.annotations, obj)
+    if kueue.owns(meta):  # whatever was written there before Kueue got it: its suspend is not ours to take back
+        notes = replace(notes, requeued=False)
+    outline, pods = kueue.constrained(KINDS[obj.kind](obj, context, seen), seen)
+    if groups:
+        outline, pods = under(outline, pods, groups)
+    gang = assembled(Head(obj.kind, meta.namespace, meta.name, created, notes), outline, pods, context)
+    if gang is None or not groups:
+        return gang
+    done = max(sum(s.state is State.DONE for s in seen), getattr(obj.status, "succeeded", 0))
+    for definition in {d.title: d for d in groups.values()}.values():
+        gang = formed(gang, definition, gang.size + done, f"{obj.title} has {gang.size + done}")
+    return gang
 
 
 def lever_of(obj: Workload) -> Lever:
-    return LEVERS[obj.kind](obj)
+    """A job that Kueue queues cannot be paused: Kueue would let it go on at once, since it admitted it."""
+    lever = LEVERS[obj.kind](obj)
+    return replace(lever, pause=()) if lever.pause and kueue.owns(obj.metadata) else lever

@@ -10,6 +10,7 @@ from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.places import Islands, Place, free_roles, places_of, settle
 from understudy.kinds.sightings import Sighting, State
 from understudy.model.gangs import Gang, Island, Member, Suspension
+from understudy.objects.pods import DEFAULT_SCHEDULER
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -54,7 +55,7 @@ def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: C
         queued_at=head.queued_at if head.notes.queued_at is None else head.notes.queued_at,
         min_members=outline.minimum if head.notes.min_members is None else head.notes.min_members,
         preempts=standing.preempts,
-        managed=all(s.ours for s in live) and all(context.will_be_ours(r.template, head.namespace) for r in roles),
+        managed=_is_ours(head, islands, pods, context),
         suspension=_suspension(outline, head.notes),
         gates=_gates(live, roles),
         on_preemption=head.notes.on_preemption,
@@ -91,6 +92,22 @@ def _standing(head: Head, pods: Sequence[Sighting], roles: Iterable[Role], conte
         context.standing(role.template.spec, head, f"{role.field}.spec") for role in roles
     ]
     return Standing(max((s.priority for s in found), default=0), all(s.preempts for s in found))
+
+
+def _is_ours(head: Head, islands: Islands, pods: Sequence[Sighting], context: Context) -> bool:
+    """Pods say who seats them. Templates speak for those that are not there yet, unless an admission policy has the
+    last word: then they say nothing, and pods that were made of them are ours, or were when Understudy wrote on it."""
+    if not all(s.ours for s in pods if s.state is State.LIVE):
+        return False
+    templates, notes = [role.template for role in free_roles(islands)], head.notes
+    if all(context.will_be_ours(template, head.namespace) for template in templates):
+        return True
+    specs = [template.spec for template in templates]
+    if not all(context.ours(spec) or spec.scheduler_name in ("", DEFAULT_SCHEDULER) for spec in specs):
+        return False
+    opted_in = (p.role and p.sighting and not context.ours(p.role.template.spec) for p in _all(islands))
+    gone = [s for s in pods if s.state is not State.LIVE]
+    return any(opted_in) or any(s.ours for s in gone) or notes.requeued or bool(notes.last_seats)
 
 
 def _suspension(outline: Outline, notes: Notes) -> Suspension:

@@ -6,10 +6,9 @@ from understudy.kinds.annotations import PREFIX, Titled
 from understudy.objects.cluster import PriorityClass
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import TrainingRuntime
-from understudy.objects.pods import PodSpec, PodTemplate
+from understudy.objects.pods import DEFAULT_SCHEDULER, PodSpec, PodTemplate
 from understudy.objects.shapes import Shapes, Surroundings
 
-DEFAULT_SCHEDULER = "default-scheduler"  # whom a pod names that names nobody
 OPT_IN = f"{PREFIX}schedule"  # the label by which a namespace gives us its pods ("true"), and a pod stays out ("false")
 BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 

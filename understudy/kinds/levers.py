@@ -14,7 +14,7 @@ LEFT_TO_END = "understudy.dev/LeftToEnd"  # the condition of a pod that its job 
 class Lever(msgspec.Struct, frozen=True):
     """What the file of a kind says of its controls."""
 
-    pause: tuple[str, ...] = ()  # the field that takes its pods away at no cost to it; none: it has no such field
+    pause: tuple[str, ...] = ()  # the field that takes its pods away at no cost to it; none: not, or not by us
     end: str = "Failed"  # the condition by which its controller knows that it has failed
     end_status: Mapping[str, str] = {}  # for kinds without conditions: the status that says the same
     end_through: str = ""  # the kind of the object of the same name that has to fail for it

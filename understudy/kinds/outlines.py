@@ -1,10 +1,11 @@
 """What every job kind says of itself: the places it wants filled, by role, and whether it wants them filled now."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from understudy.kinds.context import Context
+from understudy.kinds.sightings import Sighting
 from understudy.model.gangs import Member, Shape, Topology
 from understudy.objects.pods import PodTemplate
 
@@ -36,6 +37,25 @@ class Outline(msgspec.Struct, frozen=True):
     suspended: bool = False
     minimum: int | None = None
     topologies: Mapping[str, Topology | None] = {}  # of islands without a role
+
+
+def in_one_island(
+    outline: Outline, seen: Sequence[Sighting], roles: Sequence[Role], island: str, topology: Topology
+) -> tuple[Outline, list[Sighting]]:
+    """The outline and the pods seen of it, with these roles of it in one island, which belongs in a domain."""
+    replace = msgspec.structs.replace
+    moving = {id(role) for role in roles}
+    slots = {name for role in roles for name in role.names}
+    # Pods without a slot go by their island, where nobody else is in it.
+    left = {role.island for role in roles} - {role.island for role in outline.roles if id(role) not in moving}
+    changed = tuple(
+        replace(role, island=island, topology=topology) if id(role) in moving else role for role in outline.roles
+    )
+    pods = [
+        replace(pod, ref=replace(pod.ref, island=island)) if pod.ref.slot in slots or pod.ref.island in left else pod
+        for pod in seen
+    ]
+    return replace(outline, roles=changed), pods
 
 
 def planned(role: Role, positions: Iterable[int], namespace: str, context: Context) -> list[Member]:

@@ -93,11 +93,11 @@ class Election:
 
     async def win(self) -> None:
         """Returns once we lead."""
-        said = None
+        said = ""
         while not await self._tried(self._take):
-            if self.leader != said:
+            if self.leader not in (said, self._candidate.identity):
                 said = self.leader
-                _log.info("standing by: %s leads", said or "nobody known")
+                _log.info("standing by: %s leads", said)
             await self._wait()
         _log.info("leading as %s", self._candidate.identity)
 

@@ -8,12 +8,13 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from understudy.client.pool import NobodyHome
 from understudy.kube.passing import Passing
-from understudy.ports import Cluster, Departure, PatchForm, Ref, Seating, Unreachable
+from understudy.ports import Cluster, Departure, PatchForm, Ref, Seating
 
 
-class NotAllowed(Unreachable):
-    """The write did not go out."""
+class NotAllowed(NobodyHome):
+    """The write did not go out, and is not tried again by itself."""
 
 
 class Permit:

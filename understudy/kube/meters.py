@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from understudy.client.tally import NO_ANSWER, Tally
 from understudy.control.scheduling import Cycle
 from understudy.decide.policy import Policy
 from understudy.decide.spares import occupants, spare_nodes, why_unfit
@@ -50,36 +51,68 @@ class Measured(NamedTuple):
     replica: Replica
     cluster: Observed
     turns: Turns
+    requests: Tally
     policy: Policy
     clock: Clock
 
 
 def figures_of(about: Measured) -> Iterator[Figure]:
-    replica, cluster, turns = about.replica, about.cluster, about.turns
+    yield from _of_replica(about.replica, about.cluster)
+    yield from _of_requests(about.requests)
+    yield from _of_turns(about.turns)
+    yield from _of_what_it_saw(about)
 
-    yield Asked("understudy_leader", "1 while this replica leads.", lambda: [((), replica.leadership.leads)])
-    yield _total("understudy_leader_transitions", "Times this replica began to lead.", lambda: [((), replica.terms)])
-    yield Asked("understudy_synced", "1 once everything has been seen.", lambda: [((), replica.standing.synced)])
-    yield Asked("understudy_view_age_seconds", "Age of what is known of the cluster.", lambda: [((), cluster.age())])
+
+def _of_replica(replica: Replica, cluster: Observed) -> Iterator[Figure]:
+    yield _gauge("understudy_leader", "1 while this replica leads.", lambda: replica.leadership.leads)
+    yield _total("understudy_leader_transitions", "Times this replica began to lead.", lambda: replica.terms)
+    yield _gauge("understudy_synced", "1 once everything there is has been seen.", lambda: replica.standing.synced)
+    yield _gauge("understudy_view_age_seconds", "Age of what is known of the cluster.", cluster.age)
     yield Asked("understudy_objects", "Objects followed.", lambda: _by_name(cluster.objects), ["resource"])
+    yield _total("understudy_pods_bound", "Pods that were given a seat.", lambda: cluster.bound)
+    yield _total("understudy_pods_released", "Pods that were told to go.", lambda: cluster.released)
+    yield _total("understudy_plans_broken_off", "Plans that got no answer.", lambda: replica.standing.stumbles)
+    yield _gauge("understudy_incidents_open", "Incidents under way.", lambda: replica.standing.incidents)
+    yield _total("understudy_incidents", "Incidents opened in this term.", lambda: replica.standing.opened)
+
+
+def _of_requests(tally: Tally) -> Iterator[Figure]:
+    def answers() -> Samples:
+        return [((method, resource, _code(code)), count) for (method, resource, code), count in tally.answers.items()]
+
+    labels = ("method", "resource", "code")
+    yield Asked("understudy_requests_total", "Requests to the cluster, by answer.", answers, labels, "counter")
+    yield _total("understudy_request_repeats", "Requests that were asked again.", lambda: tally.repeats)
+
+
+def _of_turns(turns: Turns) -> Iterator[Figure]:
     yield turns.cycles
     yield turns.plan_seconds
     yield turns.actions
     yield turns.guards
-    yield _total("understudy_pods_bound", "Pods that were given a seat.", lambda: [((), cluster.bound)])
-    yield _total("understudy_pods_released", "Pods that were told to go.", lambda: [((), cluster.released)])
-    yield _total(
-        "understudy_plans_broken_off", "Plans cut short, unanswered.", lambda: [((), replica.standing.stumbles)]
-    )
-    yield Asked("understudy_incidents_open", "Incidents under way.", lambda: [((), replica.standing.incidents)])
-    yield _total("understudy_incidents", "Incidents opened in this term.", lambda: [((), replica.standing.opened)])
-    yield Asked("understudy_gangs", "Gangs of ours, by state.", lambda: _gangs(turns.snapshot), ["state"])
-    yield Asked("understudy_spares", "Spares, by state.", lambda: _spares(about), ["state"])
-    yield Asked("understudy_last_decision_timestamp_seconds", "When it last planned.", lambda: [((), turns.decided_at)])
+    yield _gauge("understudy_last_decision_timestamp_seconds", "When a plan was last made.", lambda: turns.decided_at)
 
 
-def _total(name: str, about: str, ask: Callable[[], Samples]) -> Asked:
-    return Asked(f"{name}_total", about, ask, kind="counter")
+def _of_what_it_saw(about: Measured) -> Iterator[Figure]:
+    """Told by the leader alone, so that they may be summed up over all replicas."""
+
+    def seen() -> Snapshot | None:
+        return about.turns.snapshot if about.replica.leadership.leads else None
+
+    yield Asked("understudy_gangs", "Gangs of ours, by state.", lambda: _gangs(seen()), ["state"])
+    yield Asked("understudy_spares", "Spares, by state.", lambda: _spares(seen(), about), ["state"])
+
+
+def _gauge(name: str, about: str, ask: Callable[[], float]) -> Asked:
+    return Asked(name, about, lambda: [((), ask())])
+
+
+def _total(name: str, about: str, ask: Callable[[], float]) -> Asked:
+    return Asked(f"{name}_total", about, lambda: [((), ask())], kind="counter")
+
+
+def _code(code: int) -> str:
+    return "none" if code == NO_ANSWER else str(code)
 
 
 def _by_name(counts: dict[str, int]) -> Samples:
@@ -102,10 +135,10 @@ def _state(seated: object, suspension: Suspension) -> str:
     return "suspended" if suspension is Suspension.BY_OWNER else "waiting"
 
 
-def _spares(about: Measured) -> Samples:
-    snapshot, now = about.turns.snapshot, about.clock.now()
+def _spares(snapshot: Snapshot | None, about: Measured) -> Samples:
     if snapshot is None:
         return []
+    now = about.clock.now()
     counts = dict.fromkeys(("free", "taken", "unfit"), 0)
     for name in spare_nodes(snapshot, about.policy, now):
         if why_unfit(snapshot, name, about.policy, now):

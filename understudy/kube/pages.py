@@ -17,7 +17,7 @@ def pages_of(replica: Replica, figures: Sequence[Figure], max_view_age: float) -
     def readyz() -> Reply:
         """A standby is ready as soon as it could lead."""
         if not replica.standing.synced:
-            return Reply(503, "not everything has been seen yet\n")
+            return Reply(503, f"not seen yet: {', '.join(replica.standing.unseen) or 'what earlier replicas wrote'}\n")
         if replica.view_age > max_view_age:
             return Reply(503, f"the view is {replica.view_age:.0f} s old\n")
         return Reply(200, "leading\n" if replica.leadership.leads else "standing by\n")

@@ -1,7 +1,7 @@
 """What Understudy may do in a cluster, and what for: the one list behind the shipped roles and `understudy doctor`.
 
-Every row is a request that some part of the loop makes. Whoever adds a request adds a row, and a test holds the roles of
-the chart and of the kustomization to it.
+Every row is a request that some part of the loop makes. Whoever adds a request adds a row, and a test holds the roles
+of the chart and of the kustomization to it.
 """
 
 from collections.abc import Iterator
@@ -55,18 +55,9 @@ def _job_kinds() -> Iterator[Permission]:
             yield _on(kind, ("patch",), why, sub="status", optional=brought)
 
 
-# Gangs that other schedulers' groups define; read only.
-GROUPS = (
-    Permission("scheduling.k8s.io", "podgroups", READ, "defines gangs, as of Kubernetes 1.36", optional=True),
-    Permission("scheduling.k8s.io", "workloads", READ, "has the templates of such groups", optional=True),
-    Permission("scheduling.x-k8s.io", "podgroups", READ, "defines gangs, with scheduler-plugins", optional=True),
-    Permission("scheduling.volcano.sh", "podgroups", READ, "defines gangs, with Volcano", optional=True),
-)
-
 EVERYWHERE = (
     *_followed(),
     *_job_kinds(),
-    *GROUPS,
     _on(known.PODS, ("patch",), "has notes where it has no job: holds, occasions"),
     _on(known.PODS, ("delete",), "leaves its seat, or the node that was lost with it"),
     _on(known.PODS, ("create",), "is made again where it asks for that and nobody owns it"),
@@ -83,9 +74,7 @@ EVERYWHERE = (
 IN_ONE_PLACE = (
     Permission("coordination.k8s.io", "leases", READ, "tells which nodes live", namespace=LEASE_NAMESPACE),
     Permission("coordination.k8s.io", "leases", ("create",), "says who leads, the first time", namespace=OWN),
-    Permission(
-        "coordination.k8s.io", "leases", ("get", "update", "patch"), "says who leads", namespace=OWN, name=LEASE
-    ),
+    Permission("coordination.k8s.io", "leases", ("get", "patch"), "says who leads", namespace=OWN, name=LEASE),
 )
 
 PERMISSIONS = (*EVERYWHERE, *IN_ONE_PLACE)

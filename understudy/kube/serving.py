@@ -25,6 +25,10 @@ from understudy.kube.probes import served
 from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
+TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
+
+SIGNS_OF_LIFE = 3  # of a watch that has nothing to tell, in the time after which its view would be too old
+
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +51,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            tell_after=TELL_AFTER,
             events=SeriesEvents(self.identity or socket.gethostname()),
         )
 
@@ -64,7 +69,10 @@ async def serve(serving: Serving) -> None:
         loop.add_signal_handler(number, told.set)
     clock, kube = SystemClock(), serving.kube
     working = msgspec.structs.replace(
-        serving.config, connections=kube.requests_at_once, write_timeout=kube.write_timeout
+        serving.config,
+        connections=kube.requests_at_once,
+        write_timeout=kube.write_timeout,
+        silence=kube.max_view_age / SIGNS_OF_LIFE,
     )
     async with _leadership(serving, clock) as leadership:
         # The client asks before every single request, the fence before every write of which it makes several.
@@ -72,7 +80,7 @@ async def serve(serving: Serving) -> None:
         async with connect(working, permit.check) as client:
             turns, observed = Turns(clock), Observed(client)
             replica = Replica(Fenced(observed, permit), clock, leadership, serving.loop, turns.hear)
-            figures = tuple(figures_of(Measured(replica, observed, turns, serving.policy, clock)))
+            figures = tuple(figures_of(Measured(replica, observed, turns, client.tally, serving.policy, clock)))
             async with served(pages_of(replica, figures, kube.max_view_age), serving.host, serving.port) as port:
                 _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
                 await _until(told, replica)
@@ -80,11 +88,13 @@ async def serve(serving: Serving) -> None:
 
 @contextlib.asynccontextmanager
 async def _leadership(serving: Serving, clock: SystemClock) -> AsyncIterator[Leadership]:
-    """The lease has a connection of its own: no other request is ever in its way."""
+    """The lease has a connection of its own: no other request is ever in its way. The election itself asks again."""
     if not serving.identity:
         yield Unopposed()
         return
-    own = msgspec.structs.replace(serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, patience=0.0)
+    own = msgspec.structs.replace(
+        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, patience=0.0
+    )
     client: KubeClient
     async with connect(own) as client:
         yield Election(client, clock, serving.candidate)

@@ -131,6 +131,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     infrastructure: bool = False  # daemons and the like: at home on every node, own no domain, block none
     suspension: Suspension = Suspension.NONE
     gates: tuple[str, ...] = ()  # scheduling gates somebody has to lift first
+    awaits: tuple[str, ...] = ()  # what else has to happen before it may start, in words
+    whole: bool = False  # nobody takes single members of it, not even those it could do without
     on_preemption: OnPreemption = OnPreemption.REQUEUE
     started_at: float | None = None
     checkpoint_at: float | None = None

@@ -111,6 +111,7 @@ class Code(enum.StrEnum):
     STILL_LEAVING = "StillLeaving"
     SUSPENDED = "Suspended"
     GATED = "Gated"
+    INCOMPLETE = "Incomplete"
     UNSUPPORTED = "Unsupported"
     GUARDED = "Guarded"
     NO_REPLACEMENT = "NoReplacement"

@@ -13,6 +13,7 @@ from understudy.model.quantity import parse_quantity
 from understudy.objects import pods
 from understudy.objects.cluster import PersistentVolume, PodDisruptionBudget
 from understudy.objects.errors import BadObject, at
+from understudy.objects.groups import PodGroup
 from understudy.objects.jobs import Job, JobSet, JobSpec, MPIJob, ReplicaSpec, ReplicatedJob, TrainingRuntime, TrainJob
 from understudy.objects.meta import Expression, KubeObject, LabelSelector
 from understudy.objects.nodes import Node
@@ -74,6 +75,9 @@ def _problems(obj: KubeObject) -> Iterator[Problem]:
         yield from _train_job(obj)
     elif isinstance(obj, MPIJob):
         yield from _mpi_job(obj)
+    elif isinstance(obj, PodGroup):
+        if (gang := obj.spec.scheduling_policy.gang) and gang.min_count < 1:
+            yield "spec.schedulingPolicy.gang.minCount", f"{gang.min_count} is too few; it must be 1 or more"
     elif isinstance(obj, PodDisruptionBudget):
         yield from _budget(obj)
     elif isinstance(obj, PersistentVolume):

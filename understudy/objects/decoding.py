@@ -15,6 +15,7 @@ from understudy.objects.cluster import (
     PriorityClass,
 )
 from understudy.objects.errors import BadObject, at
+from understudy.objects.groups import CoschedulingGroup, PodGroup, VolcanoGroup
 from understudy.objects.jobs import (
     JAXJob,
     Job,
@@ -40,6 +41,9 @@ STRUCTS: dict[tuple[str, str], type[KubeObject]] = {
     ("coordination.k8s.io", "Lease"): Lease,
     ("scheduling.k8s.io", "PriorityClass"): PriorityClass,
     ("policy", "PodDisruptionBudget"): PodDisruptionBudget,
+    ("scheduling.k8s.io", "PodGroup"): PodGroup,
+    ("scheduling.x-k8s.io", "PodGroup"): CoschedulingGroup,
+    ("scheduling.volcano.sh", "PodGroup"): VolcanoGroup,
     ("batch", "Job"): Job,
     ("jobset.x-k8s.io", "JobSet"): JobSet,
     ("kubeflow.org", "PyTorchJob"): PyTorchJob,

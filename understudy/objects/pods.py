@@ -7,6 +7,7 @@ import msgspec
 from understudy.objects.meta import Expression, KubeObject, LabelSelector, ObjectMeta, Part, Time
 
 Quantity = str | int | float
+DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class Resources(Part, frozen=True, gc=False):
@@ -140,7 +141,7 @@ class PodSpec(Part, frozen=True, gc=False):
     resource_claims: tuple[Named, ...] = ()
     scheduling_group: SchedulingGroup | None = None
     scheduling_gates: tuple[SchedulingGate, ...] = ()
-    scheduler_name: str = "default-scheduler"
+    scheduler_name: str = DEFAULT_SCHEDULER
     priority: int | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""

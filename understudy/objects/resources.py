@@ -63,6 +63,13 @@ CLUSTER_TRAINING_RUNTIMES = Resource(
     "trainer.kubeflow.org", "v1alpha1", "clustertrainingruntimes", "ClusterTrainingRuntime", namespaced=False
 )
 
+# Gang definitions of others. Newer versions first: a cluster of 1.37 serves the first two, one of 1.36 the last.
+POD_GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
+POD_GROUPS_V1ALPHA3 = Resource("scheduling.k8s.io", "v1alpha3", "podgroups", "PodGroup")
+POD_GROUPS_V1ALPHA2 = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup")
+COSCHEDULING_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")
+VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
+
 JOB_KINDS = (
     JOBS, JOB_SETS, PYTORCH_JOBS, TF_JOBS, XGBOOST_JOBS, PADDLE_JOBS, JAX_JOBS, MPI_JOBS, TRAIN_JOBS,
 )  # fmt: skip

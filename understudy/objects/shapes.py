@@ -84,7 +84,7 @@ def _is_plain(spec: PodSpec) -> bool:
     """Whether containers, tolerations and node selector are all there is to it."""
     return not (
         spec.affinity or spec.volumes or spec.init_containers or spec.topology_spread_constraints or spec.overhead
-        or spec.resources or spec.host_network or spec.resource_claims or spec.scheduling_group
+        or spec.resources or spec.host_network or spec.resource_claims
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _essence(spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]
     own = (namespace, labels) if spec.affinity or spec.topology_spread_constraints else (namespace if claims else "",)
     own_name = name if any(v.ephemeral for v in claims) else ""
     rest = (spec.init_containers, spec.overhead, spec.resources, spec.affinity, spec.topology_spread_constraints)
-    return (plain, rest, claims, own, own_name, spec.host_network, spec.resource_claims, spec.scheduling_group)
+    return (plain, rest, claims, own, own_name, spec.host_network, spec.resource_claims)
 
 
 def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
@@ -117,8 +117,6 @@ def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
     volumes = _volumes(spec, sitter, around, words)
     if spec.resource_claims:
         words.append("resource claims (dynamic resource allocation) are not supported")
-    if spec.scheduling_group:
-        words.append("spec.schedulingGroup (PodGroup) is not supported; Understudy finds the gang by its job")
     return Shape(
         requests=requests,
         accelerators=sum(amount for resource, amount in requests if is_accelerator(resource)),

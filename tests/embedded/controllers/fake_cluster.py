@@ -171,6 +171,8 @@ class FakeCluster:
         return msgspec.json.encode(self._find(ref))
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        if sub == "eviction":
+            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
         return await self._request("create", ref, sub, lambda: self._create(ref, body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:

@@ -29,6 +29,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     status: str  # the pod's phase
     detail: str = ""  # as kubectl would say it: ContainerCreating, Completed, Terminating ...
     waits: str = ""  # why it has no seat
+    scheduler: str = ""  # whom it asks for a seat
     node: str = ""
     address: str = ""  # of its node
     ip: str = ""
@@ -73,6 +74,7 @@ def instance_of(pod: SeenPod, kind: str) -> Instance:
         status=status.phase.upper(),
         detail=detail_of(pod),
         waits=_waits(pod),
+        scheduler=pod.spec.scheduler_name,
         node=pod.spec.node_name,
         address=status.host_ip,
         ip=status.pod_ip,

@@ -12,6 +12,7 @@ from understudy.cli.durations import duration
 from understudy.cli.jobs.choosing import attempt_before, chosen, container_of
 from understudy.cli.jobs.gathering import selectors
 from understudy.cli.jobs.instances import Instance
+from understudy.cli.jobs.kubelets import through_kubelet
 from understudy.cli.jobs.reading import job_named
 from understudy.cli.jobs.seen import SeenPod
 from understudy.cli.jobs.summaries import JobSummary
@@ -70,14 +71,17 @@ async def print_log(session: "Session", named: tuple[str, str | None], wanted: W
 
 async def _print(session: "Session", job: JobSummary, instance: Instance, wanted: Wanted, *, previous: bool) -> int:
     container = container_of(instance, wanted.container)
+    if not instance.node and _is_to_start(instance):  # of such a pod a real cluster has an empty log
+        return _complain(f"{instance.name} has no log yet{f': {instance.waits}' if instance.waits else ''}")
     flags = {"container": container, "follow": "true" if wanted.follow else "", "previous": "true" if previous else ""}
     query = urlencode({**{name: value for name, value in flags.items() if value}, **wanted.query})
     path = f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}"
     sys.stdout.flush()
     try:
-        async for piece in session.client.stream(path):
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+        with through_kubelet(instance):
+            async for piece in session.client.stream(path):
+                sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
     except Refused as error:
         if error.code != BAD_REQUEST:
             raise

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from understudy.cli.complaint import BadInput, listed, near
+from understudy.cli.elsewhere import is_embedded
 from understudy.cli.submit import templates
 from understudy.cli.submit.pods import NO_IMAGE
 from understudy.cli.submit.wish import Document
@@ -27,16 +28,12 @@ async def check(session: Session, resource: Resource, document: Document) -> Non
 
 def check_source(session: Session, source: str | None) -> None:
     """A folder of this machine is there for clusters of this machine alone."""
-    if source and Path(source).is_dir() and not is_embedded(session):
+    if source and Path(source).is_dir() and not is_embedded(session.client):
         raise BadInput(f"--sync-source {source}: a folder of this machine, which pods of that cluster cannot see")
 
 
-def is_embedded(session: Session) -> bool:
-    return session.client.config.gang_binding
-
-
 def _check_image(session: Session, document: Document) -> None:
-    if NO_IMAGE in templates.images(document) and not is_embedded(session):
+    if NO_IMAGE in templates.images(document) and not is_embedded(session.client):
         raise BadInput("--image: missing; pods of this cluster run images")
 
 

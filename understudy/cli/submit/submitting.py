@@ -9,6 +9,7 @@ from understudy.cli.complaint import BadInput
 from understudy.cli.submit import checks, code, configfiles, manifest, setting, tensorboard
 from understudy.cli.submit.creating import Piece, create
 from understudy.cli.submit.discovery import Catalogue
+from understudy.cli.submit.fitting import fit_manifest, fitted, goes_to_embedded
 from understudy.cli.submit.kinds import Kind
 from understudy.cli.submit.pods import labels_of
 from understudy.cli.submit.wish import Document, Wish
@@ -23,7 +24,7 @@ _BESIDE = {one.kind: one for one in (CONFIG_MAPS, SERVICES, PODS, tensorboard.DE
 def submit(options: argparse.Namespace) -> int:
     if options.file is not None:
         return _submit_manifest(options)
-    kind, wish = options.kind, _wish(options)
+    kind, wish = options.kind, fitted(_wish(options), embedded=goes_to_embedded(options))
     if options.dry_run:
         resource = _asked_version(kind, wish) or kind.RESOURCES[0]
         return _print([_job(kind, wish, resource, options.set), *_beside(wish, kind, deployments=True)], options)
@@ -47,6 +48,7 @@ def _submit_manifest(options: argparse.Namespace) -> int:
     if options.kind is not None and resource.kind != options.kind.RESOURCES[0].kind:
         raise BadInput(f"-f {options.file}: a {resource.kind}, not a {options.kind.RESOURCES[0].kind}")
     manifest.put_flags(document, options)
+    fit_manifest(document, options.warm, embedded=goes_to_embedded(options))
     job = setting.changed(document, options.set)
     if options.namespace is None:
         options.namespace = job["metadata"].get("namespace")

@@ -90,6 +90,7 @@ def _seated(state: State, namespace: str, seating: Seating) -> Sequence[Put]:
     if seating.annotations:
         pod.metadata.annotations = {**(pod.metadata.annotations or {}), **seating.annotations}
     pod.status.conditions = _scheduled(pod, state.timestamp())
+    pod.status.nominated_node_name = UNSET  # it has the seat that was kept for it, or another
     return (put(key, pod),)
 
 

@@ -1,0 +1,1 @@
+"""The operators of the job kinds as plain processes, one file each."""

@@ -1,0 +1,79 @@
+"""training-operator with its webhooks. Its own rotator of certificates finds one that it need not renew."""
+
+import base64
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.kube.cluster import releases
+from tests.kube.cluster.api import Object
+from tests.kube.cluster.operators.operator import Operator, Place, documents
+from tests.kube.cluster.operators.webhooks import on_loopback, patched
+from tests.kube.cluster.processes import HOST
+from tests.kube.cluster.programs import source
+
+NAMESPACE = "kubeflow"
+# All but MPIJob, which is mpi-operator's: in a version of its own, under the same name.
+KINDS = ("tfjob", "pytorchjob", "xgboostjob", "paddlejob", "jaxjob")
+# It waits until there is a file here, wherever it is told to keep others; what it serves with it reads from $TMPDIR.
+MOUNTED = Path("/tmp/k8s-webhook-server/serving-certs/tls.crt")
+
+
+def _crds() -> list[Object]:
+    folder = source(releases.TRAINING) / "manifests/base/crds"
+    return [crd for kind in KINDS for crd in documents(folder / f"kubeflow.org_{kind}s.yaml")]
+
+
+def _objects(place: Place) -> list[Object]:
+    folder = source(releases.TRAINING) / "manifests/base/webhook"
+    (configuration,) = documents(folder / "manifests.yaml")
+    access = place.identities
+    files = {
+        "ca.crt": access.authority,
+        "ca.key": access.authority_key,
+        "tls.crt": access.certificate,
+        "tls.key": access.key,
+    }
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "training-operator-webhook-cert", "namespace": NAMESPACE},
+            "data": {name: base64.b64encode(path.read_bytes()).decode() for name, path in files.items()},
+        },
+        on_loopback(patched(configuration, folder / "patch.yaml"), place.webhook_port, access),
+    ]
+
+
+def _flags(place: Place) -> Sequence[str]:
+    return [
+        "--metrics-bind-address=0",
+        f"--health-probe-bind-address={HOST}:{place.health_port}",
+        f"--webhook-server-port={place.webhook_port}",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+        *(f"--enable-scheme={kind}" for kind in KINDS),
+    ]
+
+
+def _environment(place: Place) -> Mapping[str, str]:
+    served = place.folder / "k8s-webhook-server" / "serving-certs"
+    served.mkdir(parents=True)
+    for path in (place.identities.certificate, place.identities.key):
+        shutil.copy(path, served)
+    if not MOUNTED.exists():
+        MOUNTED.parent.mkdir(parents=True, exist_ok=True)
+        MOUNTED.touch()
+    return {"TMPDIR": str(place.folder), "MY_POD_NAMESPACE": NAMESPACE}
+
+
+TRAINING = Operator(
+    name="training",
+    program=releases.TRAINING,
+    crds=_crds,
+    objects=_objects,
+    flags=_flags,
+    environment=_environment,
+    ready="/readyz",
+)

@@ -1,0 +1,28 @@
+"""Webhook configurations that name services, into such that name addresses on loopback, as envtest does."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.kube.cluster.api import Object
+from tests.kube.cluster.identities import Identities
+from tests.kube.cluster.processes import HOST
+
+
+def on_loopback(configuration: Object, port: int, identities: Identities) -> Object:
+    for webhook in configuration["webhooks"]:
+        path = webhook["clientConfig"]["service"]["path"]
+        webhook["clientConfig"] = {"url": f"https://{HOST}:{port}{path}", "caBundle": identities.bundle()}
+    return configuration
+
+
+def patched(configuration: Object, patches: Path) -> Object:
+    """With the replacements that the operator's own kustomization makes."""
+    for operation in yaml.safe_load(patches.read_text()):
+        *way, last = (int(step) if step.isdecimal() else step for step in operation["path"].strip("/").split("/"))
+        target: Any = configuration
+        for step in way:
+            target = target[step]
+        target[last] = operation["value"]
+    return configuration

@@ -1,0 +1,92 @@
+"""A whole test cluster: settings into a control plane, nodes without machines, and operators, all ready to use.
+
+with cluster() as running:
+    running.nodes.add("node-1")
+    running.api.create({...})
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.kube.cluster import control_plane as planes
+from tests.kube.cluster import processes
+from tests.kube.cluster.api import Api
+from tests.kube.cluster.control_plane import START_SECONDS, ControlPlane
+from tests.kube.cluster.identities import write_kubeconfig
+from tests.kube.cluster.kwok import Nodes, kwok
+from tests.kube.cluster.operators.jobset import JOBSET
+from tests.kube.cluster.operators.mpi import MPI
+from tests.kube.cluster.operators.operator import install, started
+from tests.kube.cluster.operators.training import TRAINING
+from tests.kube.cluster.processes import Process, wait_until
+from tests.kube.cluster.settings import SchedulerSettings, Settings
+
+OPERATORS = {operator.name: operator for operator in (JOBSET, TRAINING, MPI)}
+
+
+class Cluster:
+    def __init__(self, plane: ControlPlane) -> None:
+        self.plane = plane
+        self.kubeconfig: Path = plane.kubeconfig()
+        self.api: Api = plane.api()
+        self.nodes = Nodes(self.api, plane.processes)
+
+    @property
+    def processes(self) -> list[Process]:
+        return self.plane.processes
+
+    def process(self, name: str) -> Process:
+        return next(process for process in self.processes if process.name == name)
+
+    @contextlib.contextmanager
+    def scheduler(self, settings: SchedulerSettings | None = None) -> Iterator[Process]:
+        """One more kube-scheduler, as long as the block lasts."""
+        with planes.scheduler(self.plane, settings or SchedulerSettings()) as process:
+            self.processes.append(process)
+            try:
+                yield process
+            finally:
+                self.processes.remove(process)
+
+    def namespace(self, name: str) -> str:
+        """A new one that pods can be made in: their service account is there."""
+        self.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        wait_until(lambda: self.api.exists(account), f"{name} has a service account", START_SECONDS, self.processes)
+        return name
+
+    def account(self, namespace: str, name: str) -> Path:
+        """The kubeconfig of a service account, which may do what roles allow it and nothing else."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token = self.api.request("POST", path, asked)["status"]["token"]
+        return write_kubeconfig(self.plane.identities, self.plane.server, f"{namespace}-{name}", token)
+
+
+@contextlib.contextmanager
+def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
+    """Ends with the block, and leaves nothing behind."""
+    wanted = settings or Settings()
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(processes.folder())
+        plane = stack.enter_context(planes.control_plane(folder, wanted))
+        made = Cluster(plane)
+        stack.callback(made.api.close)
+        controllers = stack.enter_context(planes.controller_manager(plane, wanted))
+        made.processes.append(controllers)
+        waiting = _operators(stack, made, wanted)
+        if wanted.kwok:
+            made.processes.append(stack.enter_context(kwok(plane, wanted.lease_seconds)))
+        if wanted.scheduler:
+            stack.enter_context(made.scheduler(wanted.scheduler))
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        wait_until(lambda: made.api.exists(account), "controllers work", START_SECONDS, made.processes)
+        made.processes.extend(ready() for ready in waiting)
+        yield made
+
+
+def _operators(stack: contextlib.ExitStack, made: Cluster, wanted: Settings) -> list[Callable[[], Process]]:
+    operators = [OPERATORS[name] for name in wanted.operators]
+    install(made.api, operators, made.processes)
+    return [stack.enter_context(started(made.plane, made.api, operator)) for operator in operators]

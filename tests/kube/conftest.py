@@ -1,0 +1,72 @@
+"""A cluster with everything for all tests, and for each a namespace and nodes of its own: `make test-kube`."""
+
+import itertools
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.kubectls import found
+from tests.kube.cluster import programs
+from tests.kube.cluster.api import Api
+from tests.kube.cluster.kwok import Nodes
+from tests.kube.cluster.running import Cluster, cluster
+
+KUBECTL_SECONDS = 60
+_numbers = itertools.count()
+
+
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    """They need programs that take minutes to build, so they run when they are named."""
+    named = (str(given).partition("::")[0] for given in config.invocation_params.args)
+    return None if any(re.search(r"tests/kube(/|$)", given) for given in named) else True
+
+
+@pytest.fixture(scope="session")
+def kube() -> Iterator[Cluster]:
+    if not programs.at_hand():
+        pytest.skip(programs.HOW_TO)
+    with cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def api(kube: Cluster) -> Api:
+    return kube.api
+
+
+@pytest.fixture
+def namespace(kube: Cluster) -> Iterator[str]:
+    """A new one; what is in it goes with it, without a wait."""
+    name = kube.namespace(f"test-{os.getpid()}-{next(_numbers)}")
+    yield name
+    kube.api.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def nodes(kube: Cluster) -> Iterator[Nodes]:
+    """A test finds no nodes but those it makes, and they go with it."""
+    yield kube.nodes
+    kube.nodes.remove(*(node["metadata"]["name"] for node in kube.api.items("/api/v1/nodes")))
+
+
+@pytest.fixture
+def kubectl(kube: Cluster) -> Callable[..., str]:
+    """What kubectl prints for these arguments; the newest that is installed."""
+    installed = found()
+    if not installed:
+        pytest.skip("kubectl is not installed")
+
+    def run(*arguments: str | Path, given: str = "") -> str:
+        command = [installed[-1].path, *map(str, arguments)]
+        environment = {**os.environ, "KUBECONFIG": str(kube.kubeconfig)}
+        told = subprocess.run(
+            command, input=given, env=environment, capture_output=True, text=True, check=False, timeout=KUBECTL_SECONDS
+        )
+        assert told.returncode == 0, f"{' '.join(command)}: {told.stderr}"
+        return told.stdout
+
+    return run

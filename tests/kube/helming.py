@@ -1,0 +1,34 @@
+"""Helm for the tests of the chart: the one that is installed, else built once with Go, like the other programs."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.kube.cluster.programs import NoPrograms, have
+from tests.kube.cluster.releases import Program
+
+HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")
+RUN_SECONDS = 120
+
+
+def helm() -> Path:
+    """Skips the test where it cannot be had."""
+    if installed := shutil.which("helm"):
+        return Path(installed)
+    try:
+        return have(HELM)
+    except NoPrograms as error:
+        pytest.skip(f"no Helm to render the chart with: install it, or Go 1.24 or newer; {error}")
+
+
+def ran(home: Path, arguments: Sequence[str], kubeconfig: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """`home` is where it may keep what it likes to keep."""
+    folders = {f"HELM_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA")}
+    surroundings = {**os.environ, **folders, "KUBECONFIG": str(kubeconfig or home / "none")}
+    return subprocess.run(
+        [str(helm()), *arguments], env=surroundings, capture_output=True, text=True, check=False, timeout=RUN_SECONDS
+    )

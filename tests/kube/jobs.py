@@ -1,0 +1,80 @@
+"""Jobs as users write them, reduced to what the tests of a real cluster are about."""
+
+from tests.kube.cluster.api import Api, Object
+from tests.kube.cluster.processes import wait_until
+
+SECONDS = 60.0
+
+
+def pod_spec(scheduler: str = "understudy", container: str = "main", gpus: int = 1) -> Object:
+    limits = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
+    return {
+        "schedulerName": scheduler,
+        "restartPolicy": "Never",
+        "containers": [{"name": container, "image": "none", "resources": limits}],
+    }
+
+
+def pod(name: str, scheduler: str = "understudy") -> Object:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod_spec(scheduler)}
+
+
+def jobset(name: str, replicas: int = 2, size: int = 2, spec: Object | None = None) -> Object:
+    job = {
+        "parallelism": size,
+        "completions": size,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        "template": {"spec": spec or pod_spec()},
+    }
+    replicated = {"name": "workers", "replicas": replicas, "template": {"spec": job}}
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": name},
+        "spec": {"replicatedJobs": [replicated]},
+    }
+
+
+def pytorchjob(name: str, workers: int = 2, container: str = "pytorch") -> Object:
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": name},
+        "spec": {
+            "pytorchReplicaSpecs": {
+                "Master": {"replicas": 1, "template": {"spec": pod_spec(container=container)}},
+                "Worker": {"replicas": workers, "template": {"spec": pod_spec(container=container)}},
+            }
+        },
+    }
+
+
+def mpijob(name: str, workers: int = 2) -> Object:
+    return {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": name},
+        "spec": {
+            "slotsPerWorker": 1,
+            "mpiReplicaSpecs": {
+                "Launcher": {"replicas": 1, "template": {"spec": pod_spec(gpus=0)}},
+                "Worker": {"replicas": workers, "template": {"spec": pod_spec()}},
+            },
+        },
+    }
+
+
+def pods(api: Api, namespace: str) -> list[Object]:
+    return api.items(f"/api/v1/namespaces/{namespace}/pods")
+
+
+def wait_for_pods(api: Api, namespace: str, count: int) -> list[Object]:
+    wait_until(lambda: len(pods(api, namespace)) >= count, f"{count} pods", SECONDS)
+    return pods(api, namespace)
+
+
+def wait_for_phase(api: Api, namespace: str, name: str, phase: str) -> Object:
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+    wait_until(lambda: api.get(path)["status"].get("phase") == phase, f"{name} is {phase}", SECONDS)
+    return api.get(path)

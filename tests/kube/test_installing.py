@@ -1,0 +1,138 @@
+"""The manifests in a real cluster: all are taken, the account may do its work, and namespaces can be opted in."""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import yaml
+
+from tests.deploy.manifests import CHART, KUSTOMIZE
+from tests.kube.helming import ran
+from understudy.client import Config, KubeClient
+from understudy.control.clock import SystemClock
+from understudy.control.following import Bare, Following
+from understudy.main import main
+from understudy.objects import BadObject
+from understudy.objects.meta import KubeObject
+
+Document = dict[str, Any]
+Kubectl = Callable[..., str]
+
+ACCOUNT = "system:serviceaccount:understudy-system:understudy"
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def installed(kubectl: Kubectl) -> Iterator[Kubectl]:
+    kubectl("apply", "-k", KUSTOMIZE)
+    yield kubectl
+    for kind, name in (("mutatingadmissionpolicy", "understudy"), ("mutatingadmissionpolicybinding", "understudy")):
+        kubectl("delete", kind, name)
+
+
+def scheduler_of(kubectl: Kubectl, namespace: str, name: str, meta: Document | None = None, **spec: Any) -> str:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, **(meta or {})},
+        "spec": {"containers": [{"name": "c", "image": "none"}], **spec},
+    }
+    made = json.loads(kubectl("create", "-f", "-", "-o", "json", given=json.dumps(document)))
+    return str(made["spec"]["schedulerName"])
+
+
+async def until_it_rules(kubectl: Kubectl, namespace: str) -> None:
+    """The API server takes a moment to act by a new policy."""
+    async with asyncio.timeout(PATIENCE):
+        for number in range(1000):
+            if await asyncio.to_thread(scheduler_of, kubectl, namespace, f"probe-{number}") == "understudy":
+                return
+            await asyncio.sleep(0.2)
+
+
+def test_a_namespace_is_opted_in_as_a_whole(installed: Kubectl, namespace: str) -> None:
+    assert scheduler_of(installed, namespace, "before") == "default-scheduler"
+    installed("label", "namespace", namespace, "understudy.dev/schedule=true")
+    asyncio.run(until_it_rules(installed, namespace))
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
+    assert scheduler_of(installed, namespace, "plain") == "understudy"
+    assert scheduler_of(installed, namespace, "daemon", {"ownerReferences": [owner]}) == "default-scheduler"
+    assert scheduler_of(installed, namespace, "placed", nodeName="some-node") == "default-scheduler"
+    assert scheduler_of(installed, namespace, "volcano", schedulerName="volcano") == "volcano"
+    stays_out = {"labels": {"understudy.dev/schedule": "false"}}
+    assert scheduler_of(installed, namespace, "stays-out", stays_out) == "default-scheduler"
+
+
+class Everything:
+    """A reader that only counts."""
+
+    def __init__(self) -> None:
+        self.put_objects = 0
+
+    def put(self, obj: KubeObject) -> None:  # noqa: ARG002
+        self.put_objects += 1
+
+    def remove(self, obj: KubeObject) -> None: ...
+
+    def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None: ...
+
+
+def test_its_account_may_follow_everything(
+    installed: Kubectl, kube: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = installed("-n", "understudy-system", "create", "token", "understudy").strip()
+    document = yaml.safe_load(Path(kube.kubeconfig).read_text())
+    document["users"][0]["user"] = {"token": token}
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(document))
+
+    async def followed() -> int:
+        reader = Everything()
+        async with KubeClient(Config.from_kubeconfig(path)) as client:
+            following = Following(client, SystemClock(), reader)
+            task = asyncio.create_task(following.run())
+            async with asyncio.timeout(PATIENCE):
+                await following.synced.wait()
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        return reader.put_objects
+
+    assert asyncio.run(followed()) > 0
+    assert "cannot follow" not in caplog.text
+
+
+def test_the_doctor_says_so(installed: Kubectl, kube: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    del installed
+    with mock.patch.dict(os.environ, KUBECONFIG=str(kube.kubeconfig)):
+        main(["doctor", "--as", ACCOUNT, "-o", "json"])
+    sections = {one["title"]: one["findings"] for one in json.loads(capsys.readouterr().out)["sections"]}
+    [rights] = sections["Permissions"]
+    assert (rights["level"], rights["text"].partition(" may ")[0]) == ("well", ACCOUNT)
+    assert {"incidents are kept"} <= {one["text"] for one in sections["Understudy"]}
+    assert [one["level"] for one in sections["Cluster"]] == ["well", "well"]
+
+
+def test_the_chart_is_taken_too(kube: Any, kubectl: Kubectl, namespace: str, tmp_path: Path) -> None:
+    """Under other names, so that both may be there."""
+    given = [
+        "--set",
+        "fullnameOverride=of-helm",
+        "--set",
+        "crds.install=false",
+        "--set",
+        "admissionPolicy.enabled=false",
+    ]
+    arguments = ["install", "of-helm", str(CHART), "--namespace", namespace, *given]
+    told = ran(tmp_path, arguments, kube.kubeconfig)
+    try:
+        assert told.returncode == 0, told.stderr
+        assert kubectl("-n", namespace, "get", "deployment", "of-helm", "-o", "name") == "deployment.apps/of-helm\n"
+    finally:
+        ran(tmp_path, ["uninstall", "of-helm", "--namespace", namespace], kube.kubeconfig)

@@ -1,0 +1,44 @@
+"""What both sides of a connection prove who they are with: certificates into a context of OpenSSL."""
+
+import contextlib
+import os
+import socket
+import ssl
+import tempfile
+from collections.abc import Iterator
+
+from understudy.client.config import BadConfig, Config
+
+
+def context_of(config: Config, certificate: str, key: str) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cadata=config.authority or None)
+        if config.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if certificate:
+            with _file(certificate + "\n" + key) as path:
+                context.load_cert_chain(path)
+    except (ssl.SSLError, ValueError) as error:
+        raise BadConfig(f"{config.server}: the certificates cannot be used: {said(error)}") from None
+    return context
+
+
+@contextlib.contextmanager
+def _file(pem: str) -> Iterator[str]:
+    """OpenSSL reads client certificates from files only."""
+    descriptor, path = tempfile.mkstemp()
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(pem)
+        yield path
+    finally:
+        os.unlink(path)
+
+
+def said(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError | socket.gaierror):
+        return os.strerror(error.errno).lower()
+    return str(error)
