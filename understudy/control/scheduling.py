@@ -52,6 +52,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
     events: EventForm = CoreEvents()  # the form in which the cluster has them
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
+    keep_pods_in: str = ""  # the namespace in which pods are kept that are to be made again; '': in their own
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
     max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
     one_clock: bool = True  # whether nodes write their leases by the clock that we go by
@@ -105,7 +106,7 @@ class SchedulingLoop:
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
         self._intake = Intake(self._desk, troubles, self._hear)
-        self._remaker = Remaker(cluster, self._desk, self._intake.changed)
+        self._remaker = Remaker(cluster, self._desk, self._intake.changed, settings.keep_pods_in)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
         self._following = Following(cluster, clock, self._intake)

@@ -51,6 +51,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            keep_pods_in=self.lease_namespace,
             tell_after=TELL_AFTER,
             events=SeriesEvents(self.identity or socket.gethostname()),
         )
