@@ -29,6 +29,10 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
 def kube() -> Iterator[Cluster]:
     if not programs.at_hand():
         pytest.skip(programs.HOW_TO)
+    try:
+        programs.have_all()
+    except programs.NoPrograms as problem:
+        pytest.skip(f"no Kubernetes to test against: {problem}")
     with cluster() as running:
         yield running
 

@@ -27,7 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _up(options)
         programs.have_all(ALL if shutil.which("helm") else (*ALL, HELM))
         return 0
-    except (programs.NoPrograms, Ended, TimeoutError) as problem:
+    except programs.NoPrograms as problem:
+        print(problem, file=sys.stderr)
+        return 0 if options.do == "programs" else 1
+    except (Ended, TimeoutError) as problem:
         print(problem, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
