@@ -14,6 +14,7 @@ from tests.kube.cluster import programs
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.running import Cluster, cluster
+from tests.kube.serving import Replica, serve
 
 KUBECTL_SECONDS = 60
 _numbers = itertools.count()
@@ -51,6 +52,13 @@ def nodes(kube: Cluster) -> Iterator[Nodes]:
     """A test finds no nodes but those it makes, and they go with it."""
     yield kube.nodes
     kube.nodes.remove(*(node["metadata"]["name"] for node in kube.api.items("/api/v1/nodes")))
+
+
+@pytest.fixture
+def understudy(kube: Cluster) -> Iterator[Replica]:
+    """`understudy serve`, leading."""
+    with serve(kube) as replica:
+        yield replica
 
 
 @pytest.fixture
