@@ -25,6 +25,7 @@ from understudy.kube.probes import served
 from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
+EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
 TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
 
 _log = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            evictor=EVICTOR,
             tell_after=TELL_AFTER,
             events=SeriesEvents(self.identity or socket.gethostname()),
         )
