@@ -1,10 +1,5 @@
 """A proxy in front of an API server that misbehaves as it is told, request by request, while it runs.
 
-    async with FaultyProxy(config) as proxy:          # or: with FaultyProxy(config).in_thread() as proxy:
-        lost = proxy.rule(LoseAnswer(), method="POST", path=r"/binding$", times=1)
-        async with connect(proxy.config) as client: ...
-        assert lost.struck == 1
-
 The first rule that fits a request strikes; a request that none fits goes through. It speaks TLS with a certificate of
 its own; tokens go through, and a client certificate of the upstream's configuration is used for everybody.
 """
@@ -94,6 +89,13 @@ class Rule:
 
 
 class FaultyProxy:
+    """To be used with `async with`, or with `with proxy.in_thread()`.
+
+    lost = proxy.rule(LoseAnswer(), method="POST", path=r"/binding$", times=1)
+    async with connect(proxy.config) as client: ...
+    assert lost.struck == 1
+    """
+
     def __init__(self, upstream: Config) -> None:
         url = urlsplit(upstream.server)
         self._upstream = upstream

@@ -358,7 +358,7 @@ def asked_for_objects(use: Callable[[TinyApi, Server, Objects], Awaitable[None]]
     asyncio.run(run())
 
 
-SPEC = {"containers": [{"name": "main"}]}
+SPEC: dict[str, Any] = {"containers": [{"name": "main"}]}
 WHOLE, BARE = ["apiVersion", "kind", "metadata", "spec"], ["apiVersion", "kind", "metadata"]
 
 

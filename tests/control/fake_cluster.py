@@ -202,6 +202,7 @@ class FakeCluster:
                 pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **seating.annotations}
             condition = {"type": "PodScheduled", "status": "True"}
             _merge(pod, {"status": {"conditions": [condition]}}, by_type=True)
+            pod["status"].pop("nominatedNodeName", None)  # as of Kubernetes 1.35
             self.change(pod)
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:

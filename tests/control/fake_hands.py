@@ -12,7 +12,7 @@ from tests.control.fake_cluster import Document, FakeCluster
 from understudy.kinds import KINDS
 from understudy.kinds.annotations import STEPS_IN, written_time
 from understudy.kinds.context import Context
-from understudy.kinds.groups import KIND, group_named
+from understudy.kinds.groups import group_named
 from understudy.kinds.levers import LEFT_TO_END
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import owner_of
@@ -201,7 +201,7 @@ class Hands:
 
 def group_key(pod: Pod) -> str:
     group = group_named(pod.metadata, pod.spec)
-    return f"{KIND}/{group.namespace}/{group.name}" if group is not None else ""
+    return group.key if group is not None else ""
 
 
 def _decoded(document: Document) -> Pod:

@@ -169,3 +169,36 @@ def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
         assert await scene.cluster.get(Ref(PODS, "default", "x"))
 
     tell(story)
+
+
+def test_what_nobody_answered_gives_way_to_what_is_newer_and_is_not_told_late() -> None:
+    async def story(scene: Scene) -> None:
+        def unreachable(_: str) -> None:
+            raise Unreachable("nobody there")
+
+        scene.cluster.before_write = unreachable
+        scene.teller.waits(scene.about, "old reason")
+        await spin()
+        scene.teller.waits(scene.about, "new reason")
+        scene.cluster.before_write = lambda _: None
+        await scene.clock.let_pass(3 * SAY_AGAIN_AFTER)
+        assert scene.condition() == "new reason"
+        assert scene.told() == [("new reason", 1)]
+
+    tell(story)
+
+
+def test_a_reason_that_nobody_answered_is_forgotten_with_the_rest() -> None:
+    async def story(scene: Scene) -> None:
+        def unreachable(_: str) -> None:
+            raise Unreachable("nobody there")
+
+        scene.cluster.before_write = unreachable
+        scene.teller.waits(scene.about, "a reason")
+        await spin()
+        scene.cluster.before_write = lambda _: None
+        await scene.teller.hush([scene.about.uid])
+        await scene.clock.let_pass(3 * SAY_AGAIN_AFTER)
+        assert scene.told() == []
+
+    tell(story)

@@ -110,8 +110,10 @@ def test_nodes_are_what_they_are_one_by_one() -> None:
 
 
 def test_of_a_lease_only_what_is_read() -> None:
-    document = {"metadata": {"name": "a", "namespace": "kube-node-lease", "uid": "u", "resourceVersion": "3"}}
-    document["spec"] = {"leaseDurationSeconds": 40, "renewTime": "2026-01-01T00:00:00.123456Z"}  # type: ignore[assignment]
+    document = {
+        "metadata": {"name": "a", "namespace": "kube-node-lease", "uid": "u", "resourceVersion": "3"},
+        "spec": {"leaseDurationSeconds": 40, "renewTime": "2026-01-01T00:00:00.123456Z"},
+    }
     assert page(LEASES, document) == [one_by_one(LEASES, document)]
 
 

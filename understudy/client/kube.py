@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 FIELD_MANAGER = "understudy"
+PUT_OFF = 1.0  # seconds by which a write is put off that nobody waits for
 _NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
 _encode = msgspec.json.Encoder().encode
 _log = logging.getLogger(__name__)
@@ -124,8 +125,8 @@ class KubeClient:
             await release_one_by_one(self, namespace, departures, self._later)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        """What nobody waits for; whether it can be done at all does not matter to anybody."""
-        task = asyncio.create_task(work)
+        """What nobody waits for, once what is urgent is done; whether it can be done does not matter to anybody."""
+        task = asyncio.create_task(_put_off(work))
         self._errands.add(task)
         task.add_done_callback(self._ran)
 
@@ -161,6 +162,15 @@ class KubeClient:
                 raise refusal(status, b"".join([piece async for piece in pieces]))
             async for piece in pieces:
                 yield piece
+
+
+async def _put_off(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await asyncio.sleep(PUT_OFF)
+    except asyncio.CancelledError:
+        work.close()
+        raise
+    await work
 
 
 def _path(ref: Ref, sub: str = "") -> str:

@@ -1,8 +1,7 @@
 """Pods that have to go, where the cluster takes one request for one thing: each is evicted, else deleted, and told why.
 
-An eviction that is refused, by a disruption budget above all, is followed by a deletion: what it costs to break the
-budget was weighed when the plan was made. An eviction writes a reason of its own over any that was there before, so
-the reason comes after it; before a deletion, which may leave nobody to be told, it comes first.
+A refused eviction is followed by a deletion: what it costs to break a budget was weighed when the plan was made. An
+eviction writes a reason of its own over any that was there, so the reason comes after it, but before a deletion.
 """
 
 import asyncio

@@ -218,7 +218,7 @@ class Applier:
             if notes:
                 await self._desk.note(job, notes)
         if job is not None and task.promised is not None:
-            await nominate(self._desk, task.gang, task.promised)
+            nominate(self._desk, task.gang, task.promised)
 
     def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations

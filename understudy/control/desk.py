@@ -70,11 +70,6 @@ class Desk:
     async def read(self, ref: Ref) -> KubeObject:
         return decode_json(await self._cluster.get(ref))
 
-    async def nominate(self, pod: Pod, node: str) -> None:
-        """The seat that is kept for a pod, where kubectl shows it; '' for none."""
-        status = {"nominatedNodeName": node or None}
-        await self._patch(pod, {"metadata": {"uid": pod.metadata.uid}, "status": status}, sub="status")
-
     async def _patch(
         self, obj: Workload | Pod, patch: Any, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
     ) -> None:

@@ -1,10 +1,8 @@
 """Seats kept for gangs: written down on the job, or on the pods where there is no job, before anybody has to leave."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from understudy.control.desk import Desk
-from understudy.control.together import together
 from understudy.kinds.annotations import HOLDS, written_seats
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang
@@ -29,7 +27,7 @@ async def hold(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
     """Whether anything had to be written for it."""
     job = desk.view.job_of(gang.key)
     if job is None:
-        return await nominate(desk, gang, seats)
+        return nominate(desk, gang, seats)
     note = seats_note(gang, seats)
     if note == job.metadata.annotations.get(HOLDS):
         return False
@@ -37,14 +35,18 @@ async def hold(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
     return True
 
 
-async def nominate(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
-    """The same on the pods. It is what kubectl shows, and counts as a hold where the job has none written down."""
+def nominate(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
+    """The same on the pods. It is what kubectl shows, and counts as a hold where the job has none written down.
+
+    Nobody waits for it: until it is written, a gang has its seats by its place in line, by which they were chosen.
+    """
     wrong = [
         (pod, node)
         for pod in desk.view.pods_of(gang.key)
         if is_seatable(pod) and (node := seats.get(pod.metadata.name, "")) != pod.status.nominated_node_name
     ]
-    await together(partial(desk.nominate, pod, node) for pod, node in wrong)
+    for pod, node in wrong:
+        desk.teller.nominates(pod, node)
     return bool(wrong)
 
 

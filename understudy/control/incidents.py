@@ -14,6 +14,7 @@ from understudy.control.losses import broken_nodes, decisions, foreseen, losses,
 from understudy.control.records import Records
 from understudy.control.tally import Tally
 from understudy.control.telling import About, Happening
+from understudy.kinds.groups import group_named
 from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
 from understudy.model.incidents import (
@@ -93,6 +94,8 @@ class Incidents:
         if not self._cases or not isinstance(obj, Pod):
             return
         key = owner_of(obj).key
+        if key not in self._cases and (group := group_named(obj.metadata, obj.spec)) is not None:
+            key = group.key
         case = self._cases.get(key)
         if case is None:
             return

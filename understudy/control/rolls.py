@@ -57,8 +57,7 @@ class Rolls:
         """The gang a pod of this group counts for."""
         if not self._rolls[group.namespace, group.name].is_a_gang:
             return own
-        key = f"{KIND}/{group.namespace}/{group.name}"
-        return GangRef(key, KIND, group.namespace, group.name, group.name, own.slot)
+        return GangRef(group.key, KIND, group.namespace, group.name, group.name, own.slot)
 
     def put(self, group: AnyGroup) -> Iterable[PodName]:
         """Returns the pods whose group it is."""

@@ -78,10 +78,17 @@ class Teller:
         due = max(self._clock.now(), told + SAY_AGAIN_AFTER)
         self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
 
+    def nominates(self, pod: Pod, node: str) -> None:
+        """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told."""
+        key = (pod.metadata.uid, "seat")
+        due, _ = self._waiting.get(key, (self._clock.now() + self._delay, None))
+        self._later(key, due, lambda: self._nominate(pod, node))
+
     def forget(self, uid: str) -> None:
         """It waits no longer, or is gone."""
         self._said.pop(uid, None)
         self._waiting.pop(uid, None)
+        self._waiting.pop((uid, "seat"), None)
 
     async def hush(self, uids: Iterable[str]) -> None:
         """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""
@@ -89,6 +96,7 @@ class Teller:
             self.forget(uid)
             if (over := self._being_told.get(uid)) is not None:
                 await over.wait()
+                self.forget(uid)  # it may have failed, and been put off
 
     def _later(self, key: object, due: float, telling: Telling) -> None:
         self._waiting[key] = (due, telling)
@@ -105,19 +113,20 @@ class Teller:
                 continue
             self._telling += 1
             try:
-                tellings = [self._waiting.pop(key) for key in due]
-                await asyncio.gather(*(self._try(telling) for _, telling in tellings))
+                tellings = [(key, self._waiting.pop(key)[1]) for key in due]
+                await asyncio.gather(*(self._try(key, telling) for key, telling in tellings))
                 await self._clock.sleep(PAUSE)
             finally:
                 self._telling -= 1
 
-    async def _try(self, telling: Telling) -> None:
+    async def _try(self, key: object, telling: Telling) -> None:
         try:
             await telling()
         except Refused as error:  # its object is gone, most likely
             _log.debug("not told: %s", error)
         except Unreachable:
-            self._later(telling, self._clock.now() + AFTER_FAILURE, telling)
+            if key not in self._waiting:  # else there is something newer to be told
+                self._later(key, self._clock.now() + AFTER_FAILURE, telling)
 
     # At once
 
@@ -168,13 +177,17 @@ class Teller:
             if error.code not in (404, 409):
                 raise
 
+    async def _nominate(self, pod: Pod, node: str) -> None:
+        meta = pod.metadata
+        patch = {"metadata": {"uid": meta.uid}, "status": {"nominatedNodeName": node or None}}
+        await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
+
     async def _tell_in_time(self, about: About, message: str, gated: bool) -> None:
         over = self._being_told[about.uid] = asyncio.Event()
         try:
             await self._tell_reason(about, message, gated)
         finally:
-            if self._being_told.get(about.uid) is over:  # else it is being told something newer, beside an old attempt
-                del self._being_told[about.uid]
+            del self._being_told[about.uid]
             over.set()
 
     async def _tell_reason(self, about: About, message: str, gated: bool) -> None:

@@ -40,8 +40,9 @@ def over_budget(gang: Gang, policy: Policy, now: float) -> Guarded | None:
 
 
 def room_is_made(gang: Gang, now: float) -> bool:
-    """Whether others are being told to go for it just now. That is written down first, so it holds after a restart."""
-    return bool(gang.holds) and any(0.0 <= now - at < OCCASION for at in gang.preempted_for_it)
+    """Whether others are being told to go for it just now. That is written down first, so it holds after a restart.
+    Who has neither a seat nor one that is kept for him still waits for what was begun then."""
+    return bool(gang.holds or not gang.seated()) and any(0.0 <= now - at < OCCASION for at in gang.preempted_for_it)
 
 
 def lemon(node: Node, policy: Policy, now: float) -> Guarded | None:

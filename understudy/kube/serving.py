@@ -26,7 +26,9 @@ from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
 EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
-TELL_AFTER = 0.5  # seconds: what can be told later is not in the way of what is urgent
+TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
+
+SIGNS_OF_LIFE = 3  # of a watch that has nothing to tell, in the time after which its view would be too old
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +71,10 @@ async def serve(serving: Serving) -> None:
         loop.add_signal_handler(number, told.set)
     clock, kube = SystemClock(), serving.kube
     working = msgspec.structs.replace(
-        serving.config, connections=kube.requests_at_once, write_timeout=kube.write_timeout
+        serving.config,
+        connections=kube.requests_at_once,
+        write_timeout=kube.write_timeout,
+        silence=kube.max_view_age / SIGNS_OF_LIFE,
     )
     async with _leadership(serving, clock) as leadership:
         # The client asks before every single request, the fence before every write of which it makes several.

@@ -6,12 +6,12 @@ import msgspec
 class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Seconds, where nothing else is said."""
 
-    max_view_age: float = 120.0  # nothing is decided, and nothing written, on an older view
+    max_view_age: float = 30.0  # nothing is decided, and nothing written, on an older view
     lease_duration: float = 15.0  # silence of the leader after which another one may lead
     renew_deadline: float = 10.0  # silence of the cluster after which the leader stops by itself
     retry_period: float = 2.0  # between two looks at the lease
     write_timeout: float = 4.0  # after which a write without an answer is given up
-    requests_at_once: int = 16
+    requests_at_once: int = 32  # a gang is bound by one request for each pod
 
     def problem(self) -> str:
         """What is wrong with these, as `key: words`; nothing: ''."""

@@ -4,7 +4,9 @@ Of 100,000 pods most were made from a few templates. What pods of one template s
 its text is passed over, and looked up among the texts that were understood before.
 """
 
-from collections.abc import Callable, Hashable
+import gc
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from operator import attrgetter
 from sys import intern
@@ -38,32 +40,31 @@ NOTHING = Raw()
 force = msgspec.structs.force_setattr
 
 
-class Texts(Generic[Made]):
-    """What texts mean that were read before."""
+def _once(kind: Any, tidied: Callable[[Any], Made] | None = None) -> Callable[[Raw], Made]:
+    """What a text means; one that was read before is not read again."""
+    decode = msgspec.json.Decoder(kind).decode
+    known: dict[bytes, Made] = {}
 
-    def __init__(self, kind: Any, tidied: Callable[[Any], Made] | None = None) -> None:
-        self._decode = msgspec.json.Decoder(kind).decode
-        self._tidied = tidied
-        self._known: dict[bytes, Made] = {}
-
-    def meaning(self, raw: Raw) -> Made:
+    def meaning(raw: Raw) -> Made:
         text = bytes(raw)
-        found = self._known.get(text)
+        found = known.get(text)
         if found is None:
-            decoded = self._decode(text)
-            found = self._tidied(decoded) if self._tidied else decoded
-            if len(self._known) >= MOST_TEXTS:
-                self._known.clear()
-            self._known[text] = found
+            decoded = decode(text)
+            found = tidied(decoded) if tidied else decoded
+            if len(known) >= MOST_TEXTS:
+                known.clear()
+            known[text] = found
         return found
+
+    return meaning
 
 
 def _interned(words: dict[str, str]) -> dict[str, str]:
     return {intern(key): intern(value) for key, value in words.items()}
 
 
-_words: Texts[dict[str, str]] = Texts(dict[str, str], _interned)
-_owners: Texts[tuple[OwnerReference, ...]] = Texts(tuple[OwnerReference, ...])
+_words: Callable[[Raw], dict[str, str]] = _once(dict[str, str], _interned)
+_owners: Callable[[Raw], tuple[OwnerReference, ...]] = _once(tuple[OwnerReference, ...])
 _resources = msgspec.json.Decoder(Resources).decode
 _ports = msgspec.json.Decoder(tuple[Port, ...]).decode
 _tolerations = msgspec.json.Decoder(tuple[PodToleration, ...]).decode
@@ -168,8 +169,8 @@ def pod_of(wire: WirePod) -> Pod:
     alike = _alike.get(key)
     force(wire.status, "phase", intern(wire.status.phase))
     if alike is None or alike[0] != rest or b'"persistentVolumeClaim"' in volumes or b'"ephemeral"' in volumes:
-        spec = _spelled_out(seat, affinity)
-        pod = check(Pod(kind="Pod", api_version="v1", metadata=metadata, spec=spec, status=wire.status))
+        spelled = _spelled_out(seat, affinity)
+        pod = check(Pod(kind="Pod", api_version="v1", metadata=metadata, spec=spelled, status=wire.status))
         return _noted(pod, key, rest)
     spec = copy(alike[1])
     force(spec, "node_name", seat.node_name)
@@ -240,12 +241,12 @@ def _metadata_of(wire: WireMeta) -> ObjectMeta:
         wire.name,
         intern(wire.namespace),
         "",
-        _words.meaning(wire.labels) if wire.labels else {},
-        _words.meaning(wire.annotations) if wire.annotations else {},
+        _words(wire.labels) if wire.labels else {},
+        _words(wire.annotations) if wire.annotations else {},
         wire.creation_timestamp,
         wire.deletion_timestamp,
         wire.deletion_grace_period_seconds,
-        _owners.meaning(wire.owner_references) if wire.owner_references else (),
+        _owners(wire.owner_references) if wire.owner_references else (),
         wire.uid,
         wire.resource_version,
     )
@@ -264,6 +265,18 @@ class Page(msgspec.Struct, frozen=True):
     more: str
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing that is made of a text refers back to what refers to it, so there is no garbage to look for meanwhile."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 class WireReader:
     """Reads texts of one kind. What is not as it should be raises BadObject or msgspec.DecodeError for the whole text;
     `decode_json`, for one object at a time, then says what is wrong with which."""
@@ -276,8 +289,9 @@ class WireReader:
         self._made = made
 
     def page(self, text: bytes) -> Page:
-        page: Any = self._page(text)
-        return Page([*map(self._made, page.items or ())], page.metadata.revision, page.metadata.more)
+        with _uncollected():
+            page: Any = self._page(text)
+            return Page([*map(self._made, page.items or ())], page.metadata.revision, page.metadata.more)
 
     def line(self, text: bytes) -> tuple[str, KubeObject]:
         """One event of a watch: what happened, and to whom."""

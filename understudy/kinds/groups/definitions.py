@@ -38,6 +38,11 @@ class GroupRef(msgspec.Struct, frozen=True, gc=False):
     binding: bool = False  # without the group's object nothing is to happen, not even where a job speaks for the pod
 
     @property
+    def key(self) -> str:
+        """The key of its gang, where it is one."""
+        return f"{KIND}/{self.namespace}/{self.name}"
+
+    @property
     def title(self) -> str:
         return f"{KIND} {self.namespace}/{self.name} ({self.api})"
 
