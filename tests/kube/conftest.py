@@ -19,7 +19,7 @@ from tests.kube.serving import Replica, serve
 from tests.kube.witness import Witness
 
 KUBECTL_SECONDS = 60
-LEASE_SECONDS = 16  # of nodes, renewed every 4: who is silent for two renewals is lost, and few tests wait for that
+LEASE_SECONDS = 12  # of nodes, renewed every 3: who is silent for two renewals is lost, and few tests wait for that
 _numbers = itertools.count()
 
 

@@ -8,19 +8,19 @@ from typing import Any
 
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import SLICE, Nodes, node
-from tests.kube.witness import Witness
+from tests.kube.jobs import OUT_OF_SERVICE, pod_specs, taint
+from tests.kube.witness import Witness, uids
 from tests.seeds import texts
 from understudy.objects.pods import Pod
 
 Document = dict[str, Any]
 MACHINES = {"cloud.google.com/machine-family": "n2", "node.kubernetes.io/instance-type": "n2-standard-64"}
-OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}
 
 
 def named(jobset: Document) -> Document:
     """With the scheduler in its pod templates."""
-    for replicated in jobset["spec"]["replicatedJobs"]:
-        replicated["template"]["spec"]["template"]["spec"]["schedulerName"] = "understudy"
+    for spec in pod_specs(jobset):
+        spec["schedulerName"] = "understudy"
     return jobset
 
 
@@ -33,10 +33,6 @@ def add_pools(nodes: Nodes, count: int) -> None:
 
 def slices(witness: Witness, pods: list[Pod]) -> set[str]:
     return witness.domains(pods, SLICE)
-
-
-def take_out(api: Api, name: str, out: bool = True) -> None:
-    api.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": [OUT_OF_SERVICE] if out else None}})
 
 
 def restarts(api: Api, namespace: str, name: str) -> int:
@@ -69,17 +65,17 @@ def test_the_hot_swap_document(api: Api, nodes: Nodes, namespace: str, witness: 
     high = witness.until("the spare slice steps in", moved(witness, lost))
     [spare] = slices(witness, high) - home
     assert spare != loan
-    assert {pod.metadata.uid for pod in witness.pods("low-priority")} == {pod.metadata.uid for pod in low}
+    assert uids(witness.pods("low-priority")) == uids(low)
 
     # There is none: the less important one makes room, whole.
     out = next(pod.spec.node_name for pod in high if slices(witness, [pod]) == {spare})
-    take_out(api, out)
+    taint(api, out, OUT_OF_SERVICE)
     high = witness.until("the slice of the other is taken", moved(witness, spare))
     assert loan in slices(witness, high)
     assert witness.seated("low-priority") == []
 
     # And comes back by itself.
-    take_out(api, out, out=False)
+    taint(api, out)
     back = witness.until("low runs again", lambda: witness.runs("low-priority", 2))
     assert slices(witness, back) == {spare}
     assert [restarts(api, namespace, name) for name in ("high-priority", "low-priority")] == [0, 0]

@@ -39,6 +39,7 @@ class Witness:
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever a pod changes
         self._kubeconfig = kubeconfig
         self._pods: dict[tuple[str, str], Pod] = {}
+        self._ever: dict[str, Pod] = {}  # by uid: every pod that has been there
         self._view = View(scheduler_name="understudy", troubles=Troubles(), arrivals=Arrivals(SystemClock()))
         self._changed = threading.Condition()
         self._synced = False
@@ -50,6 +51,11 @@ class Witness:
         """Those of a job of any kind, or the pod of that name; without those on their way out."""
         own = (pod for (namespace, _), pod in sorted(self._pods.items()) if namespace == self.namespace)
         return [pod for pod in own if owner_of(pod).name == job and pod.metadata.deletion_timestamp is None]
+
+    def ever(self, job: str) -> set[str]:
+        """The uids of all pods that it has had since the witness came."""
+        everybody = [pod for pod in self._ever.values() if pod.metadata.namespace == self.namespace]
+        return {pod.metadata.uid for pod in everybody if owner_of(pod).name == job}
 
     def seated(self, job: str) -> list[Pod]:
         return [pod for pod in self.pods(job) if pod.spec.node_name]
@@ -102,6 +108,7 @@ class Witness:
             if isinstance(obj, Node):
                 self.nodes[obj.metadata.name] = obj
             elif isinstance(obj, Pod):
+                self._ever[obj.metadata.uid] = obj
                 key = (obj.metadata.namespace, obj.metadata.name)
                 if gone:
                     self._pods.pop(key, None)
@@ -152,6 +159,10 @@ class Witness:
             with self._changed:
                 self._synced = True
                 self._changed.notify_all()
+
+
+def uids(pods: Iterable[Pod]) -> set[str]:
+    return {pod.metadata.uid for pod in pods}
 
 
 def _seats(gang: Gang) -> int:
