@@ -6,6 +6,8 @@ from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.processes import wait_until
 
 SECONDS = 60.0
+ONE_GPU = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "1"}
+CLASSES = (("low", 100), ("high", 1000))
 OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}
 
 

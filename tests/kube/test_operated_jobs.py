@@ -11,11 +11,22 @@ import pytest
 from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
-from tests.kube.jobs import OUT_OF_SERVICE, SECONDS, job, jobset, mpijob, of_class, priority_class, pytorchjob, taint
+from tests.kube.jobs import (
+    CLASSES,
+    ONE_GPU,
+    OUT_OF_SERVICE,
+    SECONDS,
+    job,
+    jobset,
+    mpijob,
+    of_class,
+    priority_class,
+    pytorchjob,
+    taint,
+)
 from tests.kube.witness import Witness, uids
 from understudy.objects.pods import Pod
 
-ONE_GPU = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "1"}
 NODES = ("a", "b", "c", "d", "e")
 
 
@@ -105,7 +116,7 @@ class Stage:
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, witness: Witness, kind: str) -> None:
     stage = Stage(api, nodes, witness, KINDS[kind])
-    api.apply_all(priority_class(name, value) for name, value in (("low", 100), ("high", 1000)))
+    api.apply_all(priority_class(name, value) for name, value in CLASSES)
     nodes.add(*NODES, resources=ONE_GPU)
     api.create(of_class("low", stage.kind.document), witness.namespace)
     witness.until("it runs", stage.runs)

@@ -49,8 +49,13 @@ class Witness:
 
     def pods(self, job: str) -> list[Pod]:
         """Those of a job of any kind, or the pod of that name; without those on their way out."""
-        own = (pod for (namespace, _), pod in sorted(self._pods.items()) if namespace == self.namespace)
-        return [pod for pod in own if owner_of(pod).name == job and pod.metadata.deletion_timestamp is None]
+        return [
+            pod for pod in self.everybody() if owner_of(pod).name == job and pod.metadata.deletion_timestamp is None
+        ]
+
+    def everybody(self) -> list[Pod]:
+        """All pods of the namespace, also those on their way out."""
+        return [pod for (namespace, _), pod in sorted(self._pods.items()) if namespace == self.namespace]
 
     def ever(self, job: str) -> set[str]:
         """The uids of all pods that it has had since the witness came."""
