@@ -14,8 +14,12 @@ from tests.kube.cluster import programs
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.running import Cluster, cluster
+from tests.kube.cluster.settings import Settings
+from tests.kube.serving import Replica, serve
+from tests.kube.witness import Witness
 
 KUBECTL_SECONDS = 60
+LEASE_SECONDS = 12  # of nodes, renewed every 3: who is silent for two renewals is lost, and few tests wait for that
 _numbers = itertools.count()
 
 
@@ -33,7 +37,7 @@ def kube() -> Iterator[Cluster]:
         programs.have_all()
     except programs.NoPrograms as problem:
         pytest.skip(f"no Kubernetes to test against: {problem}")
-    with cluster() as running:
+    with cluster(Settings(lease_seconds=LEASE_SECONDS)) as running:
         yield running
 
 
@@ -55,6 +59,24 @@ def nodes(kube: Cluster) -> Iterator[Nodes]:
     """A test finds no nodes but those it makes, and they go with it."""
     yield kube.nodes
     kube.nodes.remove(*(node["metadata"]["name"] for node in kube.api.items("/api/v1/nodes")))
+
+
+@pytest.fixture
+def understudy(kube: Cluster) -> Iterator[Replica]:
+    """`understudy serve`, leading."""
+    with serve(kube) as replica:
+        yield replica
+
+
+@pytest.fixture
+def witness(kube: Cluster, namespace: str, nodes: Nodes, understudy: Replica) -> Iterator[Witness]:
+    """Sees what Understudy does with the jobs of the namespace; whatever broke a rule on the way fails the test."""
+    del nodes, understudy  # what it sees is cleared away when it has looked for the last time
+    seeing = Witness(kube.kubeconfig, namespace)
+    with seeing.watching():
+        yield seeing
+        assert seeing.wrong == []
+        seeing.until("every gang is seated whole or not at all", lambda: not seeing.torn())
 
 
 @pytest.fixture

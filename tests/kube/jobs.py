@@ -1,9 +1,14 @@
 """Jobs as users write them, reduced to what the tests of a real cluster are about."""
 
+from collections.abc import Iterator
+
 from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.processes import wait_until
 
 SECONDS = 60.0
+ONE_GPU = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "1"}
+CLASSES = (("low", 100), ("high", 1000))
+OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}
 
 
 def pod_spec(scheduler: str = "understudy", container: str = "main", gpus: int = 1) -> Object:
@@ -63,6 +68,42 @@ def mpijob(name: str, workers: int = 2) -> Object:
             },
         },
     }
+
+
+def job(name: str, size: int) -> Object:
+    spec = {"parallelism": size, "completions": size, "template": {"spec": pod_spec()}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+
+
+def pod_specs(job: Object) -> Iterator[Object]:
+    """Of all roles, whatever kind of job it is."""
+    spec = job["spec"]
+    if "template" in spec:
+        yield spec["template"]["spec"]
+    for replicated in spec.get("replicatedJobs", ()):
+        yield replicated["template"]["spec"]["template"]["spec"]
+    for roles in (value for key, value in spec.items() if key.endswith("ReplicaSpecs")):
+        yield from (role["template"]["spec"] for role in roles.values())
+
+
+def of_class(name: str, job: Object) -> Object:
+    for spec in pod_specs(job):
+        spec["priorityClassName"] = name
+    return job
+
+
+def priority_class(name: str, value: int) -> Object:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+    }
+
+
+def taint(api: Api, node: str, *taints: Object) -> None:
+    """These and no others."""
+    api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": list(taints) or None}})
 
 
 def pods(api: Api, namespace: str) -> list[Object]:

@@ -67,6 +67,7 @@ class Applier:
         """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
         deeds = deeds_of(plan, snapshot)
         self._patience.begin(snapshot.gangs)
+        self._desk.evictor.begin()
         tasks = {task.deed.key: task for task in self._prepared(deeds, snapshot)}
         await self._fence(snapshot)
         promised = [t for t in tasks.values() if t.promised is not None]

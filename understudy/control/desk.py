@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.control.evictors import Evictor
 from understudy.control.expecting import Expectations, at_version, leaving, seated
 from understudy.control.telling import Teller
 from understudy.control.view import View
@@ -33,11 +34,14 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class Desk:
-    def __init__(self, cluster: Cluster, clock: Clock, view: View, teller: Teller | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, clock: Clock, view: View, teller: Teller | None = None, evictor: Evictor | None = None
+    ) -> None:
         self._cluster = cluster
         self.clock = clock
         self.view = view
         self.teller = teller or Teller(cluster, clock)
+        self.evictor = evictor or Evictor(clock, patience=0.0)
         self.expectations = Expectations()
 
     async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
@@ -100,6 +104,10 @@ class Desk:
         for pod, _ in departures:
             self._expect(pod, leaving(pod.metadata.uid))
 
+    def leave_to_others(self, pod: Pod, until: float) -> None:
+        """Somebody else deletes it: what comes next waits for that, up to this time."""
+        self._expect(pod, leaving(pod.metadata.uid), until)
+
     async def remove(self, pod: Pod, at_once: bool) -> None:
         """Deletes a pod with the grace it asks for, or `at_once`, since nobody is there to be waited for."""
         try:
@@ -109,10 +117,10 @@ class Desk:
                 raise
         self._expect(pod, leaving(pod.metadata.uid))
 
-    def _expect(self, obj: Workload | Pod, shows: Any) -> None:
+    def _expect(self, obj: Workload | Pod, shows: Any, until: float | None = None) -> None:
         meta = obj.metadata
         name = (obj.kind, meta.namespace, meta.name)
-        self.expectations.expect(name, shows, self.known(obj), self.clock.now() + CATCH_UP)
+        self.expectations.expect(name, shows, self.known(obj), until or self.clock.now() + CATCH_UP)
 
     def known(self, obj: Workload | Pod) -> KubeObject | None:
         """The object as the view has it now."""

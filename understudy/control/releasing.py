@@ -155,7 +155,15 @@ class Release(msgspec.Struct, frozen=True):
         await self._remove(pods)
 
     async def _remove(self, pods: Iterable[Pod]) -> None:
-        await self.desk.release([(pod, self._departure(pod)) for pod in pods])
+        await self.desk.release([(pod, self._departure(pod)) for pod in pods if not self._is_left_to_others(pod)])
+
+    def _is_left_to_others(self, pod: Pod) -> bool:
+        """If they do not delete it in time, the next plan finds it where it is."""
+        member = next((m for m in self.deed.gang.seated() if m.name == pod.metadata.name), None)
+        until = self.desk.evictor.time_for(pod, member, self.snapshot) if member is not None else None
+        if until is not None:
+            self.desk.leave_to_others(pod, until)
+        return until is not None
 
     def _departure(self, pod: Pod) -> Departure:
         condition = self._condition(self._happening(pod), "DisruptionTarget")

@@ -11,6 +11,7 @@ from understudy.control.apply import Applier
 from understudy.control.arrivals import Arrivals
 from understudy.control.core_events import CoreEvents
 from understudy.control.desk import Desk
+from understudy.control.evictors import Evictor
 from understudy.control.explaining import Explainer
 from understudy.control.failing import FailureBook
 from understudy.control.following import Following
@@ -56,6 +57,9 @@ class LoopSettings(msgspec.Struct, frozen=True):
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
     max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
     one_clock: bool = True  # whether nodes write their leases by the clock that we go by
+    evictor: float = (
+        0.0  # seconds the cluster is given to delete pods by itself that a taint drives out; 0: it does not
+    )
 
 
 DEFAULT_SETTINGS = LoopSettings()
@@ -100,7 +104,8 @@ class SchedulingLoop:
         self._clock = clock
         self._settings = settings
         self._listener = listener
-        self._desk = Desk(cluster, clock, self.view, Teller(cluster, clock, settings.tell_after, settings.events))
+        teller = Teller(cluster, clock, settings.tell_after, settings.events)
+        self._desk = Desk(cluster, clock, self.view, teller, Evictor(clock, settings.evictor))
         self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
@@ -261,9 +266,12 @@ class SchedulingLoop:
 
     def _next_look(self) -> float | None:
         explain_at = self._explain_at if self._unexplained else None
-        moments = (self._recheck_at, self._retry_at, self._patience.next_look(), self.view.next_look(), explain_at)
+        moments = (*self._moments(), self.view.next_look(), explain_at)
         return min((at for at in moments if at is not None), default=None)
 
     def _is_due(self, now: float) -> bool:
-        moments = (self._recheck_at, self._retry_at, self._patience.next_look())
-        return any(at is not None and at <= now for at in moments)
+        return any(at is not None and at <= now for at in self._moments())
+
+    def _moments(self) -> tuple[float | None, ...]:
+        """When a plan is to be made again though nothing has changed."""
+        return self._recheck_at, self._retry_at, self._patience.next_look(), self._desk.evictor.next_look()

@@ -25,6 +25,7 @@ from understudy.kube.probes import served
 from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
+EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
 TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
 
 SIGNS_OF_LIFE = 3  # of a watch that has nothing to tell, in the time after which its view would be too old
@@ -52,6 +53,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             max_view_age=self.kube.max_view_age,
             one_clock=False,
             keep_pods_in=self.lease_namespace,
+            evictor=EVICTOR,
             tell_after=TELL_AFTER,
             events=SeriesEvents(self.identity or socket.gethostname()),
         )
