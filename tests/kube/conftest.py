@@ -14,6 +14,9 @@ from tests.kube.cluster import programs
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.running import Cluster, cluster
+from tests.kube.staging import stage, team
+
+__all__ = ["stage", "team"]
 
 KUBECTL_SECONDS = 60
 _numbers = itertools.count()

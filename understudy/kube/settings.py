@@ -6,7 +6,7 @@ import msgspec
 class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Seconds, where nothing else is said."""
 
-    max_view_age: float = 120.0  # nothing is decided, and nothing written, on an older view
+    max_view_age: float = 30.0  # nothing is decided, and nothing written, on an older view
     lease_duration: float = 15.0  # silence of the leader after which another one may lead
     renew_deadline: float = 10.0  # silence of the cluster after which the leader stops by itself
     retry_period: float = 2.0  # between two looks at the lease
