@@ -26,9 +26,8 @@ from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
 EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
+LOOKS = 3  # watches are proven to be alive so many times within the age that a view may have
 TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
-
-SIGNS_OF_LIFE = 3  # of a watch that has nothing to tell, in the time after which its view would be too old
 
 _log = logging.getLogger(__name__)
 
@@ -71,12 +70,7 @@ async def serve(serving: Serving) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
     clock, kube = SystemClock(), serving.kube
-    working = msgspec.structs.replace(
-        serving.config,
-        connections=kube.requests_at_once,
-        write_timeout=kube.write_timeout,
-        silence=kube.max_view_age / SIGNS_OF_LIFE,
-    )
+    working = _working(serving.config, kube)
     async with _leadership(serving, clock) as leadership:
         # The client asks before every single request, the fence before every write of which it makes several.
         permit = Permit(lambda: leadership.leads, lambda: client.age(), kube.max_view_age)
@@ -87,6 +81,16 @@ async def serve(serving: Serving) -> None:
             async with served(pages_of(replica, figures, kube.max_view_age), serving.host, serving.port) as port:
                 _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
                 await _until(told, replica)
+
+
+def _working(config: Config, kube: KubeSettings) -> Config:
+    """A watch that is quiet is opened anew often enough for the view to stay young, even if one attempt fails."""
+    return msgspec.structs.replace(
+        config,
+        connections=kube.requests_at_once,
+        write_timeout=kube.write_timeout,
+        silence=min(config.silence, kube.max_view_age / LOOKS),
+    )
 
 
 @contextlib.asynccontextmanager
