@@ -86,11 +86,13 @@ class KubeWorld(RunningWorld):
         return True
 
     async def _clean_up(self) -> None:
-        """Pods go first, and with their namespace everything else: in one that is ending nobody makes new ones."""
+        """In a namespace that is ending nobody makes new pods, and what nobody waits for here goes with it."""
         self.kube.api.delete(f"/api/v1/namespaces/{self.namespace}")
+        for kind in JOB_KINDS:
+            self.kube.api.delete(kind.path(self.namespace))
         stage.remove_pods(self.kube.api, self.namespace)
         self.kube.nodes.remove(*(node["metadata"]["name"] for node in self.scenario.nodes()))
-        await self.witness.until("nothing is left", lambda: not self.witness.all(PODS) + self.witness.all(NODES))
+        await self.witness.until("nothing is left", lambda: not any(map(self.witness.all, (*JOB_KINDS, PODS, NODES))))
 
     # Who decides
 
