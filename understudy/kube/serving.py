@@ -26,6 +26,7 @@ from understudy.kube.replica import Leadership, Replica, Unopposed
 from understudy.kube.settings import KubeSettings
 
 EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
+GATHER = 0.02  # seconds; pods come and go one by one here, each with a request of its own
 LOOKS = 3  # watches are proven to be alive so many times within the age that a view may have
 TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
 
@@ -51,6 +52,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            gather=GATHER,
             keep_pods_in=self.lease_namespace,
             evictor=EVICTOR,
             tell_after=TELL_AFTER,
