@@ -135,3 +135,21 @@ def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, witness: 
     assert not stage.is_paused()
     assert list(stage.spent()) == []
     wait_until(lambda: stage.told() >= {"HotSwapped", "Preempted", "Resumed"}, "people are told", SECONDS)
+
+
+def test_an_elastic_job_goes_on_with_fewer_and_grows_back(api: Api, nodes: Nodes, witness: Witness) -> None:
+    nodes.add("a", "b", "c", resources=ONE_GPU)
+    api.create(elastic(workers=3), witness.namespace)
+    before = witness.until("it runs", lambda: witness.runs("low", 3))
+    lost, *rest = before
+    taint(api, lost.spec.node_name, OUT_OF_SERVICE)
+
+    def goes_on() -> bool:
+        """The operator makes the third pod again, and it waits."""
+        return uids(witness.seated("low")) == uids(rest) and len(witness.pods("low")) == 3
+
+    witness.until("the others go on", goes_on)
+    taint(api, lost.spec.node_name)
+    after = witness.until("it is three again", lambda: witness.runs("low", 3))
+    assert uids(rest) < uids(after)
+    assert "runPolicy" not in api.get(api.path(elastic(3), witness.namespace))["spec"]
