@@ -6,7 +6,7 @@ import pytest
 
 from tests.kube.cluster.running import Cluster
 from tests.kube.kube_world import KubeWorld
-from tests.kube.stage import why_not
+from tests.kube.scenery import why_not
 from tests.scenarios.checking import play
 from tests.scenarios.script import FOLDER, files, read
 from tests.scenarios.test_loop import without_counts
