@@ -10,9 +10,8 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -67,7 +66,6 @@ class KubeWorld(RunningWorld):
             self.process = stack.enter_context(self._serving())
             self._wait_until_it_leads()
             yield
-            await self.witness.until("gangs that sit whole or not at all", lambda: True)
         assert not self.witness.wrong, f"rules were broken on the way: {self.witness.wrong}"
         assert not (words := list(scenery.complaints(self._log()))), "\n".join(words)
 
@@ -97,7 +95,7 @@ class KubeWorld(RunningWorld):
     # Who decides
 
     @contextlib.contextmanager
-    def _serving(self) -> Any:
+    def _serving(self) -> Iterator[Process]:
         settings = self.path / "understudy.yaml"
         settings.write_bytes(msgspec.json.encode({"policy": self.scenario.policy}))
         self.port = free_port()
@@ -114,9 +112,8 @@ class KubeWorld(RunningWorld):
         wait_until(lambda: scenery.answers(self.port, "/readyz"), "understudy leads", START, [self.process])
 
     def _control(self) -> int:
-        process: Process = self.process
-        process.check()
-        return process.pid
+        self.process.check()
+        return self.process.pid
 
     def _log(self) -> Iterable[str]:
         return self.log.read_text().splitlines()

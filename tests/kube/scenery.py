@@ -1,4 +1,4 @@
-"""Scenarios on a real cluster: their manifests, nodes and priorities as it takes them, and what is left to clear away."""
+"""Scenarios on a real cluster: manifests, nodes and priorities as it takes them, and what is cleared away after."""
 
 import re
 import urllib.error

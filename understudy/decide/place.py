@@ -74,7 +74,7 @@ def place(floor: Floor, quest: Quest) -> dict[str, str] | None:
 
 
 def place_considerately(floor: Floor, quest: Quest) -> dict[str, str] | None:
-    """The same; but what is held for less important gangs, who may have been promised it, is left to them where anything
+    """The same; but seats held for less important gangs, to whom they were promised, are left to them where anything
     else will do."""
     gang = quest.gang
     others = (floor.snapshot.gangs[key] for key in floor.snapshot.holding if key != gang.key)
