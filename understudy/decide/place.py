@@ -73,6 +73,19 @@ def place(floor: Floor, quest: Quest) -> dict[str, str] | None:
     return None
 
 
+def place_considerately(floor: Floor, quest: Quest) -> dict[str, str] | None:
+    """The same; but seats held for less important gangs, to whom they were promised, are left to them where anything
+    else will do."""
+    gang = quest.gang
+    others = (floor.snapshot.gangs[key] for key in floor.snapshot.holding if key != gang.key)
+    if gang.preempts and any(other.priority < gang.priority for other in others):
+        meek = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+        seats = place(floor, msgspec.structs.replace(quest, gang=meek))
+        if seats is not None:
+            return seats
+    return place(floor, quest)
+
+
 def _most_constrained(part: Part) -> tuple[bool, int, object, str]:
     return (part.pinned is None, -len(part.members), hardest_first(part.members[0].shape), part.island.name)
 

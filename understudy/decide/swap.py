@@ -12,7 +12,7 @@ import msgspec
 from understudy.decide import explain
 from understudy.decide.floor import Floor
 from understudy.decide.guards import Guarded, over_budget, pool_of
-from understudy.decide.place import Part, Quest, part_of, place
+from understudy.decide.place import Part, Quest, part_of, place, place_considerately
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import Choice, choose_victims, preemptions
 from understudy.model.gangs import Gang, Island, Member, Mode
@@ -242,7 +242,7 @@ class Repair:
     def _replace(self, members: tuple[Member, ...]) -> bool:
         """Spares and idle places."""
         for quest in self._quests(members):
-            seats = place(self.floor, quest)
+            seats = place_considerately(self.floor, quest)
             if seats is not None:
                 self.floor.do(self._swap(seats, frozenset(), ()))
                 return True
