@@ -20,6 +20,7 @@ SIZES, QUICK = (1024, 5000), 128
 DYING_NODES = 16
 LEASE_SECONDS = 400  # of the many nodes: their heartbeats are not what is measured
 CLEARED = 120.0
+CALM = 5.0  # seconds in which events are written and statuses reported, before the next measure
 
 Result = dict[str, Any]
 
@@ -72,6 +73,7 @@ async def _measured(running: Cluster, contender: cases.Contender, size: int) -> 
         with started(running, contender):
             filled = await cases.fill(client, seen, contender, slices)
             _say(f"  {filled.rate:.0f} pods/s")
+            await asyncio.sleep(CALM)
             taken = await cases.preempt(client, seen, contender, slices)
             _say(f"  four slices in {taken.seconds:.2f} s, {taken.disturbed} gangs disturbed, {taken.broken} broken")
         await _cleared(client, seen)

@@ -106,6 +106,7 @@ class FaultyProxy:
         self._lines: set[_Line] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._frozen = ""
         self._listener: asyncio.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
@@ -126,8 +127,10 @@ class FaultyProxy:
         """Every connection is lost at once; new ones are taken."""
         self._soon(self._cut)
 
-    def freeze(self) -> None:
-        """Nothing the server says comes through any more, and nobody is told: a network that has gone."""
+    def freeze(self, path: str = "") -> None:
+        """Nothing the server says comes through any more, and nobody is told: a network that has gone. With a `path`,
+        nothing it says to those who asked for such a one."""
+        self._frozen = path
         self._soon(self._flowing.clear)
 
     def thaw(self) -> None:
@@ -232,8 +235,9 @@ class FaultyProxy:
         name = (self._upstream.server_name or self._host) if self._ssl else None
         return await asyncio.open_connection(self._host, self._port, ssl=self._ssl, server_hostname=name)
 
-    async def flows(self) -> None:
-        await self._flowing.wait()
+    async def flows(self, path: str) -> None:
+        while not self._flowing.is_set() and re.search(self._frozen, path):
+            await self._flowing.wait()
 
     def strike(self, method: str, path: str) -> Fault | None:
         for rule in self._rules:
@@ -253,6 +257,7 @@ class _Line:
         self._reader, self._writer, self._proxy = reader, writer, proxy
         self._there: asyncio.StreamWriter | None = None
         self._back: asyncio.Task[None] | None = None
+        self._path = ""  # that was asked for last
         self._left: int | None = None  # bytes of the answer that still come through; None: all
 
     def cut(self) -> None:
@@ -268,8 +273,8 @@ class _Line:
             length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
             body = await self._reader.readexactly(int(length[1]) if length else 0)
             method, path = head.split(b" ", 2)[:2]
-            self._left = None
-            match self._proxy.strike(method.decode(), path.decode()):
+            self._left, self._path = None, path.decode()
+            match self._proxy.strike(method.decode(), self._path):
                 case Say() as said:
                     await self._say(said)
                     continue
@@ -301,7 +306,7 @@ class _Line:
     async def _pour(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(CHUNK):
-                await self._proxy.flows()
+                await self._proxy.flows(self._path)
                 if self._left is not None:
                     data, self._left = data[: self._left], max(self._left - len(data), 0)
                 self._writer.write(data)

@@ -13,6 +13,7 @@ from understudy.kinds import KINDS
 from understudy.kinds.annotations import STEPS_IN, written_time
 from understudy.kinds.context import Context
 from understudy.kinds.groups import group_named
+from understudy.kinds.jobset import EXCLUSIVE
 from understudy.kinds.levers import LEFT_TO_END
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import owner_of
@@ -79,13 +80,17 @@ class Hands:
                 interchangeable = job["kind"] == "Job" and not role.index_label
                 if interchangeable and loose > 0:
                     loose -= 1
-                elif (interchangeable or place not in slots) and self._may_be_made(job, role, pods):
+                elif (interchangeable or place not in slots) and self._may_be_made(job, role, position, pods):
                     self._make_pod(job, role, position)
                     acted = True
         return acted
 
-    def _may_be_made(self, job: Document, role: Role, pods: list[Document]) -> bool:
-        """The first version of MPIJob makes its launcher when all workers run."""
+    def _may_be_made(self, job: Document, role: Role, position: int, pods: list[Document]) -> bool:
+        """The first version of MPIJob makes its launcher when all workers run; a JobSet that places its islands itself
+        makes followers when their leader has a seat."""
+        if position and job["kind"] == "JobSet" and _is_placed(job, role):
+            leaders = [pod for pod in pods if owner_of(_decoded(pod)).slot == role.names[0]]
+            return any(p["spec"].get("nodeName") and "deletionTimestamp" not in p["metadata"] for p in leaders)
         if job["apiVersion"] != "kubeflow.org/v1alpha1" or not role.names[0].endswith("-launcher"):
             return True
         running = [pod for pod in pods if pod.get("status", {}).get("phase") == "Running"]
@@ -202,6 +207,14 @@ class Hands:
 def group_key(pod: Pod) -> str:
     group = group_named(pod.metadata, pod.spec)
     return group.key if group is not None else ""
+
+
+def _is_placed(job: Document, role: Role) -> bool:
+    """Whether it stands on the JobSet, or on this very part of it, that its islands are alone where they are."""
+    notes = job["metadata"].get("annotations", {})
+    parts = [part for part in job["spec"]["replicatedJobs"] if f"-{part['name']}-" in role.island]
+    own = [part["template"].get("metadata", {}).get("annotations", {}) for part in parts]
+    return any(EXCLUSIVE in one for one in (notes, *own))
 
 
 def _decoded(document: Document) -> Pod:

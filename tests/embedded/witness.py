@@ -34,29 +34,34 @@ _LOOK = 0.02
 
 _SEEN_ONLY = (EVENTS, resources.SERVICES, resources.CONFIG_MAPS)  # the view has no use for these
 _UNREMARKABLE = (LEASES, EVENTS)  # they come while nothing happens
-_FOLLOWED = (
+EVERYWHERE = (
     resources.PRIORITY_CLASSES,
     resources.NAMESPACES,
     resources.BUDGETS,
     resources.NODES,
     LEASES,
     PODS,
+    *_SEEN_ONLY,
+)
+FOLLOWED = (
+    *EVERYWHERE,
     *(family.parent for family in FAMILIES),
     *(consulted for family in FAMILIES for consulted in family.consults),
-    *_SEEN_ONLY,
 )
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
 
 
 class Witness:
-    def __init__(self, cluster: Cluster, more: Iterable[Resource], policy: Policy) -> None:
-        """Looks at `more` than what every cluster has."""
+    def __init__(self, cluster: Cluster, more: Iterable[Resource], policy: Policy, view: View | None = None) -> None:
+        """Looks at `more` than what every cluster has; with a view of its own, at nothing but what every cluster has
+        that runs Kubernetes."""
         self._cluster = cluster
-        self._documents: dict[Resource, dict[tuple[str, str], Document]] = {r: {} for r in (*_FOLLOWED, *more)}
+        followed = FOLLOWED if view is None else EVERYWHERE
+        self._documents: dict[Resource, dict[tuple[str, str], Document]] = {r: {} for r in (*followed, *more)}
         self._unsynced = set(self._documents)
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self.view = View(policy.index, limits=EMBEDDED.limits, troubles=Troubles())
+        self.view = view or View(policy.index, limits=EMBEDDED.limits, troubles=Troubles())
         self.wrong: list[str] = []
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last

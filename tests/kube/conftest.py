@@ -16,7 +16,10 @@ from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
 from tests.kube.serving import Replica, serve
+from tests.kube.staging import stage, team
 from tests.kube.witness import Witness
+
+__all__ = ["stage", "team"]
 
 KUBECTL_SECONDS = 60
 LEASE_SECONDS = 12  # of nodes, renewed every 3: who is silent for two renewals is lost, and few tests wait for that
@@ -33,6 +36,10 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
 def kube() -> Iterator[Cluster]:
     if not programs.at_hand():
         pytest.skip(programs.HOW_TO)
+    try:
+        programs.have_all()
+    except programs.NoPrograms as problem:
+        pytest.skip(f"no Kubernetes to test against: {problem}")
     with cluster(Settings(lease_seconds=LEASE_SECONDS)) as running:
         yield running
 

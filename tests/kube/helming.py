@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.kube.cluster.programs import NoPrograms, have
-from tests.kube.cluster.releases import Program
+from tests.kube.cluster.releases import HELM
 
-HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")
 RUN_SECONDS = 120
 
 

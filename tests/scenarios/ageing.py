@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tests.embedded.real_cluster import RealCluster
+from tests.embedded.witness import Witness
 from tests.scenarios.script import Document
+from understudy.client import KubeClient
 from understudy.kinds.annotations import PREFIX, written_time, written_times
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
@@ -12,27 +13,29 @@ from understudy.ports import PatchForm, Ref
 NOTES = ("queued-at", "requeued-at", "displaced-at", "preempted-for", "last-checkpoint", "failed-at", "drain-deadline")
 
 
-async def make_older(cluster: RealCluster, jobs: Iterable[Resource], lost: Collection[str], seconds: float) -> None:
+async def make_older(
+    client: KubeClient, witness: Witness, jobs: Iterable[Resource], lost: Collection[str], seconds: float
+) -> None:
     """`lost` nodes were silent for so much longer; the others go on being heard of."""
     for resource in (*jobs, PODS, NODES):
-        for document in cluster.witness.all(resource):
+        for document in witness.all(resource):
             if notes := _older_notes(document, seconds):
-                await _patch(cluster, resource, document, {"metadata": {"annotations": notes}})
-    for pod in cluster.witness.all(PODS):
+                await _patch(client, resource, document, {"metadata": {"annotations": notes}})
+    for pod in witness.all(PODS):
         if began := pod.get("status", {}).get("startTime"):
-            await _patch(cluster, PODS, pod, {"status": {"startTime": _older(began, seconds)}}, "status")
-    for lease in cluster.witness.all(LEASES):
+            await _patch(client, PODS, pod, {"status": {"startTime": _older(began, seconds)}}, "status")
+    for lease in witness.all(LEASES):
         if lease["metadata"]["name"] in lost:
-            await _patch(cluster, LEASES, lease, {"spec": {"renewTime": _older(lease["spec"]["renewTime"], seconds)}})
-    for node in cluster.witness.all(NODES):
+            await _patch(client, LEASES, lease, {"spec": {"renewTime": _older(lease["spec"]["renewTime"], seconds)}})
+    for node in witness.all(NODES):
         conditions = [_older_condition(condition, seconds) for condition in node["status"]["conditions"]]
-        await _patch(cluster, NODES, node, {"status": {"conditions": conditions}}, "status")
+        await _patch(client, NODES, node, {"status": {"conditions": conditions}}, "status")
 
 
-async def _patch(cluster: RealCluster, resource: Resource, document: Document, patch: Document, sub: str = "") -> None:
+async def _patch(client: KubeClient, resource: Resource, document: Document, patch: Document, sub: str = "") -> None:
     meta = document["metadata"]
     ref = Ref(resource, meta.get("namespace", ""), meta["name"])
-    await cluster.client.patch(ref, patch, sub=sub, form=PatchForm.MERGE)
+    await client.patch(ref, patch, sub=sub, form=PatchForm.MERGE)
 
 
 def _older_notes(document: Document, seconds: float) -> dict[str, str]:

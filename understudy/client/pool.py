@@ -18,6 +18,7 @@ from understudy.ports import Unreachable
 
 KEPT_IDLE = 60.0  # seconds; middle boxes forget connections that are older
 KNOCK = 0.02  # seconds between the first two attempts to connect
+OPENING = 5.0  # seconds that the head of a stream may take at least, however soon its silence is noticed
 UNAUTHORIZED = 401
 _UNSAFE = re.compile(r"[^!-~]")
 
@@ -72,8 +73,7 @@ class Pool:
     async def _fetch_as(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> Answer:
         timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
-            if self._gate is not None and method != "GET":
-                self._gate()
+            self._pass_gate(method)  # rather here than after a connection was made for nothing
             try:
                 async with asyncio.timeout(timeout):
                     return await self._fetch(method, self._request(identity, method, path, body, content_type))
@@ -86,14 +86,21 @@ class Pool:
         kept = self._kept()
         if kept is not None:
             try:
-                return await self._over(kept, request)
+                return await self._over(kept, method, request)
             except Unreachable:
                 if kept.answered or method != "GET":
                     raise
-        return await self._over(await self._connect(), request)
+        return await self._over(await self._connect(), method, request)
 
-    async def _over(self, connection: Connection, request: bytes) -> Answer:
+    def _pass_gate(self, method: str) -> None:
+        if self._gate is not None and method != "GET":
+            self._gate()
+
+    async def _over(self, connection: Connection, method: str, request: bytes) -> Answer:
+        """Between the gate and the first byte on the wire nobody waits for anything: not even a process that was
+        stopped while it connected, and goes on when another one leads, writes what it had in mind."""
         try:
+            self._pass_gate(method)
             body = await connection.fetch(request)
         except BaseException:
             connection.close()
@@ -112,10 +119,11 @@ class Pool:
         """A GET whose answer goes on for as long as both sides like: its status and the pieces of its body. After
         `longest` seconds in all, or `silence` seconds without a word, it counts as lost."""
         identity = self._credentials.kept() or await self._identity()
-        connection = await self._opened(identity, path)
+        within = min(self._timeout, max(silence, OPENING)) if silence else self._timeout
+        connection = await self._opened(identity, path, within)
         if connection.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
             connection.close()
-            connection = await self._opened(other, path)
+            connection = await self._opened(other, path, within)
         end = asyncio.get_running_loop().call_later(longest, connection.close) if longest else None
         ear = _Ear(connection, silence) if silence else None
         try:
@@ -127,9 +135,9 @@ class Pool:
                 ear.cancel()
             connection.close()
 
-    async def _opened(self, identity: Identity, path: str) -> Connection:
+    async def _opened(self, identity: Identity, path: str, within: float) -> Connection:
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(within):
                 request = self._request(identity, "GET", path, b"", "")
                 connection = await self._connect()
                 try:
@@ -139,7 +147,7 @@ class Pool:
                     raise
                 return connection
         except TimeoutError:
-            raise Unreachable(f"GET {path}: no answer within {self._timeout:g} s") from None
+            raise Unreachable(f"GET {path}: no answer within {within:g} s") from None
 
     async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection for whoever speaks something else than requests and answers; he closes it."""

@@ -45,9 +45,8 @@ def nominate(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
         for pod in desk.view.pods_of(gang.key)
         if is_seatable(pod) and (node := seats.get(pod.metadata.name, "")) != pod.status.nominated_node_name
     ]
-    for pod, node in wrong:
-        desk.teller.nominates(pod, node)
-    return bool(wrong)
+    told = [desk.teller.nominates(pod, node) for pod, node in wrong]
+    return any(told)
 
 
 def is_seatable(pod: Pod) -> bool:

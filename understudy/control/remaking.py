@@ -6,6 +6,7 @@ whatever happens in between; when it has left, it is made again under its name, 
 
 import asyncio
 import contextlib
+import hashlib
 import logging
 from typing import Any
 
@@ -34,13 +35,7 @@ class Kept(msgspec.Struct, frozen=True):
     manifest: dict[str, Any]
 
 
-class _Metadata(msgspec.Struct, frozen=True):
-    name: str
-    namespace: str
-
-
 class _Record(msgspec.Struct, frozen=True):
-    metadata: _Metadata
     data: dict[str, str] = {}
 
 
@@ -53,8 +48,10 @@ def asks_to_come_back(pod: Pod) -> bool:
 class Remaker:
     """`changed` is set when there is something to make again."""
 
-    def __init__(self, cluster: Cluster, desk: Desk, changed: asyncio.Event) -> None:
+    def __init__(self, cluster: Cluster, desk: Desk, changed: asyncio.Event, place: str = "") -> None:
+        """`place` is the namespace in which all are kept; '': each in its own."""
         self._cluster = cluster
+        self._place = place
         self._desk = desk
         self._changed = changed
         self._kept: dict[Name, Kept] = {}
@@ -63,7 +60,7 @@ class Remaker:
     async def run(self) -> None:
         while True:
             try:
-                changes = self._cluster.follow(CONFIG_MAPS, labels=f"{LABEL}=pod")
+                changes = self._cluster.follow(CONFIG_MAPS, namespace=self._place, labels=f"{LABEL}=pod")
                 async with contextlib.aclosing(changes):  # type: ignore[type-var]
                     async for change in changes:
                         self._heard(change.type, change.raw)
@@ -91,8 +88,8 @@ class Remaker:
         meta = pod.metadata
         manifest = msgspec.json.decode(await self._cluster.get(Ref(PODS, meta.namespace, meta.name)))
         kept = Kept(meta.uid, _anew(manifest, gang, pod.spec.node_name))
-        body = _body(meta.name, meta.namespace, kept)
-        place = Ref(CONFIG_MAPS, meta.namespace)
+        record = self._record((meta.namespace, meta.name))
+        body, place = _body(record, kept), Ref(CONFIG_MAPS, record.namespace)
         try:
             await self._cluster.create(place, body)
         except Refused as error:
@@ -125,26 +122,29 @@ class Remaker:
     async def _forget(self, name: Name) -> None:
         self._kept.pop(name, None)
         try:
-            await self._cluster.delete(Ref(CONFIG_MAPS, name[0], _record_name(name[1])))
+            await self._cluster.delete(self._record(name))
         except Refused as error:
             if error.code != NOT_FOUND:
                 raise
 
-
-def _record_name(pod: str) -> str:
-    return f"understudy-requeued-{pod}"[:253]
+    def _record(self, name: Name) -> Ref:
+        """Where a pod is kept. What it is called is for people; a digest tells those apart whose names are cut."""
+        namespace, pod = name
+        digest = hashlib.blake2b("/".join(name).encode(), digest_size=4).hexdigest()
+        return Ref(CONFIG_MAPS, self._place or namespace, f"understudy-requeued-{pod[:200]}-{digest}")
 
 
 def _read(record: _Record) -> tuple[Name, Kept]:
     kept = msgspec.json.decode(record.data["pod"], type=Kept)
-    return (record.metadata.namespace, kept.manifest["metadata"]["name"]), kept
+    meta = kept.manifest["metadata"]
+    return (meta["namespace"], meta["name"]), kept
 
 
-def _body(pod: str, namespace: str, kept: Kept) -> dict[str, Any]:
+def _body(place: Ref, kept: Kept) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": _record_name(pod), "namespace": namespace, "labels": {LABEL: "pod"}},
+        "metadata": {"name": place.name, "namespace": place.namespace, "labels": {LABEL: "pod"}},
         "data": {"pod": msgspec.json.encode(kept).decode()},
     }
 

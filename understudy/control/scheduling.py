@@ -53,6 +53,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
     events: EventForm = CoreEvents()  # the form in which the cluster has them
     patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
+    keep_pods_in: str = ""  # the namespace in which pods are kept that are to be made again; '': in their own
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
     max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
     one_clock: bool = True  # whether nodes write their leases by the clock that we go by
@@ -82,6 +83,7 @@ class Standing(msgspec.Struct, frozen=True):
     stumbles: int = 0  # plans that were broken off since the cluster did not answer, so far
     incidents: int = 0  # that are open
     opened: int = 0  # incidents, so far
+    turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
 
 
 class SchedulingLoop:
@@ -110,7 +112,7 @@ class SchedulingLoop:
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
         self._intake = Intake(self._desk, troubles, self._hear)
-        self._remaker = Remaker(cluster, self._desk, self._intake.changed)
+        self._remaker = Remaker(cluster, self._desk, self._intake.changed, settings.keep_pods_in)
         self._explainer = Explainer(self._desk)
         self._applier = Applier(self._desk, self._patience, self._remaker)
         self._following = Following(cluster, clock, self._intake)
@@ -125,6 +127,7 @@ class SchedulingLoop:
         self._stumbles = 0  # in a row
         self._broken_off = 0  # in all
         self._put_off = False  # whether the last turn made no plan
+        self._turn_began: float | None = None
 
     async def run(self, lead: asyncio.Event | None = None) -> None:
         """For ever, or until it is cancelled. It follows from the first moment, and decides and writes from the one on
@@ -149,6 +152,7 @@ class SchedulingLoop:
             stumbles=self._broken_off,
             incidents=self._incidents.open,
             opened=self._incidents.opened,
+            turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
         )
 
     async def _stand_by(self, lead: asyncio.Event) -> None:
@@ -191,9 +195,9 @@ class SchedulingLoop:
                 self._try_again(error)
             if self.view.stirred:  # by what was decided just now
                 self._intake.changed.set()
-            self._resting = True
+            self._resting, self._turn_began = True, None
             await wait_for(self._intake.changed, self._clock, self._next_look())
-            self._resting = False
+            self._resting, self._turn_began = False, time.monotonic()
             await self._clock.sleep(self._settings.gather)
             await self._catch_up()
 

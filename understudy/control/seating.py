@@ -51,10 +51,22 @@ def seats_to_take(desk: Desk, deed: Deed) -> Seats:
     starting = sorted_out(desk, deed.gang, deed.starts)
     leaving = set(deed.leaves)
     replacing = sorted_out(desk, deed.gang, {m: n for m, n in deed.replaces.items() if m not in leaving})
-    growing = sorted_out(desk, deed.gang, deed.grows)
-    there = starting.there + replacing.there + _whole_islands(deed.gang, growing)
+    growing = _growing(desk, deed)
+    there = starting.there + replacing.there + growing.there
     moving = {member: node for member, node in deed.replaces.items() if member in leaving}
-    return Seats(there, {**starting.absent, **replacing.absent, **moving})
+    return Seats(there, {**starting.absent, **replacing.absent, **growing.absent, **moving})
+
+
+def _growing(desk: Desk, deed: Deed) -> Seats:
+    """Where some pods are made only when others have seats, those who are there begin, and the rest is kept for them;
+    else nothing is kept for pods that may come."""
+    growing = sorted_out(desk, deed.gang, deed.grows)
+    if not is_staged(desk, deed.gang):
+        return Seats(_whole_islands(deed.gang, growing))
+    here = {pod.metadata.name for pod, _ in growing.there}
+    islands = [{member.name for member in island.members} for island in deed.gang.islands]
+    begun = set().union(*(members for members in islands if members & here))
+    return Seats(growing.there, {member: node for member, node in growing.absent.items() if member in begun})
 
 
 def _whole_islands(gang: Gang, growing: Seats) -> list[tuple[Pod, str]]:

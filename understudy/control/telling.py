@@ -56,6 +56,7 @@ class Teller:
         self._telling = 0
         self._being_told: dict[str, asyncio.Event] = {}  # uid -> it has been told
         self._counts: dict[str, int] = {}  # how often an event has happened
+        self._seats: dict[str, str] = {}  # uid -> the seat it is told of, or will be
         self._said: dict[str, tuple[str, float]] = {}  # uid -> the last reason a pod or job was given, and when
 
     @property
@@ -78,17 +79,22 @@ class Teller:
         due = max(self._clock.now(), told + SAY_AGAIN_AFTER)
         self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
 
-    def nominates(self, pod: Pod, node: str) -> None:
-        """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told."""
-        key = (pod.metadata.uid, "seat")
-        due, _ = self._waiting.get(key, (self._clock.now() + self._delay, None))
-        self._later(key, due, lambda: self._nominate(pod, node))
+    def nominates(self, pod: Pod, node: str) -> bool:
+        """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told.
+        Whether that is news."""
+        uid = pod.metadata.uid
+        if self._seats.get(uid) == node:
+            return False
+        self._seats[uid] = node
+        self._later((uid, "seat"), self._clock.now() + self._delay, lambda: self._nominate(pod, node))
+        return True
 
     def forget(self, uid: str) -> None:
         """It waits no longer, or is gone."""
         self._said.pop(uid, None)
         self._waiting.pop(uid, None)
         self._waiting.pop((uid, "seat"), None)
+        self._seats.pop(uid, None)
 
     async def hush(self, uids: Iterable[str]) -> None:
         """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""

@@ -181,9 +181,8 @@ def why_domain_closed(trial: Trial, part: Part, value: str) -> str | None:
     key, floor = topology.key, trial.floor
     if part.pinned is None and value in floor.sick_domains(key):
         return "has a node that is not healthy"
-    for tenant in sorted(floor.snapshot.tenants[key].get(value, ())):
-        gang = floor.snapshot.gangs[tenant]
-        if gang.infrastructure or trial.leaves(tenant, key, value):
+    for tenant in floor.residents(key, value):
+        if trial.leaves(tenant, key, value):
             continue
         if tenant == trial.gang.key and value == part.pinned and floor.owner(key, value) == (tenant, part.island.name):
             continue
@@ -249,7 +248,7 @@ def node_order(trial: Trial, quest: Quest, shape: Shape) -> Iterable[str]:
     """
     floor = trial.floor
     near = [name for name in quest.near if name in floor.snapshot.rooms]
-    names: Iterable[str] = chain(near, floor.candidates(shape))
+    names: Iterable[str] = chain(near, floor.candidates(shape, trial.owners))
     if quest.repairing and floor.spares:
         close = {label for name in near for label in _places(floor, name)}
         spares = sorted(floor.spares, key=lambda name: (not close & _places(floor, name), name))

@@ -65,13 +65,13 @@ EVERYWHERE = (
     _on(known.PODS, ("create",), "leaves its seat with its disruption budget kept", sub="eviction"),
     _on(known.PODS, ("patch",), "is told why it waits or goes, and the seat that is held for it", sub="status"),
     _on(known.NODES, ("patch",), "has its failures noted"),
-    _on(known.CONFIG_MAPS, (*READ, "create", "delete"), "keeps pods that are to be made again"),
     _on(known.EVENTS, ("get", "create", "patch"), "says what happens"),
     Permission("events.k8s.io", "events", ("get", "create", "patch"), "says what happens"),
     _on(known.INCIDENTS, (*READ, "create", "patch", "delete"), "keeps what disrupted jobs"),
 )
 
 IN_ONE_PLACE = (
+    Permission("", "configmaps", (*READ, "create", "delete"), "keeps pods that are to be made again", namespace=OWN),
     Permission("coordination.k8s.io", "leases", READ, "tells which nodes live", namespace=LEASE_NAMESPACE),
     Permission("coordination.k8s.io", "leases", ("create",), "says who leads, the first time", namespace=OWN),
     Permission("coordination.k8s.io", "leases", ("get", "patch"), "says who leads", namespace=OWN, name=LEASE),

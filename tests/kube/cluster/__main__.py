@@ -1,6 +1,7 @@
 """`make kube-up`: a test cluster in the foreground until Ctrl-C; or, with `programs`, only what it needs is built."""
 
 import argparse
+import shutil
 import signal
 import sys
 import threading
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 
 from tests.kube.cluster import programs
 from tests.kube.cluster.processes import Ended
-from tests.kube.cluster.releases import ALL
+from tests.kube.cluster.releases import ALL, HELM
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import OPERATORS, SchedulerSettings, Settings
 
@@ -21,9 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(programs.HOW_TO, file=sys.stderr)
         return 0 if options.do == "programs" else 1  # the tests are skipped then, with the same line
     try:
-        programs.have_all()
-        return 0 if options.do == "programs" else _up(options)
-    except (programs.NoPrograms, Ended, TimeoutError) as problem:
+        if options.do == "up":
+            programs.have_all()
+            return _up(options)
+        programs.have_all(ALL if shutil.which("helm") else (*ALL, HELM))
+        return 0
+    except programs.NoPrograms as problem:
+        print(problem, file=sys.stderr)
+        return 0 if options.do == "programs" else 1
+    except (Ended, TimeoutError) as problem:
         print(problem, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

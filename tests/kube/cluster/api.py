@@ -102,7 +102,7 @@ class Api:
                 answer = line.getresponse()
                 text = answer.read()
                 break
-            except (ConnectionError, ssl.SSLEOFError, http.client.HTTPException):
+            except (ConnectionError, ssl.SSLError, http.client.HTTPException):
                 line.close()  # a kept connection may have been closed by the other side meanwhile
                 if attempt > 1:
                     raise

@@ -57,8 +57,8 @@ def have(program: Program, tell: Callable[[str], None] = say) -> Path:
         return find(program) or _build(program, tell)
 
 
-def have_all(tell: Callable[[str], None] = say) -> None:
-    if left := missing():
+def have_all(wanted: Sequence[Program] = ALL, tell: Callable[[str], None] = say) -> None:
+    if left := missing(wanted):
         tell(f"{len(left)} programs of a test cluster are built with Go, once, into {cache()}")
     for program in left:
         have(program, tell)

@@ -1,0 +1,194 @@
+"""The fourth world: a real API server with the real operators, nodes without machines, and `understudy serve`.
+
+Every scenario has a namespace of its own in one cluster. What is said of nodes, priorities and pods is said by whoever
+says it anywhere; only that a node is silent for too long is written by this world, since nobody wants to wait for it.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.embedded.witness import Witness
+from tests.kube import stage
+from tests.kube.cluster import kwok
+from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
+from tests.kube.cluster.running import Cluster
+from tests.kube.cluster.stages import LEAVES_AFTER
+from tests.scenarios.running_world import RunningWorld
+from tests.scenarios.script import Document, Scenario
+from tests.scenarios.worlds import Sight
+from understudy.client import connect
+from understudy.control.arrivals import Arrivals
+from understudy.control.clock import SystemClock
+from understudy.control.troubles import Troubles
+from understudy.control.view import View
+from understudy.kinds.annotations import written_time
+from understudy.objects import resources
+from understudy.objects.resources import LEASES, NODES, PODS, Resource
+from understudy.ports import Ref, Refused
+
+START = 60.0
+KILLED = 137  # the exit code of a program that was killed
+NEVER = "10h"
+_GIVEN_UP = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+# The kinds whose operators run here. Those that no scenario has are not looked at.
+JOB_KINDS = (resources.JOBS, resources.JOB_SETS, resources.PYTORCH_JOBS, resources.MPI_JOBS)
+
+_numbers = itertools.count()
+
+
+class KubeWorld(RunningWorld):
+    ageing_leases = False  # here a lease that says something else than before was renewed, whatever it says
+
+    def __init__(self, scenario: Scenario, kube: Cluster, path: Path) -> None:
+        super().__init__(scenario, f"scenario-{os.getpid()}-{next(_numbers)}")
+        self.kube = kube
+        self.path = path
+
+    @contextlib.asynccontextmanager
+    async def _started(self) -> AsyncIterator[None]:
+        view = View(self.policy.index, "understudy", troubles=Troubles(), arrivals=Arrivals(SystemClock()))
+        async with contextlib.AsyncExitStack() as stack:
+            self.client = await stack.enter_async_context(connect(self.kube.kubeconfig))
+            self.witness = Witness(self.client, JOB_KINDS, self.policy, view)
+            await stack.enter_async_context(self.witness.watching())
+            stack.push_async_callback(self._clean_up)
+            self._set_up()
+            await self._create(*self.scenario.budgets)
+            await self.witness.until("all nodes are ready", self._nodes_are_ready)
+            self.process = stack.enter_context(self._serving())
+            self._wait_until_it_leads()
+            yield
+            await self.witness.until("gangs that sit whole or not at all", lambda: True)
+        assert not self.witness.wrong, f"rules were broken on the way: {self.witness.wrong}"
+        assert not (words := list(stage.complaints(self._log()))), "\n".join(words)
+
+    def _set_up(self) -> None:
+        self.kube.namespace(self.namespace)
+        stage.set_priorities(self.kube.api, self.scenario.priority_classes(), self.namespace)
+        self.kube.nodes.create([stage.node(node) for node in self.scenario.nodes()], wait=False)
+
+    def _nodes_are_ready(self) -> bool:
+        leases = {lease["metadata"]["name"] for lease in self.witness.all(LEASES)}
+        for wanted in self.scenario.nodes():
+            name = wanted["metadata"]["name"]
+            node = self.witness.find(NODES, name)
+            if node is None or name not in leases or not _is_well(node) or _taints(node) != _taints(wanted):
+                return False
+        return True
+
+    async def _clean_up(self) -> None:
+        """In a namespace that is ending nobody makes new pods, and what nobody waits for here goes with it."""
+        self.kube.api.delete(f"/api/v1/namespaces/{self.namespace}")
+        for kind in JOB_KINDS:
+            self.kube.api.delete(kind.path(self.namespace))
+        stage.remove_pods(self.kube.api, self.namespace)
+        self.kube.nodes.remove(*(node["metadata"]["name"] for node in self.scenario.nodes()))
+        await self.witness.until("nothing is left", lambda: not any(map(self.witness.all, (*JOB_KINDS, PODS, NODES))))
+
+    # Who decides
+
+    @contextlib.contextmanager
+    def _serving(self) -> Any:
+        settings = self.path / "understudy.yaml"
+        settings.write_bytes(msgspec.json.encode({"policy": self.scenario.policy}))
+        self.port = free_port()
+        self.log = self.path / "serve.log"
+        command = [sys.executable, "-m", "understudy", "serve", "--no-election", f"--listen={HOST}:{self.port}"]
+        command += [f"--kubeconfig={self.kube.kubeconfig}", f"--settings={settings}"]
+        try:
+            with running(command, self.log, name="understudy") as process:
+                yield process
+        finally:
+            print(self.log.read_text())  # noqa: T201  shown where a scenario fails
+
+    def _wait_until_it_leads(self) -> None:
+        wait_until(lambda: stage.answers(self.port, "/readyz"), "understudy leads", START, [self.process])
+
+    def _control(self) -> int:
+        process: Process = self.process
+        process.check()
+        return process.pid
+
+    def _log(self) -> Iterable[str]:
+        return self.log.read_text().splitlines()
+
+    def _job_kinds(self) -> tuple[Resource, ...]:
+        return JOB_KINDS
+
+    def _runnable(self, document: Document) -> Document:
+        return stage.manifest(document, self.namespace)
+
+    def see(self) -> Sight:
+        """Scenarios speak of the namespace that jobs are in where nobody says so."""
+        sight = super().see()
+        plainly = {
+            job: msgspec.structs.replace(why, words=why.words.replace(f"/{self.namespace}/", "/default/"))
+            for job, why in sight.waiting.items()
+        }
+        return msgspec.structs.replace(sight, waiting=plainly)
+
+    # What happens
+
+    def _crash(self, name: str) -> None:
+        for pod in self.witness.pods_of(name):
+            kwok.end_pod(self.kube.api, self.namespace, pod["metadata"]["name"], code=KILLED)
+
+    def _cling(self, name: str) -> None:
+        self.clinging.add(name)
+        for pod in self.witness.pods_of(name):
+            self._do(self._take_time(pod, NEVER))
+
+    def _let_go(self, name: str) -> None:
+        """Those that were told to go go now; the others will when they are."""
+        self.clinging.discard(name)
+        for pod in self.witness.all(PODS):
+            meta = pod["metadata"]
+            if meta.get("annotations", {}).get(LEAVES_AFTER) == NEVER:
+                self._do(self._end(pod) if "deletionTimestamp" in meta else self._take_time(pod, None))
+
+    async def _take_time(self, pod: Document, how_long: str | None) -> None:
+        await self._patch(PODS, pod["metadata"]["name"], {"metadata": {"annotations": {LEAVES_AFTER: how_long}}})
+
+    async def _end(self, pod: Document) -> None:
+        with contextlib.suppress(Refused):  # it is gone
+            await self.client.delete(self._ref(PODS, pod["metadata"]["name"]), grace=0)
+
+    async def _die(self, name: str) -> None:
+        """Nobody looks after the node any more, and what its control plane would say after a while is said at once."""
+        self.kube.nodes.die(name)
+        now = written_time(int(time.time()))
+        unheard = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
+        await self.client.patch(Ref(NODES, name=name), {"status": {"conditions": [unheard]}}, sub="status")
+
+    async def _heal(self, name: str) -> None:
+        """Once its control plane has seen that it is well, it takes back what it said of it; here at once."""
+        self.kube.nodes.come_back(name)
+        await self.witness.until(f"{name} is ready", lambda: _is_well(self._node(name)))
+        await self.witness.until(f"{name} may be used", lambda: not _given_up(self._node(name), "NoSchedule"))
+        while given_up := _given_up(self._node(name), "NoExecute"):
+            left = [taint for taint in self._node(name)["spec"]["taints"] if taint not in given_up]
+            await self._patch(NODES, name, {"spec": {"taints": left or None}})
+            await asyncio.sleep(0)
+            await self.witness.until(f"{name} has other taints", lambda: not _given_up(self._node(name), "NoExecute"))
+        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().sick)
+
+
+def _is_well(node: Document) -> bool:
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", ()))
+
+
+def _taints(node: Document) -> set[tuple[str, str]]:
+    return {(taint["key"], taint["effect"]) for taint in node["spec"].get("taints", ())}
+
+
+def _given_up(node: Document, effect: str) -> list[Document]:
+    return [t for t in node["spec"].get("taints", ()) if t["key"] in _GIVEN_UP and t["effect"] == effect]

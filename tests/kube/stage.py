@@ -1,0 +1,150 @@
+"""Scenarios on a real cluster: their manifests, nodes and priorities as it takes them, and what is left to clear away."""
+
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tests.kube.cluster import kwok
+from tests.kube.cluster.api import Api, ApiError, Object
+from tests.kube.cluster.processes import HOST, wait_until
+from tests.scenarios.script import Scenario
+from tests.scenarios.snapshot_world import key_of
+from understudy.kinds.annotations import WARM_FOR
+
+SECONDS = 60.0
+_COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")
+_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+_KINDS = {
+    ("batch/v1", "Job"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    ("kubeflow.org/v1", "PyTorchJob"),
+    ("kubeflow.org/v2beta1", "MPIJob"),
+    ("v1", "Pod"),
+}
+# The operator here has MPIJob in a later version, in which the same fields mean the same.
+_LATER = {("kubeflow.org/v1", "MPIJob"): "kubeflow.org/v2beta1"}
+
+
+# What cannot be played here, and why.
+
+
+def _brings_pods_of_jobs(scenario: Scenario) -> bool:
+    keys = [(key_of(document), document["kind"]) for document in scenario.manifests()]
+    return any(kind == "Pod" and not key.startswith(("Pod/", "PodGroup/")) for key, kind in keys)
+
+
+def _brings_orphans(scenario: Scenario) -> bool:
+    return any(document["metadata"].get("ownerReferences") for document in scenario.manifests())
+
+
+def _brings_groups(scenario: Scenario) -> bool:
+    return any(key_of(document).startswith("PodGroup/") for document in scenario.manifests())
+
+
+def _brings_other_kinds(scenario: Scenario) -> bool:
+    kinds = {(document["apiVersion"], document["kind"]) for document in scenario.manifests()}
+    return bool({one for one in kinds if one[1] != "PodGroup"} - _KINDS - _LATER.keys())
+
+
+OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
+    (_brings_pods_of_jobs, "the pods of a job are made by its operator here, not given"),
+    (_brings_orphans, "what belongs to an owner that does not exist is swept away here"),
+    (_brings_groups, "a PodGroup needs definitions, or feature gates, that this cluster does not have"),
+    (_brings_other_kinds, "no operator of this cluster knows this version of this kind"),
+)
+
+
+def why_not(scenario: Scenario) -> str:
+    """Why a scenario cannot be played in this world; nothing, where it can."""
+    return "; ".join(words for is_in_the_way, words in OBSTACLES if is_in_the_way(scenario))
+
+
+# Manifests
+
+
+def manifest(document: Object, namespace: str) -> Object:
+    """For our scheduler, in this namespace, and with what Kubernetes insists on."""
+    version = _LATER.get((document["apiVersion"], document["kind"]), document["apiVersion"])
+    metadata = {**document["metadata"], "namespace": namespace}
+    if WARM_FOR in metadata.get("annotations", {}):
+        kind, _, name = metadata["annotations"][WARM_FOR].split("/")
+        metadata["annotations"] = {**metadata["annotations"], WARM_FOR: f"{kind}/{namespace}/{name}"}
+    restart = {} if document["kind"] in ("PyTorchJob", "Pod") else {"restartPolicy": "Never"}
+    made: Object = _with_pods(document, {**restart, "schedulerName": "understudy"})
+    return {**made, "apiVersion": version, "metadata": metadata}
+
+
+def _with_pods(value: Any, fields: Object) -> Any:
+    """The same with these fields in every pod, if it does not say otherwise."""
+    match value:
+        case {"containers": list()}:
+            return {**fields, **value}
+        case dict():
+            return {key: _with_pods(inner, fields) for key, inner in value.items()}
+        case list():
+            return [_with_pods(inner, fields) for inner in value]
+        case _:
+            return value
+
+
+def node(wanted: Object) -> Object:
+    resources = {name: str(amount) for name, amount in wanted["status"]["allocatable"].items()}
+    made = kwok.node(wanted["metadata"]["name"], wanted["metadata"]["labels"], resources)
+    return {**made, "spec": {"taints": wanted["spec"]["taints"]}}
+
+
+# The cluster
+
+
+def set_priorities(api: Api, classes: Iterable[Object], namespace: str) -> None:
+    """A class that is as it should be stays; of the others, the server's admission has to hear first."""
+    known = {one["metadata"]["name"]: one for one in api.items(_CLASSES)}
+    for wanted in classes:
+        name = wanted["metadata"]["name"]
+        if name in known and any(known[name].get(field) != value for field, value in _said(wanted)):
+            api.delete(f"{_CLASSES}/{name}")
+            del known[name]
+        if name not in known:
+            api.create(wanted)
+            wait_until(lambda w=wanted: _counts(api, w, namespace), f"priority {name} counts", SECONDS)  # type: ignore[misc]
+
+
+def _said(wanted: Object) -> list[tuple[str, Any]]:
+    return [(field, value) for field, value in wanted.items() if field not in ("apiVersion", "kind", "metadata")]
+
+
+def _counts(api: Api, wanted: Object, namespace: str) -> bool:
+    spec = {"priorityClassName": wanted["metadata"]["name"], "containers": [{"name": "c", "image": "none"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": spec}
+    try:
+        made = api.request("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
+    except ApiError:
+        return False
+    return bool(made["spec"]["priority"] == wanted["value"])
+
+
+def remove_pods(api: Api, namespace: str) -> None:
+    """Also those that somebody holds on to."""
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    for pod in api.items(path):
+        own = f"{path}/{pod['metadata']['name']}"
+        if pod["metadata"].get("finalizers"):
+            try:
+                api.patch(own, {"metadata": {"finalizers": None}})
+            except ApiError:
+                continue
+        api.delete(own, grace=0)
+
+
+def answers(port: int, page: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{port}{page}", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.HTTPError:
+        return False
+
+
+def complaints(log: Iterable[str]) -> Iterator[str]:
+    return (line for line in log if _COMPLAINT.search(line))

@@ -1,0 +1,66 @@
+"""What tests of faults have in common: two replicas, six nodes, and somebody who looks on."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kube.cluster.api import Api
+from tests.kube.cluster.kwok import Nodes
+from tests.kube.cluster.processes import wait_until
+from tests.kube.cluster.running import Cluster
+from tests.kube.gangs import HIGH, LAST_SEATS, clear, job, make_priorities, notes_on
+from tests.kube.onlooker import Onlooker, looking_on
+from tests.kube.replicas import Team, team_of
+from tests.kube.tapping import SECONDS
+from understudy.client import Config
+
+_numbers = itertools.count()
+
+
+class Stage:
+    """A namespace with six nodes of eight accelerators, which it has for itself."""
+
+    def __init__(self, api: Api, namespace: str, nodes: Nodes, names: list[str], seen: Onlooker) -> None:
+        self.api = api
+        self.namespace = namespace
+        self.nodes = nodes
+        self.names = names
+        self.seen = seen
+
+    def create(self, name: str, size: int, priority: str = HIGH, gpus: int = 8) -> None:
+        self.api.create(job(name, size, priority, gpus), self.namespace)
+
+    def whole(self, name: str, size: int) -> float:
+        """The moment in which it is."""
+        return self.seen.until(f"{name} is whole", lambda: len(self.seen.sitting(name)) == size)
+
+    def seated(self, name: str, size: int, priority: str = HIGH, gpus: int = 8) -> None:
+        """And nothing is left to be written about it."""
+        self.create(name, size, priority, gpus)
+        self.whole(name, size)
+        wait_until(lambda: LAST_SEATS in self.notes(name), f"the seats of {name} are noted", SECONDS)
+
+    def notes(self, name: str) -> dict[str, str]:
+        return notes_on(self.api, self.namespace, name)
+
+
+@pytest.fixture(scope="module")
+def team(kube: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    make_priorities(kube.api)
+    with team_of(kube, Path(tmp_path_factory.mktemp("replicas"))) as made:
+        yield made
+
+
+@pytest.fixture
+def stage(kube: Cluster, team: Team, namespace: str, nodes: Nodes) -> Iterator[Stage]:
+    """Nothing that wants a seat is left behind for the next test. What the replicas did is shown where a test fails."""
+    prefix = f"n{next(_numbers)}"
+    names = [f"{prefix}-{i}" for i in range(6)]
+    nodes.add(*names)
+    with looking_on(Config.from_kubeconfig(kube.kubeconfig), namespace) as seen:
+        yield Stage(kube.api, namespace, nodes, names, seen)
+        print(*(one.tell() for one in team.replicas[-3:]), sep="\n")  # noqa: T201
+        clear(kube.api, namespace)
+        seen.until("nobody is left", lambda: all(pod.gone for pod in seen.pods.values()))

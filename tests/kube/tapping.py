@@ -1,0 +1,84 @@
+"""A wire between one process and the API server that remembers what was asked over it, and can be made to let only so
+many requests through: a process is caught in the middle of what it does."""
+
+import re
+import threading
+import time
+
+import msgspec
+
+from tests.client.faulty_proxy import BlackHole, Fault, FaultyProxy
+from tests.kube.cluster.processes import wait_until
+from understudy.client import Config
+
+SECONDS = 60.0
+READS = ("GET", "HEAD")
+_ASIDE = re.compile(r"/leases|/events")  # who leads, and what is told, is written at any time
+
+
+class Asked(msgspec.Struct, frozen=True):
+    at: float  # by the monotonic clock
+    method: str
+    path: str
+    struck: bool  # whether the proxy did something else than to pass it on
+
+
+class Trap:
+    """Lets so many of the requests that fit go through, and none after that. They are never answered."""
+
+    def __init__(self, after: int, method: str, path: str) -> None:
+        self._left = after
+        self._method = method
+        self._path = re.compile(path)
+        self.sprung = threading.Event()
+
+    def catches(self, method: str, path: str) -> bool:
+        fits = method not in READS and self._method in ("", method) and self._path.search(path)
+        if not fits or (_ASIDE.search(path) and not _ASIDE.search(self._path.pattern)):
+            return False
+        if self._left:
+            self._left -= 1
+            return False
+        self.sprung.set()
+        return True
+
+    def wait(self) -> None:
+        wait_until(self.sprung.is_set, f"somebody asks for {self._path.pattern} once too often", SECONDS, every=0.002)
+
+
+class Tap(FaultyProxy):
+    def __init__(self, upstream: Config) -> None:
+        super().__init__(upstream)
+        self.asked: list[Asked] = []
+        self._traps: list[Trap] = []
+
+    def trap(self, after: int, method: str = "", path: str = "") -> Trap:
+        made = Trap(after, method, path)
+        self._traps.append(made)
+        return made
+
+    def clear(self) -> None:
+        super().clear()
+        self._traps.clear()
+        self.thaw()
+
+    def strike(self, method: str, path: str) -> Fault | None:
+        caught = any(trap.catches(method, path) for trap in self._traps)
+        fault = BlackHole() if caught else super().strike(method, path)
+        self.asked.append(Asked(time.monotonic(), method, path, fault is not None))
+        return fault
+
+    def writes(self, path: str = "", since: float = 0.0) -> list[Asked]:
+        """What was asked to be changed, without leases and events."""
+        return [
+            asked
+            for asked in list(self.asked)
+            if asked.method not in READS
+            and asked.at >= since
+            and re.search(path, asked.path)
+            and not _ASIDE.search(asked.path)
+        ]
+
+    def everything(self, since: float) -> list[Asked]:
+        """The same, with leases and events."""
+        return [asked for asked in list(self.asked) if asked.method not in READS and asked.at >= since]

@@ -1,0 +1,21 @@
+"""Every scenario that can be played there, on a real control plane with the real operators."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.kube.cluster.running import Cluster
+from tests.kube.kube_world import KubeWorld
+from tests.kube.stage import why_not
+from tests.scenarios.checking import play
+from tests.scenarios.script import FOLDER, files, read
+from tests.scenarios.test_loop import without_counts
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(FOLDER).with_suffix("")))
+def test_scenario(path: Path, kube: Cluster, tmp_path: Path) -> None:
+    scenario = without_counts(read(path))
+    if reason := why_not(scenario):
+        pytest.skip(reason)
+    with KubeWorld(scenario, kube, tmp_path) as world:
+        assert play(scenario, world) == []

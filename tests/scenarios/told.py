@@ -1,0 +1,41 @@
+"""What the scheduling loop did, as its log tells it: lines into victims and swaps."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from tests.scenarios.worlds import History, Swapped, name_of
+
+_ACTION = re.compile(r" INFO understudy\.control\.scheduling: (?P<what>.*)")
+_PREEMPTED = re.compile(r"(?:preempt|take .+ from) (\S+)(?: \(\d+ pods?\))? for (\S+): ")
+_SWAPPED = re.compile(r"swap (\S+): (.*)")
+_MOVE = re.compile(r"(\S+) (?:\(no seat\)|\S+) -> (\S+) \((\w+)\)")
+
+
+class Told:
+    """`places` are those of all pods that were ever seen: members go by them."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.history = History()
+        self._places = places
+        self._read = 0  # how many lines were looked at
+
+    def hear(self, lines: Iterable[str]) -> None:
+        """The log from its beginning; what was heard before is passed over."""
+        for line in list(lines)[self._read :]:
+            self._read += 1
+            if (found := _ACTION.search(line)) is not None:
+                self._remember(found["what"])
+
+    def _remember(self, told: str) -> None:
+        """An action of the plans that were carried out."""
+        if (found := _PREEMPTED.match(told)) is not None:
+            self.history.victims.append((name_of(found[1]), name_of(found[2])))
+        elif (found := _SWAPPED.match(told)) is not None:
+            for move in _MOVE.findall(found[2]):
+                self._remember_swap(name_of(found[1]), *move)
+
+    def _remember_swap(self, job: str, pod: str, node: str, source: str) -> None:
+        """A move goes on over several plans: the pod goes, another comes and is bound."""
+        place = self._places.get(pod, pod)
+        if not any((s.job, s.member, s.to_node) == (job, place, node) for s in self.history.swaps):
+            self.history.swaps.append(Swapped(job, place, node, source))
