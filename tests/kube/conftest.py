@@ -15,11 +15,11 @@ from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
+from tests.kube.scene import scene, team
 from tests.kube.serving import Replica, serve
-from tests.kube.staging import stage, team
 from tests.kube.witness import Witness
 
-__all__ = ["stage", "team"]
+__all__ = ["scene", "team"]
 
 KUBECTL_SECONDS = 60
 LEASE_SECONDS = 12  # of nodes, renewed every 3: who is silent for two renewals is lost, and few tests wait for that

@@ -79,6 +79,7 @@ class Tap(FaultyProxy):
             and not _ASIDE.search(asked.path)
         ]
 
-    def everything(self, since: float) -> list[Asked]:
+    def everything(self, since: float, but: str = "$^") -> list[Asked]:
         """The same, with leases and events."""
-        return [asked for asked in list(self.asked) if asked.method not in READS and asked.at >= since]
+        found = (asked for asked in list(self.asked) if asked.method not in READS and asked.at >= since)
+        return [asked for asked in found if not re.search(but, asked.path)]

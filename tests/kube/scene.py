@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from understudy.client import Config
 _numbers = itertools.count()
 
 
-class Stage:
+class Scene:
     """A namespace with six nodes of eight accelerators, which it has for itself."""
 
     def __init__(self, api: Api, namespace: str, nodes: Nodes, names: list[str], seen: Onlooker) -> None:
@@ -47,20 +46,20 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def team(kube: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+def team(kube: Cluster) -> Iterator[Team]:
     make_priorities(kube.api)
-    with team_of(kube, Path(tmp_path_factory.mktemp("replicas"))) as made:
+    with team_of(kube) as made:
         yield made
 
 
 @pytest.fixture
-def stage(kube: Cluster, team: Team, namespace: str, nodes: Nodes) -> Iterator[Stage]:
+def scene(kube: Cluster, team: Team, namespace: str, nodes: Nodes) -> Iterator[Scene]:
     """Nothing that wants a seat is left behind for the next test. What the replicas did is shown where a test fails."""
     prefix = f"n{next(_numbers)}"
     names = [f"{prefix}-{i}" for i in range(6)]
     nodes.add(*names)
     with looking_on(Config.from_kubeconfig(kube.kubeconfig), namespace) as seen:
-        yield Stage(kube.api, namespace, nodes, names, seen)
+        yield Scene(kube.api, namespace, nodes, names, seen)
         print(*(one.tell() for one in team.replicas[-3:]), sep="\n")  # noqa: T201
         clear(kube.api, namespace)
         seen.until("nobody is left", lambda: all(pod.gone for pod in seen.pods.values()))
