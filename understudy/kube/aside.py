@@ -28,6 +28,7 @@ class Aside:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.run(_ended())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -77,6 +78,14 @@ class Apart:
                 return await work
         finally:
             work.close()  # it may not have begun
+
+
+async def _ended() -> None:
+    """Whatever still runs in this loop is cancelled."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _awaited(awaitable: Any) -> Any:

@@ -19,6 +19,7 @@ from understudy.decide.policy import Policy
 from understudy.kube.aside import Apart, Aside
 from understudy.kube.election import Candidate, Election, Terms
 from understudy.kube.fenced import Fenced, Permit
+from understudy.kube.garbage import set_apart
 from understudy.kube.life import Signs
 from understudy.kube.meters import Measured, Turns, figures_of
 from understudy.kube.observed import Observed
@@ -116,13 +117,17 @@ async def _leadership(serving: Serving, clock: SystemClock, aside: Aside, signs:
 async def _until(told: asyncio.Event, replica: Replica, signs: Signs) -> None:
     running = asyncio.create_task(replica.run())
     ended = asyncio.create_task(told.wait())
-    showing = asyncio.create_task(signs.keep_showing())
+    beside = [
+        asyncio.create_task(signs.keep_showing()),
+        asyncio.create_task(set_apart(lambda: replica.standing.synced)),
+    ]
     await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
     ended.cancel()
     failed = running.exception() if running.done() else None
     if failed is None:
         _log.info("told to end")
     await replica.end(running)
-    showing.cancel()
+    for task in beside:
+        task.cancel()
     if failed is not None:
         raise failed
