@@ -17,7 +17,8 @@ from understudy.client.config import Config
 from understudy.control.clock import SystemClock
 from understudy.control.scheduling import Cycle, SchedulingLoop
 from understudy.kube.observed import Observed
-from understudy.kube.serving import Serving
+from understudy.kube.serving import LOOKS, Serving
+from understudy.kube.settings import KubeSettings
 from understudy.model.plans import Start
 
 SETTLE = 10  # tenths of a second of quiet before events are pushed
@@ -121,5 +122,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     subject = Subject(options.began)
     asked = [Phase(sort, float(rate), float(secs)) for sort, rate, secs in (p.split(":") for p in options.phase)]
-    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}"), asked))
+    silence = KubeSettings().max_view_age / LOOKS  # as a container has it: a quiet watch does not make the view old
+    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}", silence=silence), asked))
     print(msgspec.json.encode(subject.marks).decode())
