@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 MOST_TEXTS = 20_000  # kept of each sort; whoever has more kinds of objects than that begins anew
+FEWER_TEXTS = 2_000  # of those that are long and quick to read again, and often each object's own
 
 Key = TypeVar("Key")
 Made = TypeVar("Made")
@@ -20,8 +21,12 @@ NULL = Raw(b"null")
 class Known(dict[Key, Made]):
     """What was understood so far, up to a limit."""
 
+    def __init__(self, most: int = MOST_TEXTS) -> None:
+        super().__init__()
+        self._most = most
+
     def keep(self, key: Key, made: Made) -> Made:
-        if len(self) >= MOST_TEXTS:
+        if len(self) >= self._most:
             self.clear()
         self[key] = made
         return made
@@ -31,7 +36,7 @@ def once(kind: Any, tidied: Callable[[Any], Made] | None = None) -> Callable[[Ra
     """What a text means; one that was read before is not read again."""
     decode = msgspec.json.Decoder(kind).decode
     tidy: Callable[[Any], Made] = tidied or (lambda decoded: decoded)
-    known = Known[bytes, Made]()
+    known = Known[bytes, Made](FEWER_TEXTS)
 
     def meaning(raw: Raw) -> Made:
         text = bytes(raw)

@@ -18,7 +18,7 @@ from understudy.objects.meta import Condition, KubeObject, ObjectMeta, OwnerRefe
 from understudy.objects.nodes import Lease, LeaseSpec, Node, NodeSpec, NodeStatus
 from understudy.objects.pods import Affinity, Container, Pod, PodSpec, PodStatus, Volume, is_of_daemon_set
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
-from understudy.objects.texts import NOTHING, Known, Raw, Texts, once
+from understudy.objects.texts import FEWER_TEXTS, NOTHING, Known, Raw, Texts, once
 
 Words = dict[str, str]
 Saying = tuple[str, str, str, str]
@@ -55,7 +55,7 @@ _SPEC = Texts(
 _NODE_SPEC = Texts(NodeSpec)
 _NODE_STATUS = Texts(NodeStatus, conditions=tuple[Condition, ...])
 
-_bonds = Known[bytes, tuple[Words, tuple[OwnerReference, ...], bool]]()  # labels and owners
+_bonds = Known[bytes, tuple[Words, tuple[OwnerReference, ...], bool]](FEWER_TEXTS)  # labels and owners
 _specs = Known[bytes, PodSpec]()  # sound ones, each without a seat and without claims
 _offers = Known[bytes, tuple[NodeSpec, NodeStatus]]()  # sound ones, each without conditions
 _said = Known[Saying, Saying]()  # what conditions say, but for the time
