@@ -65,6 +65,12 @@ def test_settings_reach_the_loop_and_the_election(kubeconfig: str, tmp_path: Pat
     terms = found.candidate.terms
     assert (terms.lease_duration, terms.renew_deadline, terms.retry_period) == (5.0, 3.0, 1.0)
     assert found.loop.max_view_age == 9.0
+    assert (found.working.write_timeout, found.working.silence) == (1.0, 3.0)
+
+
+def test_quiet_watches_keep_a_view_young(kubeconfig: str) -> None:
+    found = serving("--kubeconfig", kubeconfig)
+    assert found.working.silence * 2 < found.kube.max_view_age
 
 
 def test_without_an_election_nobody_has_a_name(kubeconfig: str) -> None:

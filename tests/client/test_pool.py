@@ -372,3 +372,41 @@ def test_writes_may_have_less_time_than_reads() -> None:
                 await pool.close()
 
     asyncio.run(run())
+
+
+def test_the_gate_is_asked_once_more_when_there_is_a_connection() -> None:
+    """A process may be stopped while it connects, and go on when another one leads."""
+    asked = 0
+
+    def gate() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise Unreachable("not any more")
+
+    async def run() -> None:
+        async with serving(yes) as server:
+            pool = Pool(server.config(timeout=5.0), gate)
+            try:
+                with pytest.raises(Unreachable, match="not any more"):
+                    await pool.fetch("POST", "/")
+            finally:
+                await pool.close()
+            assert server.requests == []
+
+    asyncio.run(run())
+
+
+def test_a_stream_that_is_not_opened_is_given_up_before_other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever listens for news has to notice soon that there is nobody to listen to."""
+    monkeypatch.setattr("understudy.client.pool.OPENING", 0.05)
+
+    async def never(_: Request, __: Reply) -> None:
+        await asyncio.Event().wait()
+
+    async def use(_: Server, pool: Pool) -> None:
+        with pytest.raises(Unreachable, match=r"GET /: no answer within 0\.05 s"):
+            async with pool.stream("/", silence=0.01):
+                pass
+
+    with_pool(never, use, timeout=20.0)

@@ -153,6 +153,19 @@ def test_watches_that_have_lost_their_place(team: Team, scene: Scene) -> None:
     assert (scene.seen.made("high"), scene.seen.made("before")) == (SIZE, 4)
 
 
+def test_pods_that_are_seen_before_their_job_wait_for_it(team: Team, scene: Scene) -> None:
+    """The watch of jobs is late: how many belong to the gang nobody knows, so the first pods are not taken for it."""
+    leader, _ = team.muster()
+    leader.tap.freeze(f"/batch/v1/jobs.*{WATCH}")
+    scene.create("high", SIZE, gpus=2)
+    scene.seen.until("its pods are there", lambda: len(scene.seen.there("high")) == SIZE)
+    time.sleep(QUIET)
+    assert [asked for asked in leader.tap.writes(scene.namespace) if asked.path.endswith("/binding")] == []
+    leader.tap.thaw()
+    scene.whole("high", SIZE)
+    assert len(leader.tap.writes(bindings(scene))) == SIZE
+
+
 def test_nothing_is_written_on_an_old_view(team: Team, scene: Scene) -> None:
     """The watch of nodes hangs, and nobody says so; everything else works."""
     leader, other = team.muster()

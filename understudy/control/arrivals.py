@@ -15,7 +15,9 @@ Said = datetime | None
 
 
 class Arrivals:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, lag: float = 0.0) -> None:
+        """`lag` are the seconds by which what is seen of one kind may be older than what is seen of another."""
+        self.lag = lag
         self._clock = clock
         self._seen: dict[str, tuple[Said, datetime]] = {}  # by node: what its lease said, and when we first read that
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from understudy.control.rolls import Rolls
+from understudy.control.strays import Strays
 from understudy.control.troubles import Troubles
 from understudy.kinds import KINDS, gang_of, trainjob
 from understudy.kinds.annotations import WARM_FOR
@@ -15,7 +16,7 @@ from understudy.kinds.groups.forming import group_gang
 from understudy.kinds.job import is_plain_single
 from understudy.kinds.orphans import orphan_gang
 from understudy.kinds.ownership import GangRef, owner_of
-from understudy.kinds.pod import gang_of_one, is_live, lone_gang
+from understudy.kinds.pod import gang_of_one, is_as_before, is_live, lone_gang
 from understudy.kinds.sightings import Sighting, sighted
 from understudy.model.gangs import Gang
 from understudy.objects.errors import BadObject
@@ -53,6 +54,10 @@ class Group(msgspec.Struct, gc=False):
     def speaker(self) -> Workload | None:
         return self.train_job or self.job
 
+    @property
+    def is_stray(self) -> bool:
+        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", KIND)
+
 
 class GangBook:
     """The gangs of the cluster. `changes` makes anew what was touched.
@@ -60,9 +65,10 @@ class GangBook:
     With `troubles`, a gang that makes no sense is written down there and only its seats count; without, it is an error.
     """
 
-    def __init__(self, context: Context, troubles: Troubles | None = None) -> None:
+    def __init__(self, context: Context, troubles: Troubles | None = None, strays: Strays | None = None) -> None:
         self._context = context
         self._troubles = troubles
+        self._strays = strays or Strays()
         self._groups: dict[str, Group] = {}
         self._entries: dict[PodName, Entry] = {}
         self._rolls = Rolls()
@@ -100,7 +106,7 @@ class GangBook:
             self._enroll(home, group, own)
         ref = own if group is None else self._rolls.ref(group, own)
         if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
-            if not _is_as_before(pod, entry.pod):
+            if not is_as_before(pod, entry.pod):
                 entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
                 self._dirty[ref.key] = None
             entry.pod = pod
@@ -171,13 +177,17 @@ class GangBook:
             entry.seen = None
         self._dirty = dict.fromkeys(self._groups)
 
-    def changes(self) -> dict[str, Gang | None]:
+    def next_look(self) -> float | None:
+        return self._strays.next_look()
+
+    def changes(self, now: float) -> dict[str, Gang | None]:
         """The groups whose gang is not what it was. `settle` makes them known."""
         self._looked = True
         changed: dict[str, Gang | None] = {}
+        self._dirty.update(dict.fromkeys(self._strays.due(now)))
         for key in self._dirty:
             group = self._groups[key]
-            gang = self._understood(key, group)
+            gang = self._understood(key, group, now)
             if gang is not group.gang and (group.gang is None or gang != group.gang):
                 changed[key] = gang
         return changed
@@ -194,6 +204,7 @@ class GangBook:
             group = self._groups[key]
             if not (group.entries or group.lent) and group.speaker is None and group.made is None:
                 del self._groups[key]
+                self._strays.claimed(key)
         self._emptied.clear()
         self._dirty = {}
         return gone
@@ -226,9 +237,13 @@ class GangBook:
             self._group(entry.own.key).lent += count
             self._emptied.add(entry.own.key)
 
-    def _understood(self, key: str, group: Group) -> Gang | None:
+    def _understood(self, key: str, group: Group, now: float) -> Gang | None:
         try:
             gang = self._made(group)
+            if group.is_stray:
+                gang = self._strays.judged(key, gang, now)
+            else:
+                self._strays.claimed(key)
         except BadObject as error:
             if self._troubles is None:
                 raise
@@ -283,13 +298,6 @@ def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
     if own.infrastructure or WARM_FOR in pod.metadata.annotations:
         return None
     return group_named(pod.metadata, pod.spec)
-
-
-def _is_as_before(pod: Pod, known: Pod) -> bool:
-    """Whether nothing changed that anybody reads: most of what kubelets write about pods is of that sort."""
-    if pod.status != known.status or pod.spec != known.spec:
-        return False
-    return msgspec.structs.replace(pod.metadata, resource_version=known.metadata.resource_version) == known.metadata
 
 
 def _group_key(job: Workload) -> str:

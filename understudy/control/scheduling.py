@@ -100,7 +100,7 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = Troubles()
-        arrivals = None if settings.one_clock else Arrivals(clock)
+        arrivals = None if settings.one_clock else Arrivals(clock, settings.max_view_age or 0.0)
         self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles, arrivals)
         self._clock = clock
         self._settings = settings

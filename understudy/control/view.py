@@ -10,6 +10,7 @@ from understudy.control.budgets import BudgetBook
 from understudy.control.gangs import GangBook
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.nodes import NodeBook
+from understudy.control.strays import Strays
 from understudy.control.troubles import Troubles
 from understudy.kinds.context import Context
 from understudy.model.snapshot import Snapshot
@@ -31,7 +32,7 @@ class View:
     """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
 
     With `troubles`, objects that make no sense are written down there and do not stop the others. With `arrivals`,
-    leases are as old as their renewals are known here, whatever the clocks of the nodes say.
+    leases are as old as their renewals are known here, whatever the clocks of the nodes say, and pods wait for jobs.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class View:
         arrivals: Arrivals | None = None,
     ) -> None:
         self._context = Context(scheduler_name)
-        self._gangs = GangBook(self._context, troubles)
+        self._gangs = GangBook(self._context, troubles, Strays(arrivals.lag if arrivals is not None else 0.0))
         self._nodes = NodeBook(limits, troubles, arrivals)
         self._budgets = BudgetBook()
         self._context_stale = False
@@ -87,7 +88,8 @@ class View:
 
     def next_look(self) -> float | None:
         """When the clock alone may change the snapshot."""
-        return self._nodes.next_look()
+        moments = (self._nodes.next_look(), self._gangs.next_look())
+        return min((at for at in moments if at is not None), default=None)
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         return self._gangs.pod(namespace, name)
@@ -114,7 +116,7 @@ class View:
             self._context_stale = False
         pods_changed = self._gangs.touched
         nodes, gone_nodes = self._nodes.changes(now)
-        gangs = self._gangs.changes()
+        gangs = self._gangs.changes(now)
         gone_gangs = self._gangs.settle(gangs)
         self._nodes.settle(nodes, gone_nodes)
         if nodes or gangs or gone_nodes:

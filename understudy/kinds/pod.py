@@ -55,3 +55,10 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
         started_at=seconds(status.start_time) if node else None,
         holds=((meta.name, nominated),) if nominated and not node else (),
     )
+
+
+def is_as_before(pod: Pod, known: Pod) -> bool:
+    """Whether nothing changed that anybody reads: most of what kubelets write about pods is of that sort."""
+    if pod.status != known.status or pod.spec != known.spec:
+        return False
+    return msgspec.structs.replace(pod.metadata, resource_version=known.metadata.resource_version) == known.metadata

@@ -63,6 +63,17 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def working(self) -> Config:
+        """For everything but the lease. A watch that is quiet is opened anew often enough for the view to stay young,
+        even if that has to be tried twice."""
+        return msgspec.structs.replace(
+            self.config,
+            connections=self.kube.requests_at_once,
+            write_timeout=self.kube.write_timeout,
+            silence=min(self.config.silence, self.kube.max_view_age / LOOKS),
+        )
+
+    @property
     def candidate(self) -> Candidate:
         terms = Terms(self.kube.lease_duration, self.kube.renew_deadline, self.kube.retry_period)
         return Candidate(self.identity, self.lease_namespace, terms=terms)
@@ -75,11 +86,11 @@ async def serve(serving: Serving) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
     clock, kube = SystemClock(), serving.kube
-    working, signs = _working(serving.config, kube), Signs()
+    signs = Signs()
     async with Aside() as aside, _leadership(serving, clock, aside, signs) as leadership:
         # The client asks before every single request, the fence before every write of which it makes several.
         permit = Permit(lambda: leadership.leads, lambda: client.age(), kube.max_view_age)
-        async with connect(working, permit.check) as client:
+        async with connect(serving.working, permit.check) as client:
             turns, observed = Turns(clock), Observed(client)
             replica = Replica(Fenced(observed, permit), clock, leadership, serving.loop, turns.hear)
             measured = Measured(replica, observed, turns, client.tally, serving.policy, clock)
@@ -87,16 +98,6 @@ async def serve(serving: Serving) -> None:
             async with aside.entered(served(pages, serving.host, serving.port)) as port:
                 _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
                 await _until(told, replica, signs)
-
-
-def _working(config: Config, kube: KubeSettings) -> Config:
-    """A watch that is quiet is opened anew often enough for the view to stay young, even if one attempt fails."""
-    return msgspec.structs.replace(
-        config,
-        connections=kube.requests_at_once,
-        write_timeout=kube.write_timeout,
-        silence=min(config.silence, kube.max_view_age / LOOKS),
-    )
 
 
 @contextlib.asynccontextmanager

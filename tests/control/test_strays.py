@@ -1,0 +1,79 @@
+"""Pods that come before their job: nobody is seated until it is known how many belong together."""
+
+from tests.control.virtual_clock import VirtualClock
+from tests.objects.documents import MADE_AT, job, owner, pod
+from understudy.control.arrivals import Arrivals
+from understudy.control.troubles import Troubles
+from understudy.control.view import View
+from understudy.model.gangs import Gang
+from understudy.objects import decode
+
+LAG = 30.0
+JOB = decode(job("j", completionMode="Indexed", completions=4, parallelism=4))
+
+
+class Seen:
+    """Job j of four pods, by and by."""
+
+    def __init__(self, lag: float = LAG) -> None:
+        self.clock = VirtualClock(MADE_AT)
+        self.view = View(troubles=Troubles(), arrivals=Arrivals(self.clock, lag))
+
+    def pod(self, index: int, node: str = "") -> None:
+        labels = {"job-name": "j", "batch.kubernetes.io/job-completion-index": str(index)}
+        self.view.put(decode(pod(f"j-{index}-x", node, {"labels": labels, "ownerReferences": owner("Job", "j")})))
+
+    def gang(self) -> Gang:
+        return self.view.snapshot(self.clock.now()).gangs["Job/default/j"]
+
+
+def test_the_first_pods_are_not_taken_for_the_gang() -> None:
+    seen = Seen()
+    seen.pod(0)
+    assert seen.gang().awaits == ("Job default/j has not been seen yet, only pods of it",)
+    seen.pod(1)
+    assert seen.gang().awaits
+    seen.view.put(JOB)
+    assert seen.gang().awaits == ()
+    assert seen.gang().size == 4
+    assert seen.view.next_look() is None
+
+
+def test_a_job_that_must_have_been_seen_by_now_is_not_there() -> None:
+    seen = Seen()
+    seen.pod(0)
+    assert seen.gang().awaits
+    assert seen.view.next_look() == MADE_AT + LAG
+    seen.clock.jump(LAG)
+    assert seen.gang().awaits == ()
+    assert seen.view.next_look() is None
+    seen.pod(1)
+    assert seen.gang().awaits == ()
+
+
+def test_whoever_sits_stays_a_gang_when_the_job_goes() -> None:
+    seen = Seen()
+    seen.view.put(JOB)
+    seen.pod(0, "n")
+    assert seen.gang().awaits == ()
+    seen.view.remove(JOB)
+    assert seen.gang().awaits == ()
+
+
+def test_a_gang_that_has_gone_is_waited_for_anew() -> None:
+    seen = Seen()
+    seen.pod(0)
+    assert seen.gang().awaits
+    for each in list(seen.view.pods()):
+        seen.view.remove(each)
+    assert not seen.view.snapshot(seen.clock.now()).gangs
+    assert seen.view.next_look() is None
+    seen.clock.jump(LAG)
+    seen.pod(0)
+    assert seen.gang().awaits
+
+
+def test_where_everything_is_seen_in_order_nobody_waits() -> None:
+    seen = Seen(lag=0.0)
+    seen.pod(0)
+    assert seen.gang().awaits == ()
