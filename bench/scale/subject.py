@@ -17,7 +17,8 @@ from understudy.client.config import Config
 from understudy.control.clock import SystemClock
 from understudy.control.scheduling import Cycle, SchedulingLoop
 from understudy.kube.observed import Observed
-from understudy.kube.serving import Serving
+from understudy.kube.serving import SIGNS_OF_LIFE, Serving
+from understudy.kube.settings import KubeSettings
 from understudy.model.plans import Start
 
 SETTLE = 10  # tenths of a second of quiet before events are pushed
@@ -121,5 +122,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     subject = Subject(options.began)
     asked = [Phase(sort, float(rate), float(secs)) for sort, rate, secs in (p.split(":") for p in options.phase)]
-    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}"), asked))
+    # Quiet watches are asked anew as in a container, or on a slow machine the view would be too old for ever.
+    quiet = KubeSettings().max_view_age / SIGNS_OF_LIFE
+    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}", silence=quiet), asked))
     print(msgspec.json.encode(subject.marks).decode())
