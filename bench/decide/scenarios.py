@@ -128,28 +128,30 @@ def queue(nodes: int) -> Scenario:
 
 
 def mass_suspect(nodes: int) -> Scenario:
-    """Gangs that own a slice each, a tenth of the slices idle, plain Jobs all over the last twentieth of the nodes,
+    """Plain Jobs all over the first twentieth of the nodes, then gangs that own a slice each, the last tenth idle, and
     daemons everywhere (at 15,000 nodes 100,000 pods); one node in 75 turns suspect at once."""
     slices = nodes // GANG
-    owned, pool = slices * 17 // 20, max(1, slices // 20)
-    documents = [*_classes(), *(node(_name(n), f"slice-{n // GANG}") for n in range(slices * GANG))]
-    documents += (daemon_pod(f"daemon-{d}", _name(n)) for d in range(DAEMONS) for n in range(slices * GANG))
-    for gang in range(owned):
+    pool = max(1, slices // 20)
+    idle = pool + slices * 17 // 20  # from this slice on
+    labels = {_name(n): f"slice-{n // GANG:05d}" for n in range(slices * GANG)}
+    documents = [*_classes(), *(node(name, label) for name, label in labels.items())]
+    documents += (daemon_pod(f"daemon-{d}", name) for d in range(DAEMONS) for name in labels)
+    for gang in range(pool, idle):
         documents += running_jobset(Run(f"gang-{gang}", _age(gang)), [_domain(gang)], SLICE)
-    workers = [_name(n) for n in range((slices - pool) * GANG, slices * GANG)]
-    jobs = [[workers[(job * JOB + i) % len(workers)] for i in range(JOB)] for job in range(nodes * 9 // 40)]
+    jobs = [[_name((job * JOB + i) % (pool * GANG)) for i in range(JOB)] for job in range(nodes * 9 // 40)]
     for job, where in enumerate(jobs):
         documents += spread_job(f"job-{job}", where, _age(job))
-    suspects = {_name(n): n // GANG for n in range(slices * GANG - 1, -1, -SUSPECT)}
-    shaken = {f"JobSet/default/gang-{s}": GANG for s in suspects.values() if s < owned}
-    hit = [(f"Job/default/job-{job}", sum(name in suspects for name in where)) for job, where in enumerate(jobs)]
-    idle = slices - owned - pool - len({s for s in suspects.values() if owned <= s < slices - pool})
+    suspects = range(0, slices * GANG, SUSPECT)
+    sick = {n // GANG for n in suspects}
+    shaken = {f"JobSet/default/gang-{gang}": GANG for gang in range(pool, idle) if gang in sick}
+    hit = [(f"Job/default/job-{job}", sum(_name(n) in where for n in suspects)) for job, where in enumerate(jobs)]
+    places = len(set(range(idle, slices)) - sick)
 
     def check(snapshot: Snapshot, plan: Plan) -> None:
         answers.keeps_places(snapshot, plan, {key: lost for key, lost in hit if lost}, len(hit))
-        answers.keeps_places(snapshot, plan, shaken, min(idle, len(shaken)))
+        answers.keeps_places(snapshot, plan, shaken, places)
 
-    return Scenario(documents, check, [node(name, f"slice-{s}", suspect=True) for name, s in suspects.items()])
+    return Scenario(documents, check, [node(_name(n), labels[_name(n)], suspect=True) for n in suspects])
 
 
 def quiet(nodes: int) -> Scenario:

@@ -19,7 +19,6 @@ from understudy.control.scheduling import Cycle, SchedulingLoop
 from understudy.kube.garbage import set_apart
 from understudy.kube.observed import Observed
 from understudy.kube.serving import Serving
-from understudy.kube.settings import KubeSettings
 from understudy.model.plans import Start
 
 SETTLE = 10  # tenths of a second of quiet before events are pushed
@@ -125,6 +124,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     subject = Subject(options.began)
     asked = [Phase(sort, float(rate), float(secs)) for sort, rate, secs in (p.split(":") for p in options.phase)]
-    silence = KubeSettings().max_view_age / 3  # as a container has it: a quiet watch does not make the view old
-    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}", silence=silence), asked))
+    serving = Serving(config=Config(server=f"http://127.0.0.1:{options.port}"))
+    uvloop.run(subject.run(serving.working, asked))  # a quiet watch must not make the view old, as in a container
     print(msgspec.json.encode(subject.marks).decode())
