@@ -19,6 +19,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "burst": (1_000, 16_000),
     "cold-start": (1_000, 16_000),
     "queue": (1_000, 16_000),
+    "mass-suspect": (1_000, 15_000),
     "events": (1_000, 16_000),
     "growth": (16_000,),
 }
@@ -29,6 +30,7 @@ QUICK = {
     "burst": (160,),
     "cold-start": (160,),
     "queue": (160,),
+    "mass-suspect": (320,),
     "events": (100,),
     "growth": (320,),
 }

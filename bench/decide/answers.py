@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from understudy.model.plans import Plan, Preempt, Seats, Start, Swap, Wait
+from understudy.model.plans import Hold, Plan, Preempt, Seats, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
 SLACK = 1.02  # how far above the least possible the work lost may be
@@ -79,6 +79,17 @@ def everybody_waits(plan: Plan, gangs: int) -> None:
     waits = [action.reason for action in plan.actions if isinstance(action, Wait)]
     _expect(len(waits) == len(plan.actions) == gangs, f"{gangs} gangs have to wait, {len(waits)} do")
     _expect(all(reason.free == 0 and reason.holders for reason in waits), "a gang is not told who has the seats")
+
+
+def keeps_places(snapshot: Snapshot, plan: Plan, wanted: Mapping[str, int], enough_for: int) -> None:
+    """Of the gangs in `wanted`, as many as there is room for keep that many places on healthy nodes; nobody goes."""
+    _expect(all(isinstance(action, Hold) for action in plan.actions), "something else is done than to keep places")
+    holds = {action.gang: action.seats for action in plan.actions if isinstance(action, Hold)}
+    kept = {gang: holds[gang] for gang in wanted if gang in holds}
+    _expect(len(kept) == min(len(wanted), enough_for), f"{len(kept)} of {len(wanted)} gangs have places kept for them")
+    for gang, seats in kept.items():
+        _expect(len(seats) == wanted[gang], f"{gang} needs {wanted[gang]} places, {len(seats)} are kept")
+        _expect(all(snapshot.rooms[node].node.usable for _, node in seats), f"a bad node is kept for {gang}")
 
 
 def _only_victims_there(snapshot: Snapshot, plan: Plan, seats: Seats) -> None:

@@ -31,7 +31,7 @@ def priority_class(name: str, value: int) -> Document:
     }
 
 
-def node(name: str, slice_name: str = "", failed: bool = False) -> Document:
+def node(name: str, slice_name: str = "", failed: bool = False, suspect: bool = False) -> Document:
     labels = {"kubernetes.io/hostname": name, "node.kubernetes.io/instance-type": "gpu-8x"}
     if slice_name:
         labels[SLICE] = slice_name
@@ -46,10 +46,10 @@ def node(name: str, slice_name: str = "", failed: bool = False) -> Document:
             "conditions": [
                 {
                     "type": "Ready",
-                    "status": "Unknown" if failed else "True",
-                    "reason": "NodeStatusUnknown" if failed else "KubeletReady",
+                    "status": "Unknown" if failed else "False" if suspect else "True",
+                    "reason": "NodeStatusUnknown" if failed else "KubeletNotReady" if suspect else "KubeletReady",
                     "lastHeartbeatTime": stamp(120 if failed else 5),
-                    "lastTransitionTime": stamp(60 if failed else 1e6),
+                    "lastTransitionTime": stamp(60 if failed else 5 if suspect else 1e6),
                 }
             ],
         },
@@ -76,6 +76,22 @@ def lone_job(name: str, node_name: str, age: float) -> Iterator[Document]:
     labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
     yield _job(name, 1, run)
     yield _pod(f"{name}-x7k2p", node_name, labels, _owner("batch/v1", "Job", name), run)
+
+
+def spread_job(name: str, nodes: list[str], age: float) -> Iterator[Document]:
+    """A Job of low priority with a small pod without accelerators on each of these nodes."""
+    run = Run(name, age, gpus=0)
+    labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
+    yield _job(name, len(nodes), run)
+    for index, node_name in enumerate(nodes):
+        indexed = labels | {"batch.kubernetes.io/job-completion-index": str(index)}
+        yield _pod(f"{name}-{index}-x7k2p", node_name, indexed, _owner("batch/v1", "Job", name), run)
+
+
+def daemon_pod(name: str, node_name: str) -> Document:
+    """A pod of the DaemonSet `name`."""
+    owner = _owner("apps/v1", "DaemonSet", name)
+    return _pod(f"{name}-{node_name}", node_name, {}, owner, Run(name, 1e6, ("system-node-critical", 2_000_001_000), 0))
 
 
 def jobset(name: str, shape: tuple[int, int], priority: str, topology: str = "", age: float = 60.0) -> Document:
@@ -152,7 +168,8 @@ def _template(gpus: int, priority: str) -> Document:
 
 
 def _pod_spec(gpus: int, priority: str) -> Document:
-    requests = {"cpu": str(20 * gpus), "memory": f"{200 * gpus}Gi", "nvidia.com/gpu": str(gpus)}
+    requests = {"cpu": str(20 * gpus or 1), "memory": f"{200 * gpus or 4}Gi"}
+    requests |= {"nvidia.com/gpu": str(gpus)} if gpus else {}
     container = {"name": "train", "image": "trainer:1", "resources": {"requests": requests, "limits": requests}}
     return {
         "schedulerName": "understudy",

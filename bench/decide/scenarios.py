@@ -12,17 +12,22 @@ from bench.decide.documents import (
     SLICE,
     Document,
     Run,
+    daemon_pod,
     jobset,
     lone_job,
     lone_pod,
     node,
     priority_class,
     running_jobset,
+    spread_job,
 )
 from understudy.model.plans import Plan
 from understudy.model.snapshot import Snapshot
 
 GANG = 16  # nodes of a gang, and of a slice
+JOB = 8  # pods of a plain Job
+DAEMONS = 4
+SUSPECT = 75  # of so many nodes one
 WANTED = "JobSet/default/wanted"
 
 OneGpuJob = Callable[[str, str, float], Iterable[Document]]  # of a name, a node and an age
@@ -122,6 +127,31 @@ def queue(nodes: int) -> Scenario:
     return Scenario(documents, check)
 
 
+def mass_suspect(nodes: int) -> Scenario:
+    """Gangs that own a slice each, a tenth of the slices idle, plain Jobs all over the last twentieth of the nodes,
+    daemons everywhere (at 15,000 nodes 100,000 pods); one node in 75 turns suspect at once."""
+    slices = nodes // GANG
+    owned, pool = slices * 17 // 20, max(1, slices // 20)
+    documents = [*_classes(), *(node(_name(n), f"slice-{n // GANG}") for n in range(slices * GANG))]
+    documents += (daemon_pod(f"daemon-{d}", _name(n)) for d in range(DAEMONS) for n in range(slices * GANG))
+    for gang in range(owned):
+        documents += running_jobset(Run(f"gang-{gang}", _age(gang)), [_domain(gang)], SLICE)
+    workers = [_name(n) for n in range((slices - pool) * GANG, slices * GANG)]
+    jobs = [[workers[(job * JOB + i) % len(workers)] for i in range(JOB)] for job in range(nodes * 9 // 40)]
+    for job, where in enumerate(jobs):
+        documents += spread_job(f"job-{job}", where, _age(job))
+    suspects = {_name(n): n // GANG for n in range(slices * GANG - 1, -1, -SUSPECT)}
+    shaken = {f"JobSet/default/gang-{s}": GANG for s in suspects.values() if s < owned}
+    hit = [(f"Job/default/job-{job}", sum(name in suspects for name in where)) for job, where in enumerate(jobs)]
+    idle = slices - owned - pool - len({s for s in suspects.values() if owned <= s < slices - pool})
+
+    def check(snapshot: Snapshot, plan: Plan) -> None:
+        answers.keeps_places(snapshot, plan, {key: lost for key, lost in hit if lost}, len(hit))
+        answers.keeps_places(snapshot, plan, shaken, min(idle, len(shaken)))
+
+    return Scenario(documents, check, [node(name, f"slice-{s}", suspect=True) for name, s in suspects.items()])
+
+
 def quiet(nodes: int) -> Scenario:
     """The full cluster of kai_reclaim with nobody waiting: there is nothing to do."""
     wanting = kai_reclaim(nodes).documents
@@ -140,6 +170,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "burst": burst,
     "cold-start": cold_start,
     "queue": queue,
+    "mass-suspect": mass_suspect,
 }
 
 

@@ -15,6 +15,7 @@ TARGETS: Mapping[tuple[str, int], tuple[str, float]] = {
     ("slices", 16_000): ("plan_seconds", 0.015),
     ("burst", 16_000): ("plan_seconds", 0.010),
     ("cold-start", 16_000): ("total_seconds", 2.0),
+    ("mass-suspect", 15_000): ("plan_seconds", 1.0),
 }
 EVENT_LIMIT_US = 100.0
 KAI_FILE = "kai_reclaim_benchmark.csv"

@@ -59,8 +59,13 @@ async def clear(client: KubeClient) -> None:
 
 
 def _group(gang: Gang) -> dict[str, Any]:
+    """The annotation says that nobody else may be in the slice; who does not know it finds no room there anyway."""
     return {
-        "metadata": {"name": gang.name, "namespace": NAMESPACE},
+        "metadata": {
+            "name": gang.name,
+            "namespace": NAMESPACE,
+            "annotations": {"understudy.dev/exclusive-topology": SLICE},
+        },
         "spec": {
             "schedulingPolicy": {"gang": {"minCount": gang.size}},
             "schedulingConstraints": {"topology": [{"key": SLICE}]},

@@ -16,8 +16,10 @@ from understudy.client import KubeClient
 from understudy.client.config import Config
 from understudy.control.clock import SystemClock
 from understudy.control.scheduling import Cycle, SchedulingLoop
+from understudy.kube.garbage import set_apart
 from understudy.kube.observed import Observed
 from understudy.kube.serving import Serving
+from understudy.kube.settings import KubeSettings
 from understudy.model.plans import Start
 
 SETTLE = 10  # tenths of a second of quiet before events are pushed
@@ -44,6 +46,7 @@ class Subject:
         async with KubeClient(config) as client:
             loop = SchedulingLoop(Observed(client), SystemClock(), Serving(config=config).loop, self._heard)
             running = asyncio.create_task(loop.run())
+            apart = asyncio.create_task(set_apart(lambda: loop.standing.synced))
             waiting = asyncio.create_task(self._planned.wait())
             await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE)
             if running.done():
@@ -54,7 +57,8 @@ class Subject:
             self.marks["events"] = {phase.sort: await _under(client, phase) for phase in phases}
             self.marks["peak_mb"] = most_resident()
             running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            apart.cancel()
+            await asyncio.gather(running, apart, return_exceptions=True)
 
     def _heard(self, cycle: Cycle) -> None:
         if self._planned.is_set():
@@ -121,5 +125,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     subject = Subject(options.began)
     asked = [Phase(sort, float(rate), float(secs)) for sort, rate, secs in (p.split(":") for p in options.phase)]
-    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}"), asked))
+    silence = KubeSettings().max_view_age / 3  # as a container has it: a quiet watch does not make the view old
+    uvloop.run(subject.run(Config(server=f"http://127.0.0.1:{options.port}", silence=silence), asked))
     print(msgspec.json.encode(subject.marks).decode())

@@ -28,6 +28,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
         ("burst", 96, 1),
         ("cold-start", 96, 0),
         ("queue", 96, 0),
+        ("mass-suspect", 640, 0),
         ("events", 64, 0),
     ],
 )

@@ -369,3 +369,24 @@ def test_nobody_enters_an_exclusive_domain_while_its_owner_is_leaving_it() -> No
         assert sorted(world.seats()) == ["hero-worker-0", "small"]
 
     live(story)
+
+
+def test_a_job_does_not_pay_for_a_pod_that_others_told_to_leave_a_lost_node() -> None:
+    """A taint that says so drives pods out by itself, and may have been quicker than we are."""
+
+    async def story(world: Living) -> None:
+        await with_victim(world, gpu_job("train", "low"))
+        world.hands.clinging.add("Job/default/train")  # nobody answers there
+        [leaving] = world.cluster.all(PODS)
+        name = leaving["metadata"]["name"]
+        leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
+        world.cluster.change(leaving)
+        lost = world.cluster.find(NODES, "a")
+        lost["spec"]["taints"] = [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]
+        before = len(world.cluster.writes)
+        world.cluster.change(lost)
+        await world.settle()
+        about = [write for write in world.cluster.writes[before:] if name in write]
+        assert about == [f"patch pods {name}", f"delete pods {name} at once"]
+
+    live(story)

@@ -116,6 +116,13 @@ def test_a_gang_on_the_move_keeps_the_seats_held_for_it_until_its_pods_have_left
     assert wait.reason.code is Code.STILL_LEAVING
 
 
+def test_what_is_promised_to_a_lesser_gang_is_taken_only_where_nothing_else_will_do() -> None:
+    lesser = queued("lesser", priority=1, holds=(("lesser-0", "a"),))
+    assert told(*TWO, lesser, queued("hero", priority=9)) == ["start hero on b", "start lesser on a"]
+    both = told(*TWO, lesser, queued("hero", members=2, priority=9))
+    assert both[0] == "start hero on a, b"
+
+
 def test_preferred_domains_are_kept_to_where_that_is_possible() -> None:
     near = Topology(SLICE, Mode.PREFERRED)
     racks = slices(s0="a", s1="b c")

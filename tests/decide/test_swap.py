@@ -51,6 +51,17 @@ def test_damaged_are_those_on_sick_nodes_and_those_with_members_missing() -> Non
     assert sorted(damaged_gangs(state)) == [f"Job/default/{name}" for name in ("on-a", "on-b", "on-c", "part")]
 
 
+def test_a_member_that_is_gone_from_a_lost_node_knows_why_it_has_no_seat() -> None:
+    """Its pod was deleted there and is yet to be made again: to whoever reads it, that is the same swap."""
+    gang = running("g", on="a b")
+    [island] = gang.islands
+    gone, *rest = island.members
+    members = (replace(gone, node="", last_node="a"), *rest)
+    gang = replace(gang, islands=(replace(island, members=members),))
+    assert told(lost(node("a")), nodes("b c"), gang) == ["swap g: g-0 (no seat) -> c (idle); a lost: it died"]
+    assert told(nodes("a b"), gang) == ["swap g: g-0 (no seat) -> a (idle); a member has no seat"]
+
+
 def test_a_seat_on_a_node_that_no_longer_exists_is_lost() -> None:
     state = cluster(nodes("a b"), running("g", on="a")).updated(gone_nodes=["a"])
     [swap] = plan(state, Policy(), NOW).actions

@@ -10,14 +10,13 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from tests.embedded.witness import Witness
-from tests.kube import stage
+from tests.kube import scenery
 from tests.kube.cluster import kwok
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
 from tests.kube.cluster.running import Cluster
@@ -67,14 +66,13 @@ class KubeWorld(RunningWorld):
             self.process = stack.enter_context(self._serving())
             self._wait_until_it_leads()
             yield
-            await self.witness.until("gangs that sit whole or not at all", lambda: True)
         assert not self.witness.wrong, f"rules were broken on the way: {self.witness.wrong}"
-        assert not (words := list(stage.complaints(self._log()))), "\n".join(words)
+        assert not (words := list(scenery.complaints(self._log()))), "\n".join(words)
 
     def _set_up(self) -> None:
         self.kube.namespace(self.namespace)
-        stage.set_priorities(self.kube.api, self.scenario.priority_classes(), self.namespace)
-        self.kube.nodes.create([stage.node(node) for node in self.scenario.nodes()], wait=False)
+        scenery.set_priorities(self.kube.api, self.scenario.priority_classes(), self.namespace)
+        self.kube.nodes.create([scenery.node(node) for node in self.scenario.nodes()], wait=False)
 
     def _nodes_are_ready(self) -> bool:
         leases = {lease["metadata"]["name"] for lease in self.witness.all(LEASES)}
@@ -90,14 +88,14 @@ class KubeWorld(RunningWorld):
         self.kube.api.delete(f"/api/v1/namespaces/{self.namespace}")
         for kind in JOB_KINDS:
             self.kube.api.delete(kind.path(self.namespace))
-        stage.remove_pods(self.kube.api, self.namespace)
+        scenery.remove_pods(self.kube.api, self.namespace)
         self.kube.nodes.remove(*(node["metadata"]["name"] for node in self.scenario.nodes()))
         await self.witness.until("nothing is left", lambda: not any(map(self.witness.all, (*JOB_KINDS, PODS, NODES))))
 
     # Who decides
 
     @contextlib.contextmanager
-    def _serving(self) -> Any:
+    def _serving(self) -> Iterator[Process]:
         settings = self.path / "understudy.yaml"
         settings.write_bytes(msgspec.json.encode({"policy": self.scenario.policy}))
         self.port = free_port()
@@ -111,12 +109,11 @@ class KubeWorld(RunningWorld):
             print(self.log.read_text())  # noqa: T201  shown where a scenario fails
 
     def _wait_until_it_leads(self) -> None:
-        wait_until(lambda: stage.answers(self.port, "/readyz"), "understudy leads", START, [self.process])
+        wait_until(lambda: scenery.answers(self.port, "/readyz"), "understudy leads", START, [self.process])
 
     def _control(self) -> int:
-        process: Process = self.process
-        process.check()
-        return process.pid
+        self.process.check()
+        return self.process.pid
 
     def _log(self) -> Iterable[str]:
         return self.log.read_text().splitlines()
@@ -125,7 +122,7 @@ class KubeWorld(RunningWorld):
         return JOB_KINDS
 
     def _runnable(self, document: Document) -> Document:
-        return stage.manifest(document, self.namespace)
+        return scenery.manifest(document, self.namespace)
 
     def see(self) -> Sight:
         """Scenarios speak of the namespace that jobs are in where nobody says so."""

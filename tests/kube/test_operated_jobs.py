@@ -11,6 +11,7 @@ import pytest
 from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
+from tests.kube.cluster.stages import LEAVES_AFTER
 from tests.kube.jobs import (
     CLASSES,
     ONE_GPU,
@@ -135,3 +136,43 @@ def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, witness: 
     assert not stage.is_paused()
     assert list(stage.spent()) == []
     wait_until(lambda: stage.told() >= {"HotSwapped", "Preempted", "Resumed"}, "people are told", SECONDS)
+
+
+def test_a_jobset_pays_nothing_where_the_cluster_was_quicker_to_delete(
+    api: Api, nodes: Nodes, witness: Witness
+) -> None:
+    """A taint drives pods out by itself, and then there is a second in which its Job need not hear of it."""
+    made = jobset("low", replicas=1, size=2)
+    template = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["metadata"] = {"annotations": {LEAVES_AFTER: "60s"}}
+    stage = Stage(api, nodes, witness, Kind(made, 2, ("suspend",)))
+    nodes.add("a", "b", "c", resources=ONE_GPU)
+    api.create(made, witness.namespace)
+    lost, other = witness.until("it runs", stage.runs)
+    api.delete(f"/api/v1/namespaces/{witness.namespace}/pods/{lost.metadata.name}")
+    taint(api, lost.spec.node_name, OUT_OF_SERVICE)
+
+    def is_whole() -> list[Pod]:
+        pods = stage.runs()
+        return pods if lost.spec.node_name not in {pod.spec.node_name for pod in pods} else []
+
+    assert other.metadata.uid in uids(witness.until("it is whole again", is_whole))
+    assert list(stage.spent()) == []
+
+
+def test_an_elastic_job_goes_on_with_fewer_and_grows_back(api: Api, nodes: Nodes, witness: Witness) -> None:
+    nodes.add("a", "b", "c", resources=ONE_GPU)
+    api.create(elastic(workers=3), witness.namespace)
+    before = witness.until("it runs", lambda: witness.runs("low", 3))
+    lost, *rest = before
+    taint(api, lost.spec.node_name, OUT_OF_SERVICE)
+
+    def goes_on() -> bool:
+        """The operator makes the third pod again, and it waits."""
+        return uids(witness.seated("low")) == uids(rest) and len(witness.pods("low")) == 3
+
+    witness.until("the others go on", goes_on)
+    taint(api, lost.spec.node_name)
+    after = witness.until("it is three again", lambda: witness.runs("low", 3))
+    assert uids(rest) < uids(after)
+    assert "runPolicy" not in api.get(api.path(elastic(3), witness.namespace))["spec"]

@@ -4,14 +4,17 @@ import asyncio
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.control.fake_cluster import FakeCluster
 from tests.control.virtual_clock import BEGIN, VirtualClock
 from tests.objects.documents import node, pod
 from understudy.client.tally import NO_ANSWER, Tally
-from understudy.control.scheduling import Cycle, LoopSettings
+from understudy.control.scheduling import Cycle, LoopSettings, Standing
 from understudy.decide.policy import Policy, SpareRule
 from understudy.kube.fenced import Fenced, Permit
 from understudy.kube.figures import text_of
+from understudy.kube.life import LONGEST_SILENCE, LONGEST_TURN, Signs
 from understudy.kube.meters import Measured, Turns, figures_of
 from understudy.kube.observed import Observed
 from understudy.kube.pages import pages_of
@@ -36,8 +39,9 @@ class Bench:
         settings = LoopSettings(policy=policy)
         self.replica = Replica(self.fence, self.clock, self.leadership, settings, self.turns.hear)
         about = Measured(self.replica, self.observed, self.turns, self.tally, policy, self.clock)
-        self.figures = tuple(figures_of(about))
-        self.pages = pages_of(self.replica, self.figures, 30.0)
+        self.signs = Signs(self.clock.now)
+        self.figures = tuple(figures_of(about, self.signs))
+        self.pages = pages_of(self.replica, self.figures, 30.0, self.signs)
 
     def lines(self) -> list[str]:
         return [line for line in text_of(self.figures).splitlines() if not line.startswith("#")]
@@ -84,6 +88,18 @@ def test_a_seat_that_was_given_is_counted() -> None:
         await bench.replica.end(running)
 
     asyncio.run(story())
+
+
+def test_who_hangs_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    assert bench.pages["/healthz"]()[:2] == (200, "ok\n")
+    bench.clock.jump(LONGEST_SILENCE + 1.0)
+    assert bench.pages["/healthz"]()[:2] == (500, "the main loop has shown no sign of life for 61 s\n")
+    assert "understudy_loop_silence_seconds 61" in bench.lines()
+    bench.signs.show()
+    assert bench.pages["/healthz"]().status == 200
+    monkeypatch.setattr(Replica, "standing", Standing(turn_lasts=LONGEST_TURN + 1.0))
+    assert bench.pages["/healthz"]()[:2] == (500, "the scheduling loop has been at one turn for 601 s\n")
 
 
 def test_what_cannot_be_seen_is_named() -> None:

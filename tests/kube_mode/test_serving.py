@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,16 @@ SETTINGS = "kube: {leaseDuration: 4, renewDeadline: 2.5, retryPeriod: 0.2, write
 LONGEST = 60.0
 READY = [{"type": "Ready", "status": "True"}]
 LEASE = Ref(LEASES, "default", "understudy")
+
+# `understudy`, but its main loop hangs for good when it is told so, and is missed after two seconds.
+HANGING = """
+import signal, sys, time
+from understudy.kube import life
+from understudy.main import main
+life.LONGEST_SILENCE = 2.0
+signal.signal(signal.SIGUSR1, lambda *_: time.sleep(3600))
+sys.exit(main())
+"""
 
 
 class Process:
@@ -56,7 +66,7 @@ class World:
         self._folder = folder
         self.processes: list[Process] = []
 
-    async def starts(self, identity: str) -> Process:
+    async def starts(self, identity: str, program: Sequence[str] = ("-m", "understudy")) -> Process:
         settings = self._folder / "understudy.yaml"
         settings.write_text(SETTINGS)
         log = self._folder / f"{identity}.log"
@@ -64,7 +74,7 @@ class World:
         options += ["--identity", identity, "--scheduler-name", "x", "--lease-namespace", "default"]
         with log.open("wb") as file:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "understudy", "serve", *options, stderr=file, env=dict(os.environ)
+                sys.executable, *program, "serve", *options, stderr=file, env=dict(os.environ)
             )
         self.processes.append(Process(identity, process, log))
         return self.processes[-1]
@@ -141,6 +151,28 @@ def test_when_the_leader_is_killed_the_other_goes_on_and_makes_room_when_it_is_t
         assert await b.ended(signal.SIGTERM) == 0
         assert await world.leader() == ""
         assert "Traceback" not in a.log + b.log
+
+    async def told() -> None:
+        async with world_in(tmp_path) as world:
+            await story(world)
+
+    asyncio.run(told())
+
+
+def test_one_whose_main_loop_hangs_says_so_and_does_not_lead_for_ever(tmp_path: Path) -> None:
+    async def story(world: World) -> None:
+        await world.create(node("n", conditions=READY))
+        a = await world.starts("a", ("-c", HANGING))
+        await until_says(a, "/readyz", "200 leading")
+        b = await world.starts("b")
+        await until_says(b, "/readyz", "200 standing by")
+        a.process.send_signal(signal.SIGUSR1)
+        await until_says(b, "/readyz", "200 leading")
+        assert await world.leader() == "b"
+        assert re.fullmatch(r"500 the main loop has shown no sign of life for \d+ s", await a.page("/healthz"))
+        assert "understudy_leader 0" in await a.page("/metrics")
+        await world.create(pod("one", schedulerName="x"))
+        assert await until(lambda: world.node_of("one")) == "n"
 
     async def told() -> None:
         async with world_in(tmp_path) as world:

@@ -20,7 +20,6 @@ from understudy.embedded.shim.orders import State
 from understudy.kinds.annotations import WARM_FOR, written_time
 from understudy.kinds.children import FAMILIES
 from understudy.model.nodes import Verdict
-from understudy.model.snapshot import Snapshot
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
 
@@ -84,9 +83,10 @@ class EmbeddedWorld(RunningWorld):
     def _job_kinds(self) -> tuple[Resource, ...]:
         return (*(family.parent for family in FAMILIES), *self.strange_kinds)
 
-    async def _acting(self, snapshot: Snapshot) -> str:
+    async def _acting(self) -> str:
         if await self.operators.act():
             return "operators act"
+        snapshot = self.witness.snapshot()
         for name in self.lost:
             if snapshot.rooms[name].node.health.verdict is not Verdict.LOST:
                 await self._silence(name)  # it was being heard of when it failed

@@ -32,7 +32,6 @@ from understudy.kinds.annotations import PREFIX, written_time
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
 from understudy.model.plans import Plan, Wait
-from understudy.model.snapshot import Snapshot
 from understudy.objects.resources import NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
 
@@ -127,8 +126,8 @@ class RunningWorld(abc.ABC):
     @abc.abstractmethod
     async def _heal(self, name: str) -> None: ...
 
-    async def _acting(self, snapshot: Snapshot) -> str:
-        """What others than the control part still have to do, or are done by this world in their place."""
+    async def _acting(self) -> str:
+        """What this world does in the place of others, as long as there is anything to do."""
         return ""
 
     # What happens
@@ -240,9 +239,9 @@ class RunningWorld(abc.ABC):
 
     async def _stirring(self) -> str | None:
         """What is still going on."""
-        snapshot = self.witness.snapshot()
-        if acting := await self._acting(snapshot):
+        if acting := await self._acting():
             return acting
+        snapshot = self.witness.snapshot()
         for name in self.lost:
             if snapshot.rooms[name].node.health.verdict is not Verdict.LOST:
                 return f"{name} is not lost yet"

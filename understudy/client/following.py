@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncGenerator, Iterator
 from http import HTTPStatus
 from urllib.parse import urlencode
@@ -70,11 +71,12 @@ class Follower:
         self._known: dict[Key, _Seen] = {}
         self._revision = ""  # where to go on watching; '': a list comes first
         self._failures = 0  # in a row
-        self._told_at = asyncio.get_running_loop().time()  # when nothing was missing for sure
+        self._told_at = time.monotonic()  # when nothing was missing for sure
 
     @property
     def age(self) -> float:
-        return asyncio.get_running_loop().time() - self._told_at
+        """By a clock that all threads share, and that goes on while an event loop is kept busy."""
+        return time.monotonic() - self._told_at
 
     async def changes(self) -> AsyncGenerator[Change, None]:
         """Raises Refused where the server will not list these at all: no such resource, no right to see it."""
@@ -131,7 +133,7 @@ class Follower:
         async with self._pool.stream(path, seconds + OVERTIME, self._silence) as (status, pieces):
             if status != HTTPStatus.OK:
                 raise refusal(status, b"".join([piece async for piece in pieces]))
-            self._told_at = loop.time()
+            self._told_at = time.monotonic()
             steady_at, silent = loop.time() + STEADY, True
             try:
                 async for text in lines(pieces):
@@ -148,7 +150,7 @@ class Follower:
         if happened == ERROR:
             raise _LostPlace
         self._failures = 0
-        self._told_at = asyncio.get_running_loop().time()
+        self._told_at = time.monotonic()
         if happened == "DELETED":
             self._known.pop(sight.key, None)
             yield Change(ChangeType.DELETED, sight.raw, sight.obj)

@@ -81,7 +81,7 @@ class KubeClient:
             self._followers.discard(follower)
 
     def age(self) -> float:
-        return max((follower.age for follower in self._followers), default=0.0)
+        return max((follower.age for follower in tuple(self._followers)), default=0.0)
 
     async def get(self, ref: Ref) -> bytes:
         return await self.request("GET", _path(ref))

@@ -49,7 +49,7 @@ class Intake:
         self._desk.expectations.saw(name, None if gone else obj)
         for listen in self._listeners:
             listen(obj, gone)
-        if self._desk.view.stirred:
+        if not self.changed.is_set() and self._desk.view.stirred:
             self.changed.set()
 
     def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None:

@@ -31,6 +31,12 @@ from understudy.objects.resources import JOB_SETS
 from understudy.ports import Departure, Ref
 
 PREEMPTED = "Preempted"
+_LEAVING = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByUnderstudy",
+    "message": "its node is lost",
+}
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -167,9 +173,8 @@ class Release(msgspec.Struct, frozen=True):
 
     def _departure(self, pod: Pod) -> Departure:
         condition = self._condition(self._happening(pod), "DisruptionTarget")
-        meta, owner = pod.metadata, pod.metadata.controller
-        excused = meta.resource_version if owner is not None and owner.kind == "Job" else ""
-        return Departure(meta.name, meta.uid, condition, 0 if self._is_lost(pod) else None, excused)
+        grace = 0 if self._is_lost(pod) else None
+        return Departure(pod.metadata.name, pod.metadata.uid, condition, grace, _excused(pod))
 
     def _is_lost(self, pod: Pod) -> bool:
         return is_lost(self.snapshot, pod.spec.node_name)
@@ -198,7 +203,22 @@ async def fence(desk: Desk, snapshot: Snapshot) -> None:
             pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
             if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:
                 stuck.append(pod)
-    await together(partial(desk.remove, pod, at_once=True) for pod in stuck)
+    await together(partial(_let_go, desk, pod) for pod in stuck)
+
+
+async def _let_go(desk: Desk, pod: Pod) -> None:
+    """Whoever told it to go, a taint above all, did so since its node was lost: its Job is not to pay for that."""
+    if excused := _excused(pod):
+        meta = pod.metadata
+        await desk.release([(pod, Departure(meta.name, meta.uid, _LEAVING, grace=0, excused=excused))])
+    else:
+        await desk.remove(pod, at_once=True)
+
+
+def _excused(pod: Pod) -> str:
+    """The version in which the pod of a batch Job was seen; of other pods nobody counts how they went."""
+    owner = pod.metadata.controller
+    return pod.metadata.resource_version if owner is not None and owner.kind == "Job" else ""
 
 
 def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:

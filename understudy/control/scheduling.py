@@ -83,6 +83,7 @@ class Standing(msgspec.Struct, frozen=True):
     stumbles: int = 0  # plans that were broken off since the cluster did not answer, so far
     incidents: int = 0  # that are open
     opened: int = 0  # incidents, so far
+    turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
 
 
 class SchedulingLoop:
@@ -126,6 +127,7 @@ class SchedulingLoop:
         self._stumbles = 0  # in a row
         self._broken_off = 0  # in all
         self._put_off = False  # whether the last turn made no plan
+        self._turn_began: float | None = None
 
     async def run(self, lead: asyncio.Event | None = None) -> None:
         """For ever, or until it is cancelled. It follows from the first moment, and decides and writes from the one on
@@ -150,6 +152,7 @@ class SchedulingLoop:
             stumbles=self._broken_off,
             incidents=self._incidents.open,
             opened=self._incidents.opened,
+            turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
         )
 
     async def _stand_by(self, lead: asyncio.Event) -> None:
@@ -192,9 +195,9 @@ class SchedulingLoop:
                 self._try_again(error)
             if self.view.stirred:  # by what was decided just now
                 self._intake.changed.set()
-            self._resting = True
+            self._resting, self._turn_began = True, None
             await wait_for(self._intake.changed, self._clock, self._next_look())
-            self._resting = False
+            self._resting, self._turn_began = False, time.monotonic()
             await self._clock.sleep(self._settings.gather)
             await self._catch_up()
 

@@ -8,7 +8,7 @@ from understudy.decide import explain
 from understudy.decide.floor import Floor
 from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import importance, likeness, turn
-from understudy.decide.place import Part, Quest, part_of, place
+from understudy.decide.place import Part, Quest, part_of, place, place_considerately
 from understudy.decide.policy import Policy
 from understudy.decide.swap import damaged_gangs, release_stale_holds, repair, void_holds
 from understudy.decide.trial import Hypothesis
@@ -132,12 +132,12 @@ def _start(floor: Floor, gang: Gang) -> bool:
     """Seat as much of the gang as fits now: all of it, or as far down as an elastic one goes."""
     sizes = list(_sizes(gang))
     low, high = 0, len(sizes) - 1
-    best = place(floor, Quest(gang, _first(floor, gang, sizes[0])))
+    best = place_considerately(floor, Quest(gang, _first(floor, gang, sizes[0])))
     if best is None and high > 0:
-        best = place(floor, Quest(gang, _first(floor, gang, sizes[high])))
+        best = place_considerately(floor, Quest(gang, _first(floor, gang, sizes[high])))
         while best is not None and low < high - 1:  # what fits at one size fits at every smaller one
             middle = (low + high) // 2
-            seats = place(floor, Quest(gang, _first(floor, gang, sizes[middle])))
+            seats = place_considerately(floor, Quest(gang, _first(floor, gang, sizes[middle])))
             low, high, best = (low, middle, seats) if seats is not None else (middle, high, best)
     if best is None:
         return False

@@ -5,12 +5,13 @@ which idle nodes are offered, which domains are vacant, who owns or holds a plac
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import msgspec
 
 from understudy.decide.fit import capacity, refusal
 from understudy.decide.guards import failed_lately, lemon, over_budget
+from understudy.decide.keeping import HeldSeat, Keeping
 from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
 from understudy.decide.sentences import until
@@ -21,12 +22,6 @@ from understudy.model.plans import Action, Grow, Start, Wait
 from understudy.model.snapshot import Seat, Shelf, Snapshot
 
 Rank = tuple[bool, bool, str, str]  # best avoided, in an untouched domain, domain, name
-
-
-class HeldSeat(msgspec.Struct, frozen=True):
-    gang: Gang
-    island: Island
-    member: Member
 
 
 class Floor:
@@ -47,8 +42,9 @@ class Floor:
         self._ranks: dict[str, Rank] = {}
         self._vacant: dict[str, dict[str, None]] = {}
         self._owners: dict[tuple[str, str], tuple[str, str] | None] = {}
-        self._held: dict[str, list[HeldSeat]] | None = None
-        self._held_domains: dict[tuple[str, str], list[HeldSeat]] | None = None
+        self._residents: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._unowned: dict[Shelf, list[Rank]] = {}  # what is ranked, less domains that somebody has to himself
+        self._kept: Keeping | None = None
         self._sick_domains: dict[str, frozenset[str]] = {}
         self._large_enough: dict[tuple[object, str, str], bool] = {}
 
@@ -59,8 +55,6 @@ class Floor:
         self._pending.extend(action for action in actions if not isinstance(action, Wait))
         if not all(isinstance(action, Start | Grow | Wait) for action in actions):
             self.hopeless.clear()  # the others may give seats back
-        self._owners.clear()
-        self._held = self._held_domains = None
 
     def add(self, *actions: Action) -> None:
         """Add to the plan what changes nothing for whoever is decided about next: warm understudies."""
@@ -77,13 +71,25 @@ class Floor:
     def _carry_out(self, changing: list[Action]) -> None:
         self._pending = []
         before = self._snapshot
-        self._snapshot = advanced(before, changing)
+        self._snapshot = after = advanced(before, changing)
         touched: set[str] = set()
         for key in {action.gang for action in changing}:
-            for gang in (before.gangs[key], self.snapshot.gangs[key]):
-                touched.update(m.node for m in gang.members() if m.node)
+            old, new = before.gangs[key], after.gangs[key]
+            if self._kept is not None:
+                self._kept.change(new, after)
+            if old.islands is not new.islands or old.leaving is not new.leaving:
+                touched.update(m.node for gang in (old, new) for m in (*gang.members(), *gang.leaving) if m.node)
         for name in touched:
+            self._disown(before.rooms[name].node)
             self._reshelve(name, before)
+
+    def _disown(self, node: Node) -> None:
+        """Who has the node's domains to himself has to be found out again."""
+        self._unowned.clear()
+        for key in self.keys:
+            domain = (key, node.labels.get(key, ""))
+            self._owners.pop(domain, None)
+            self._residents.pop(domain, None)
 
     # What a node alone has to say
 
@@ -109,21 +115,45 @@ class Floor:
 
     # The order in which idle nodes are offered
 
-    def candidates(self, shape: Shape) -> Iterator[str]:
+    def candidates(self, shape: Shape, owners: Set[str] | None = None) -> Iterator[str]:
         """Nodes with some room, in packing order: the fullest that could do first, whole domains kept free.
 
-        Nodes that are best avoided come after all others, however well they would fit.
+        Nodes that are best avoided come after all others, however well they would fit. With `owners`, nodes in domains
+        that anybody else has to himself are left out: it is much cheaper than to ask for each why it will not do.
         """
         avoided = []
         for shelf in _shelves_for(shape, self.snapshot):
             if shelf not in self._ranked:
                 self._ranked[shelf] = sorted(self._rank(name) for name in self.snapshot.shelves[shelf])
-            for rank in self._ranked[shelf]:
+            for rank in self._ranked[shelf] if owners is None else self._not_owned(shelf, owners):
                 if rank[0]:
                     avoided.append(rank[3])
                 else:
                     yield rank[3]
         yield from avoided
+
+    def _not_owned(self, shelf: Shelf, besides: Set[str]) -> Iterator[Rank]:
+        """What is ranked on a shelf, without domains of owners `besides` these. Whoever comes to its end has found out
+        what the next one need not look at."""
+        if not besides and shelf in self._unowned:
+            yield from self._unowned[shelf]
+            return
+        found = []
+        for rank in self._ranked[shelf]:
+            if self._is_open(rank[3], besides):
+                found.append(rank)
+                yield rank
+        if not besides:
+            self._unowned[shelf] = found
+
+    def _is_open(self, name: str, besides: Set[str]) -> bool:
+        labels = self.snapshot.rooms[name].node.labels
+        for key in self.keys:
+            if (value := labels.get(key)) is not None:
+                owner = self.owner(key, value)
+                if owner is not None and owner[0] not in besides:
+                    return False
+        return True
 
     def avoided(self, name: str) -> bool:
         """Whether the node is a last choice: a spare, one that failed lately, or one that asks to be left alone."""
@@ -151,7 +181,7 @@ class Floor:
             return  # a node that does not exist any more, and the last who sat there
         for key in self._vacant:
             value = room.node.labels.get(key)
-            if value in self._vacant[key] and self._occupied(key, value):
+            if value in self._vacant[key] and self.residents(key, value):
                 del self._vacant[key][value]
         old, new = before.rooms[name].shelf, room.shelf
         if old == new:
@@ -190,9 +220,13 @@ class Floor:
             self._vacant[key] = {value: None for _, value in sorted(values)}
         return list(self._vacant[key])
 
-    def _occupied(self, key: str, value: str) -> bool:
-        tenants = self.snapshot.tenants[key].get(value, ())
-        return any(not self.snapshot.gangs[gang].infrastructure for gang in tenants)
+    def residents(self, key: str, value: str) -> tuple[str, ...]:
+        """Who sits in a domain, daemons aside."""
+        snapshot = self.snapshot
+        if (key, value) not in self._residents:
+            tenants, gangs = snapshot.tenants[key].get(value, ()), snapshot.gangs
+            self._residents[key, value] = tuple(sorted(gang for gang in tenants if not gangs[gang].infrastructure))
+        return self._residents[key, value]
 
     def could_hold(self, key: str, value: str, members: Sequence[Member]) -> bool:
         """Whether the domain, were it empty, could hold these members by their number alone; a cheap first look."""
@@ -215,19 +249,25 @@ class Floor:
 
     def owner(self, key: str, value: str) -> tuple[str, str] | None:
         """The gang and island that have this domain to themselves; pods on their way out keep it until they left."""
+        snapshot = self.snapshot  # what was decided meanwhile may have another owner
         if (key, value) not in self._owners:
-            self._owners[key, value] = self._find_owner(key, value)
+            self._owners[key, value] = self._find_owner(snapshot, key, value)
         return self._owners[key, value]
 
-    def _find_owner(self, key: str, value: str) -> tuple[str, str] | None:
-        for tenant in sorted(self.snapshot.tenants[key].get(value, ())):
-            gang = self.snapshot.gangs[tenant]
+    def _find_owner(self, snapshot: Snapshot, key: str, value: str) -> tuple[str, str] | None:
+        rooms = snapshot.rooms
+
+        def is_there(member: Member) -> bool:
+            return rooms[member.node].node.labels.get(key) == value
+
+        for tenant in sorted(snapshot.tenants[key].get(value, ())):
+            gang = snapshot.gangs[tenant]
             for island in gang.islands:
                 if island.topology is None or island.topology.key != key or island.topology.mode is not Mode.EXCLUSIVE:
                     continue
-                sitting = [m for m in island.members if m.node and not self._is_lost(m.node)]
-                sitting += _leaving_it(gang, island)
-                if any(self.snapshot.rooms[m.node].node.labels.get(key) == value for m in sitting):
+                if any(m.node and is_there(m) and not self._is_lost(m.node) for m in island.members):
+                    return (tenant, island.name)
+                if any(is_there(m) for m in _leaving_it(gang, island)):
                     return (tenant, island.name)
         return None
 
@@ -237,18 +277,16 @@ class Floor:
     # Holds
 
     @property
+    def kept(self) -> Keeping:
+        snapshot = self.snapshot
+        if self._kept is None:
+            self._kept = Keeping(snapshot)
+        return self._kept
+
+    @property
     def held(self) -> dict[str, list[HeldSeat]]:
         """Node -> seats kept there for gangs that are not seated yet."""
-        if self._held is None:
-            self._held = {}
-            for key in sorted(self.snapshot.holding):
-                gang = self.snapshot.gangs[key]
-                wanted = dict(gang.holds)
-                for island in gang.islands:
-                    for member in island.members:
-                        if (node := wanted.get(member.name)) and node != member.node:
-                            self._held.setdefault(node, []).append(HeldSeat(gang, island, member))
-        return self._held
+        return self.kept.seats
 
     def respects(self, gang: Gang, holder: Gang) -> bool:
         """Whether the gang leaves seats alone that are kept for the holder. To take them is a kind of preemption."""
@@ -257,36 +295,22 @@ class Floor:
         may_preempt = gang.preempts and over_budget(gang, self.policy, self.now) is None
         return holder.priority >= gang.priority or not may_preempt
 
-    def held_for(self, key: str, value: str) -> list[Gang]:
+    def held_for(self, key: str, value: str) -> Iterable[Gang]:
         """The gangs that hold this domain for islands that will have it to themselves."""
-        return [seat.gang for seat in self.held_domains.get((key, value), ())]
+        return self.kept.domains.get((key, value), {}).values()
 
     def promised(self, gang: Gang) -> list[Seat]:
         """Seats kept for others whom the gang leaves alone, where any of them minds its neighbours."""
         if not self.held:
             return []
-        seats = [(node, held) for node, there in self.held.items() for held in there if node in self.snapshot.rooms]
-        minds = any(held.member.shape.anti_affinity for _, held in seats)
-        if not minds and not any(m.shape.minds_neighbours for m in gang.members()):
+        if not self.kept.minds_neighbours and not any(m.shape.minds_neighbours for m in gang.members()):
             return []
         return [
             Seat(held.gang.key, msgspec.structs.replace(held.member, node=node), leaving=True)
-            for node, held in seats
-            if self.respects(gang, held.gang)
+            for node, there in self.held.items()
+            for held in there
+            if node in self.snapshot.rooms and self.respects(gang, held.gang)
         ]
-
-    @property
-    def held_domains(self) -> dict[tuple[str, str], list[HeldSeat]]:
-        """(key, value) -> seats kept there for islands that will have the whole domain."""
-        if self._held_domains is None:
-            self._held_domains = {}
-            for node, seats in self.held.items():
-                for seat in seats:
-                    topology = seat.island.topology
-                    if topology is not None and topology.mode is Mode.EXCLUSIVE and node in self.snapshot.rooms:
-                        value = self.snapshot.rooms[node].node.labels.get(topology.key, "")
-                        self._held_domains.setdefault((topology.key, value), []).append(seat)
-        return self._held_domains
 
 
 def _warm_nodes(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
@@ -301,6 +325,8 @@ def _warm_nodes(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
 
 def _leaving_it(gang: Gang, island: Island) -> list[Member]:
     """The pods on their way out that sat in this island; of a gang that has ended, nobody knows which did."""
+    if not gang.leaving:
+        return []
     names = {name for m in island.members for name in (m.name, m.place) if name}
     anybody = not names or len(gang.islands) == 1
     return [m for m in gang.leaving if anybody or m.name in names or m.place in names]

@@ -73,6 +73,19 @@ def place(floor: Floor, quest: Quest) -> dict[str, str] | None:
     return None
 
 
+def place_considerately(floor: Floor, quest: Quest) -> dict[str, str] | None:
+    """The same; but seats held for less important gangs, to whom they were promised, are left to them where anything
+    else will do."""
+    gang = quest.gang
+    others = (floor.snapshot.gangs[key] for key in floor.snapshot.holding if key != gang.key)
+    if gang.preempts and any(other.priority < gang.priority for other in others):
+        meek = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+        seats = place(floor, msgspec.structs.replace(quest, gang=meek))
+        if seats is not None:
+            return seats
+    return place(floor, quest)
+
+
 def _most_constrained(part: Part) -> tuple[bool, int, object, str]:
     return (part.pinned is None, -len(part.members), hardest_first(part.members[0].shape), part.island.name)
 
@@ -181,9 +194,8 @@ def why_domain_closed(trial: Trial, part: Part, value: str) -> str | None:
     key, floor = topology.key, trial.floor
     if part.pinned is None and value in floor.sick_domains(key):
         return "has a node that is not healthy"
-    for tenant in sorted(floor.snapshot.tenants[key].get(value, ())):
-        gang = floor.snapshot.gangs[tenant]
-        if gang.infrastructure or trial.leaves(tenant, key, value):
+    for tenant in floor.residents(key, value):
+        if trial.leaves(tenant, key, value):
             continue
         if tenant == trial.gang.key and value == part.pinned and floor.owner(key, value) == (tenant, part.island.name):
             continue
@@ -249,7 +261,7 @@ def node_order(trial: Trial, quest: Quest, shape: Shape) -> Iterable[str]:
     """
     floor = trial.floor
     near = [name for name in quest.near if name in floor.snapshot.rooms]
-    names: Iterable[str] = chain(near, floor.candidates(shape))
+    names: Iterable[str] = chain(near, floor.candidates(shape, trial.owners))
     if quest.repairing and floor.spares:
         close = {label for name in near for label in _places(floor, name)}
         spares = sorted(floor.spares, key=lambda name: (not close & _places(floor, name), name))

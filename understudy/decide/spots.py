@@ -192,7 +192,7 @@ class Purchase:
             return None
         blockers = []
         allowed = self.allowed
-        for tenant in self.floor.snapshot.tenants[key].get(value, ()):
+        for tenant in self.floor.residents(key, value):
             if tenant in allowed:
                 if tenant not in self.bought:
                     blockers.append(tenant)
@@ -201,12 +201,13 @@ class Purchase:
         return frozenset(blockers)
 
     def _is_kept_for_another(self, key: str, value: str) -> bool:
-        held = (seat for name in self.floor.domain(key, value) for seat in self.floor.held.get(name, ()))
-        return any(self.floor.respects(self.quest.gang, seat.gang) for seat in held)
+        held, gang = self.floor.held, self.quest.gang
+        names = [name for name in self.floor.domain(key, value) if name in held]
+        return any(self.floor.respects(gang, seat.gang) for name in names for seat in held[name])
 
     def _stays_out_of_the_way(self, tenant: str, part: Part, value: str) -> bool:
         gang = self.floor.snapshot.gangs[tenant]
-        if gang.infrastructure or (tenant == self.quest.gang.key and value == part.pinned):
+        if tenant == self.quest.gang.key and value == part.pinned:
             return True
         return all((gang.key, m.name) in self.pieces for m in gang.seated())  # only leaving pods are left otherwise
 

@@ -12,7 +12,7 @@ import msgspec
 from understudy.decide import explain
 from understudy.decide.floor import Floor
 from understudy.decide.guards import Guarded, over_budget, pool_of
-from understudy.decide.place import Part, Quest, part_of, place
+from understudy.decide.place import Part, Quest, part_of, place, place_considerately
 from understudy.decide.trial import Hypothesis
 from understudy.decide.victims import Choice, choose_victims, preemptions
 from understudy.model.gangs import Gang, Island, Member, Mode
@@ -93,8 +93,16 @@ def _is_void(floor: Floor, island: Island, member: Member, node: str) -> bool:
 
 
 def _is_suspect(floor: Floor, node: str) -> bool:
+    return _is(floor, node, Verdict.SUSPECT)
+
+
+def _is_lost(floor: Floor, node: str) -> bool:
+    return _is(floor, node, Verdict.LOST)
+
+
+def _is(floor: Floor, node: str, verdict: Verdict) -> bool:
     room = floor.snapshot.rooms.get(node)
-    return room is not None and room.node.health.verdict is Verdict.SUSPECT
+    return room is not None and room.node.health.verdict is verdict
 
 
 def release_stale_holds(floor: Floor, snapshot: Snapshot) -> None:
@@ -211,11 +219,13 @@ class Repair:
         return True
 
     def _cause(self) -> str:
-        for members, what in ((self.damage.lost, "lost"), (self.damage.going, "leaving")):
-            if members:
-                nodes = sorted({m.node for m in members})
-                cause = self.floor.snapshot.rooms[nodes[0]].node.health.cause
-                return f"{', '.join(nodes)} {what}" + (f": {cause}" if cause else "")
+        lost = {m.node for m in self.damage.lost}
+        going = {m.node for m in self.damage.going}
+        left = {m.last_node for m in self.damage.missing if _is_lost(self.floor, m.last_node)}
+        for nodes, what in ((lost, "lost"), (going, "leaving"), (left, "lost")):
+            if nodes:
+                cause = self.floor.snapshot.rooms[min(nodes)].node.health.cause
+                return f"{', '.join(sorted(nodes))} {what}" + (f": {cause}" if cause else "")
         count = len(self.damage.missing)
         return "a member has no seat" if count == 1 else f"{count} members have no seat"
 
@@ -232,7 +242,7 @@ class Repair:
     def _replace(self, members: tuple[Member, ...]) -> bool:
         """Spares and idle places."""
         for quest in self._quests(members):
-            seats = place(self.floor, quest)
+            seats = place_considerately(self.floor, quest)
             if seats is not None:
                 self.floor.do(self._swap(seats, frozenset(), ()))
                 return True

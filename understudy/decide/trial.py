@@ -6,16 +6,18 @@ there is to it in the common case; the rest is exact, within a bounded number of
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
 import msgspec
 
 from understudy.decide.fit import capacity, ports_clash
-from understudy.decide.floor import Floor, HeldSeat
+from understudy.decide.floor import Floor
+from understudy.decide.keeping import HeldSeat
 from understudy.decide.neighbours import Neighbourhood
 from understudy.decide.order import hardest_first
-from understudy.model.gangs import Gang, HostPort, Island, Member, Shape
-from understudy.model.snapshot import Room, Seat
+from understudy.model.gangs import Gang, HostPort, Island, Member, Mode, Shape
+from understudy.model.snapshot import Room, Seat, seats_of
 
 SEARCHED_NODES = 64  # how many of the best nodes the exact search looks at
 SEARCHED_MEMBERS = 32  # and for how many members
@@ -83,10 +85,23 @@ class Trial:
         self.steps = floor.policy.search_steps
         self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties, floor.promised(gang))
         self.minding = self.neighbours.matters()
+        self._in_part = {gang for gang, _ in gone.members}  # gangs that may be gone, as far as these members go
         self._trays: dict[str, Tray] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
         self.homeless = not gang.holds and not any(m.last_node for m in gang.members())
+
+    @cached_property
+    def owners(self) -> frozenset[str] | None:
+        """The gangs with domains to themselves that may still be open to this one: its own, and those of whoever may be
+        gone. None: every domain is open."""
+        if self.gang.infrastructure or not self.floor.keys:
+            return None
+        snapshot, gone = self.floor.snapshot, self.gone
+        keys = {self.gang.key, *gone.gangs, *self._in_part}
+        if gone.leaving:
+            keys.update(snapshot.leaving)
+        return frozenset(key for key in keys if _owns_domains(snapshot.gangs[key]))
 
     # What a node has room for
 
@@ -142,13 +157,14 @@ class Trial:
         return None
 
     def leaves(self, gang: str, key: str, value: str) -> bool:
-        """Whether the gang has no seat left in the domain under the hypothesis."""
+        """Whether the gang, which sits in the domain, has no seat left there under the hypothesis."""
         if gang in self.gone.gangs:
             return True
-        if self.gone.nothing:
+        if gang not in self._in_part and not (self.gone.leaving and gang in self.floor.snapshot.leaving):
             return False
-        rooms = (self.floor.snapshot.rooms[name] for name in self.floor.domain(key, value))
-        return all(self.gone.empties(seat) for room in rooms for seat in room.seats if seat.gang == gang)
+        rooms, empties = self.floor.snapshot.rooms, self.gone.empties
+        seats = seats_of(self.floor.snapshot.gangs[gang])
+        return all(empties(s) for s in seats if rooms[s.member.node].node.labels.get(key) == value)
 
     def tray(self, name: str) -> Tray:
         if name not in self._trays:
@@ -300,6 +316,10 @@ class Trial:
 def _give(free: dict[str, int], shape: Shape, count: int) -> None:
     for name, amount in shape.requests:
         free[name] = free.get(name, 0) + amount * count
+
+
+def _owns_domains(gang: Gang) -> bool:
+    return any(island.topology is not None and island.topology.mode is Mode.EXCLUSIVE for island in gang.islands)
 
 
 def _grouped(members: Sequence[Member]) -> list[Member]:

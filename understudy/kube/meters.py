@@ -8,6 +8,7 @@ from understudy.control.scheduling import Cycle
 from understudy.decide.policy import Policy
 from understudy.decide.spares import occupants, spare_nodes, why_unfit
 from understudy.kube.figures import Asked, Counter, Figure, Histogram, Samples
+from understudy.kube.life import Signs
 from understudy.kube.observed import Observed
 from understudy.kube.replica import Replica
 from understudy.model.gangs import Suspension
@@ -56,8 +57,9 @@ class Measured(NamedTuple):
     clock: Clock
 
 
-def figures_of(about: Measured) -> Iterator[Figure]:
+def figures_of(about: Measured, signs: Signs) -> Iterator[Figure]:
     yield from _of_replica(about.replica, about.cluster)
+    yield _gauge("understudy_loop_silence_seconds", "Since the main loop last turned.", lambda: signs.silence)
     yield from _of_requests(about.requests)
     yield from _of_turns(about.turns)
     yield from _of_what_it_saw(about)
@@ -78,7 +80,8 @@ def _of_replica(replica: Replica, cluster: Observed) -> Iterator[Figure]:
 
 def _of_requests(tally: Tally) -> Iterator[Figure]:
     def answers() -> Samples:
-        return [((method, resource, _code(code)), count) for (method, resource, code), count in tally.answers.items()]
+        now = list(tally.answers.items())  # at once: another thread adds to it
+        return [((method, resource, _code(code)), count) for (method, resource, code), count in now]
 
     labels = ("method", "resource", "code")
     yield Asked("understudy_requests_total", "Requests to the cluster, by answer.", answers, labels, "counter")
@@ -116,7 +119,7 @@ def _code(code: int) -> str:
 
 
 def _by_name(counts: dict[str, int]) -> Samples:
-    return [((name,), count) for name, count in counts.items()]
+    return [((name,), count) for name, count in list(counts.items())]  # at once: another thread adds to it
 
 
 def _gangs(snapshot: Snapshot | None) -> Samples:

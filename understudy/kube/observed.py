@@ -18,21 +18,21 @@ class Observed(Passing):
     async def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
-        there, told = 0, False
+        there, told, key = 0, False, resource.key
         changes = super().follow(resource, namespace=namespace, labels=labels, fields=fields, decoded=decoded)
         try:
             async with contextlib.aclosing(changes):  # type: ignore[type-var]
                 async for change in changes:
                     step = (change.type is ChangeType.ADDED) - (change.type is ChangeType.DELETED)
                     there, told = there + step, True
-                    self._count(resource, step)
+                    self._count(key, step)
                     yield change
         finally:
             if told:  # else the cluster does not know them
-                self._count(resource, -there)
+                self._count(key, -there)
 
-    def _count(self, resource: Resource, step: int) -> None:
-        self.objects[resource.key] = self.objects.get(resource.key, 0) + step
+    def _count(self, key: str, step: int) -> None:
+        self.objects[key] = self.objects.get(key, 0) + step
 
     async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
         await super().bind(namespace, seatings)

@@ -3,15 +3,22 @@
 from collections.abc import Sequence
 
 from understudy.kube.figures import Figure, text_of
+from understudy.kube.life import LONGEST_TURN, Signs
 from understudy.kube.probes import Pages, Reply
 from understudy.kube.replica import Replica
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def pages_of(replica: Replica, figures: Sequence[Figure], max_view_age: float) -> Pages:
+def pages_of(replica: Replica, figures: Sequence[Figure], max_view_age: float, signs: Signs) -> Pages:
+    """They are read in another thread than the one they tell about, so they only look."""
+
     def healthz() -> Reply:
-        """Who answers lives: whatever breaks a part ends the process."""
+        """Whatever breaks a part ends the process; what hangs is for its kubelet to end."""
+        if not signs.alive:
+            return Reply(500, f"the main loop has shown no sign of life for {signs.silence:.0f} s\n")
+        if (lasts := replica.standing.turn_lasts) > LONGEST_TURN:
+            return Reply(500, f"the scheduling loop has been at one turn for {lasts:.0f} s\n")
         return Reply(200, "ok\n")
 
     def readyz() -> Reply:

@@ -9,7 +9,14 @@ from typing import NamedTuple
 LONGEST_HEAD = 8192  # bytes of a request
 PATIENCE = 5.0  # seconds in which a request has to be there
 TEXT = "text/plain; charset=utf-8"
-_PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+_PHRASES = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 
 _log = logging.getLogger(__name__)
 

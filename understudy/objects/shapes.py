@@ -1,6 +1,7 @@
 """Pod specs into Shapes. Pods of one template get one and the same Shape, found by the few fields that make it."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 
 import msgspec
 
@@ -38,13 +39,20 @@ class Surroundings:
         self.volumes: dict[str, PersistentVolume] = {}
 
 
+_of_template = attrgetter(
+    "containers", "tolerations", "node_selector", "init_containers", "overhead", "resources", "host_network",
+    "resource_claims",
+)  # fmt: skip
+
+
 class Shapes:
     """A book of shapes: made once for each spec, then found. `forget` when the surroundings changed."""
 
     def __init__(self, surroundings: Surroundings | None = None) -> None:
         self.surroundings = surroundings or Surroundings()
         self._by_spec: dict[bytes, Shape] = {}
-        self._by_containers: dict[int, tuple[PodSpec, Shape]] = {}  # by identity: decoding lets equal pods share them
+        # By the identity of the containers, which decoding lets pods of one template share, with all else that counts.
+        self._by_containers: dict[int, tuple[tuple[object, ...], Shape]] = {}
         self._by_value: dict[Shape, Shape] = {}
         self._lean: dict[tuple[Shape, str, bool], Shape] = {}
 
@@ -55,8 +63,9 @@ class Shapes:
         self._lean.clear()
 
     def of(self, spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> Shape:
+        own = spec.affinity or spec.volumes or spec.topology_spread_constraints  # these look at who the pod is
         known = self._by_containers.get(id(spec.containers))
-        if known is not None and _same_but_for_the_seat(known[0], spec):
+        if known is not None and not own and known[0] == _of_template(spec):  # nothing is encoded: the quickest way
             return known[1]
         key = _encode(_essence(spec, namespace, name, labels))
         shape = self._by_spec.get(key)
@@ -64,8 +73,8 @@ class Shapes:
             shape = self._by_spec[key] = self._shared(
                 _shape_of(spec, Sitter(namespace, name, labels), self.surroundings)
             )
-        if _is_plain(spec):
-            self._by_containers[id(spec.containers)] = (spec, shape)
+        if not own:
+            self._by_containers[id(spec.containers)] = (_of_template(spec), shape)
         return shape
 
     def without_injected(self, shape: Shape, topology_key: str, label: str, follower: bool) -> Shape:
@@ -86,16 +95,6 @@ def _is_plain(spec: PodSpec) -> bool:
         spec.affinity or spec.volumes or spec.init_containers or spec.topology_spread_constraints or spec.overhead
         or spec.resources or spec.host_network or spec.resource_claims
     )  # fmt: skip
-
-
-def _same_but_for_the_seat(known: PodSpec, spec: PodSpec) -> bool:
-    """For a known plain spec. Nothing is encoded, so this is the quickest way to tell."""
-    return (
-        spec.containers is known.containers
-        and spec.tolerations is known.tolerations
-        and spec.node_selector == known.node_selector
-        and _is_plain(spec)
-    )
 
 
 def _essence(spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> tuple[object, ...]:

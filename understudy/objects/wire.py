@@ -5,119 +5,85 @@ its text is passed over, and looked up among the texts that were understood befo
 """
 
 import gc
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
-from operator import attrgetter
+from operator import methodcaller
 from sys import intern
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
 from understudy.objects.checks import check
-from understudy.objects.meta import KubeObject, ObjectMeta, OwnerReference, Part
-from understudy.objects.nodes import Lease, LeaseSpec, Node, NodeSpec, NodeStatus, NodeTaint
-from understudy.objects.pods import (
-    NO_RESOURCES,
-    Affinity,
-    Container,
-    Pod,
-    PodSpec,
-    PodToleration,
-    Port,
-    Quantity,
-    Resources,
-    Volume,
-    is_of_daemon_set,
-)
+from understudy.objects.meta import Condition, KubeObject, ObjectMeta, OwnerReference, Part, Time
+from understudy.objects.nodes import Lease, LeaseSpec, Node, NodeSpec, NodeStatus
+from understudy.objects.pods import Affinity, Container, Pod, PodSpec, PodStatus, Volume, is_of_daemon_set
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
+from understudy.objects.texts import FEWER_TEXTS, NOTHING, Known, Raw, Texts, once
 
-MOST_TEXTS = 20_000  # kept of each sort; whoever has more kinds of objects than that begins anew
+Words = dict[str, str]
+Saying = tuple[str, str, str, str]
+Owners = tuple[tuple[OwnerReference, ...], bool]  # and whether a DaemonSet is the one that counts
 
-Made = TypeVar("Made")
-Raw = msgspec.Raw
-NOTHING = Raw()
-force = msgspec.structs.force_setattr
-
-
-def _once(kind: Any, tidied: Callable[[Any], Made] | None = None) -> Callable[[Raw], Made]:
-    """What a text means; one that was read before is not read again."""
-    decode = msgspec.json.Decoder(kind).decode
-    known: dict[bytes, Made] = {}
-
-    def meaning(raw: Raw) -> Made:
-        text = bytes(raw)
-        found = known.get(text)
-        if found is None:
-            decoded = decode(text)
-            found = tidied(decoded) if tidied else decoded
-            if len(known) >= MOST_TEXTS:
-                known.clear()
-            known[text] = found
-        return found
-
-    return meaning
+BETWEEN = b"\0"  # texts: no JSON has this byte in it
+_copied = methodcaller("__copy__")  # without the detours of copy.copy
+astuple, force = msgspec.structs.astuple, msgspec.structs.force_setattr
 
 
-def _interned(words: dict[str, str]) -> dict[str, str]:
+def _interned(words: Words) -> Words:
     return {intern(key): intern(value) for key, value in words.items()}
 
 
-_words: Callable[[Raw], dict[str, str]] = _once(dict[str, str], _interned)
-_owners: Callable[[Raw], tuple[OwnerReference, ...]] = _once(tuple[OwnerReference, ...])
-_resources = msgspec.json.Decoder(Resources).decode
-_ports = msgspec.json.Decoder(tuple[Port, ...]).decode
-_tolerations = msgspec.json.Decoder(tuple[PodToleration, ...]).decode
-_affinity = msgspec.json.Decoder(Affinity).decode
-_volumes = msgspec.json.Decoder(tuple[Volume, ...]).decode
-_amounts = msgspec.json.Decoder(dict[str, Quantity]).decode
-_NODE_PARTS = (msgspec.json.Decoder(tuple[NodeTaint, ...]).decode, _amounts, _amounts)
+def _with_daemon_set(owners: tuple[OwnerReference, ...]) -> Owners:
+    return owners, is_of_daemon_set(ObjectMeta(owner_references=owners))
 
 
-# Each of these has the fields of the struct it is derived from, with those left as text that objects have in common.
+_decoded_words = msgspec.json.Decoder(Words).decode
+_words: Callable[[Raw], Words] = once(Words, _interned)
+_owners: Callable[[Raw], Owners] = once(tuple[OwnerReference, ...], _with_daemon_set)
+_NO_OWNERS: Owners = ((), False)
+
+_CONTAINER, _AFFINITY = Texts(Container), Texts(Affinity)
+_CONTAINERS = tuple[_CONTAINER.wire, ...]  # type: ignore[name-defined]
+_SPEC = Texts(
+    PodSpec,
+    node_name=str,
+    volumes=tuple[Volume, ...],
+    affinity=_AFFINITY.wire | None,
+    containers=_CONTAINERS,
+    init_containers=_CONTAINERS,
+)
+_NODE_SPEC = Texts(NodeSpec)
+_NODE_STATUS = Texts(NodeStatus, conditions=tuple[Condition, ...])
+
+_bonds = Known[bytes, tuple[Words, tuple[OwnerReference, ...], bool]](FEWER_TEXTS)  # labels and owners
+_specs = Known[bytes, PodSpec]()  # sound ones, each without a seat and without claims
+_offers = Known[bytes, tuple[NodeSpec, NodeStatus]]()  # sound ones, each without conditions
+_said = Known[Saying, Saying]()  # what conditions say, but for the time
 
 
-class WireMeta(ObjectMeta, frozen=True, gc=False):
-    labels: Raw = NOTHING  # type: ignore[assignment]
-    annotations: Raw = NOTHING  # type: ignore[assignment]
-    owner_references: Raw = NOTHING  # type: ignore[assignment]
+class WireMeta(Part, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: Raw = NOTHING
+    owner_references: Raw = NOTHING
+    annotations: Raw = NOTHING
 
 
-class WireContainer(Container, frozen=True, gc=False):
-    resources: Raw = NOTHING  # type: ignore[assignment]
-    ports: Raw = NOTHING  # type: ignore[assignment]
-
-
-class WireSpec(PodSpec, frozen=True, gc=False):
-    containers: tuple[WireContainer, ...]
-    init_containers: tuple[WireContainer, ...] = ()
-    affinity: Raw = NOTHING  # type: ignore[assignment]
-    tolerations: Raw = NOTHING  # type: ignore[assignment]
-    volumes: Raw = NOTHING  # type: ignore[assignment]
-
-
-class WirePod(Pod, frozen=True, gc=False, kw_only=True):
-    kind: str = "Pod"
-    api_version: str = "v1"
+class WirePod(Part, frozen=True, gc=False):
     metadata: WireMeta
-    spec: WireSpec
+    spec: _SPEC.wire  # type: ignore[name-defined]
+    status: PodStatus = PodStatus()
 
 
-class WireNodeSpec(NodeSpec, frozen=True, gc=False):
-    taints: Raw = NOTHING  # type: ignore[assignment]
-
-
-class WireNodeStatus(NodeStatus, frozen=True, gc=False):
-    allocatable: Raw = NOTHING  # type: ignore[assignment]
-    capacity: Raw = NOTHING  # type: ignore[assignment]
-
-
-class WireNode(Node, frozen=True, gc=False, kw_only=True):
-    kind: str = "Node"
-    api_version: str = "v1"
+class WireNode(Part, frozen=True, gc=False):
     metadata: WireMeta
-    spec: WireNodeSpec = WireNodeSpec()
-    status: WireNodeStatus = WireNodeStatus()
+    spec: _NODE_SPEC.wire = _NODE_SPEC.wire()  # type: ignore[name-defined]
+    status: _NODE_STATUS.wire = _NODE_STATUS.wire()  # type: ignore[name-defined]
 
 
 class LeaseMeta(Part, frozen=True, gc=False):
@@ -134,98 +100,65 @@ class WireLease(Part, frozen=True, gc=False):
     spec: LeaseSpec = LeaseSpec()
 
 
-class _Rebuilt(Generic[Made]):
-    """The fields of a wire struct as the struct that it is derived from."""
-
-    def __init__(self, struct: type[Made]) -> None:
-        fields = struct.__struct_fields__  # type: ignore[attr-defined]
-        self._struct = struct
-        self._all_of = attrgetter(*fields)
-
-    def __call__(self, wire: object) -> Made:
-        return self._struct(*self._all_of(wire))
-
-
-_pod_spec, _container = _Rebuilt(PodSpec), _Rebuilt(Container)
-_node_spec, _node_status = _Rebuilt(NodeSpec), _Rebuilt(NodeStatus)
-_rest_of_container = attrgetter(*(f for f in Container.__struct_fields__ if f not in WireContainer.__annotations__))
-_rest_of_spec = attrgetter(*(f for f in PodSpec.__struct_fields__ if f not in ("node_name", *WireSpec.__annotations__)))
-_alike: dict[Hashable, tuple[tuple[Any, ...], PodSpec]] = {}  # a sound spec of each sort, with what is short about it
-_alike_nodes: dict[tuple[bytes, ...], tuple[Any, ...]] = {}
-
-
 def pod_of(wire: WirePod) -> Pod:
-    metadata, seat = _metadata_of(wire.metadata), wire.spec
-    affinity, volumes = bytes(seat.affinity), bytes(seat.volumes)
-    if affinity and seat.node_name and is_of_daemon_set(metadata) and b'"podA' not in affinity:
-        affinity = b""
-    key = (
-        _key(seat.containers),
-        seat.init_containers and _key(seat.init_containers),
-        bytes(seat.tolerations),
-        affinity,
+    metadata, of_daemon_set = _metadata_of(wire.metadata)
+    node_name, volumes, affinity, containers, init_containers, *texts = astuple(wire.spec)
+    if affinity is not None:
+        if of_daemon_set and node_name and not (affinity.pod_affinity or affinity.pod_anti_affinity):
+            affinity = None  # it names the seat, see `without_what_nobody_reads`
+        else:
+            texts += astuple(affinity)
+    for container in containers:
+        texts += astuple(container)
+    if init_containers:
+        texts.append(b"init")
+        for container in init_containers:
+            texts += astuple(container)
+    key = BETWEEN.join(texts)
+    spec = _copied(_specs.get(key) or _specs.keep(key, _sound_spec(wire, affinity)))
+    force(spec, "node_name", intern(node_name))
+    for volume in volumes:
+        if volume.persistent_volume_claim or volume.ephemeral:
+            force(spec, "volumes", (*spec.volumes, volume))
+    status = wire.status
+    force(status, "phase", intern(status.phase))
+    return Pod(kind="Pod", api_version="v1", metadata=metadata, spec=spec, status=status)
+
+
+def _sound_spec(wire: WirePod, affinity: Any) -> PodSpec:
+    _, _, _, containers, init_containers, *texts = astuple(wire.spec)
+    spec = _SPEC.made(
+        texts,
+        affinity=_AFFINITY.made(astuple(affinity)) if affinity is not None else None,
+        containers=tuple([_CONTAINER.made(astuple(container)) for container in containers]),
+        init_containers=tuple([_CONTAINER.made(astuple(container)) for container in init_containers]),
     )
-    rest = _rest_of_spec(seat)
-    alike = _alike.get(key)
-    force(wire.status, "phase", intern(wire.status.phase))
-    if alike is None or alike[0] != rest or b'"persistentVolumeClaim"' in volumes or b'"ephemeral"' in volumes:
-        spelled = _spelled_out(seat, affinity)
-        pod = check(Pod(kind="Pod", api_version="v1", metadata=metadata, spec=spelled, status=wire.status))
-        return _noted(pod, key, rest)
-    spec = copy(alike[1])
-    force(spec, "node_name", seat.node_name)
-    return Pod(kind="Pod", api_version="v1", metadata=metadata, spec=spec, status=wire.status)
-
-
-def _noted(pod: Pod, key: Hashable, rest: tuple[Any, ...]) -> Pod:
-    if len(_alike) >= MOST_TEXTS:
-        _alike.clear()
-    if not pod.spec.volumes:
-        _alike[key] = rest, pod.spec
-    return pod
-
-
-def _spelled_out(spec: WireSpec, affinity: bytes) -> PodSpec:
-    def spelled(container: WireContainer) -> Container:
-        force(container, "resources", _resources(container.resources) if container.resources else NO_RESOURCES)
-        force(container, "ports", _ports(container.ports) if container.ports else ())
-        return _container(container)
-
-    force(spec, "containers", tuple([spelled(container) for container in spec.containers]))
-    force(spec, "init_containers", tuple([spelled(container) for container in spec.init_containers]))
-    force(spec, "tolerations", _tolerations(spec.tolerations) if spec.tolerations else ())
-    force(spec, "affinity", _affinity(affinity) if affinity else None)
-    force(spec, "volumes", _volumes(spec.volumes) if spec.volumes else ())
     for name in ("scheduler_name", "priority_class_name", "preemption_policy"):
         force(spec, name, intern(getattr(spec, name)))
-    return _pod_spec(spec)
-
-
-def _key(containers: tuple[WireContainer, ...]) -> Hashable:
-    return tuple([(_rest_of_container(c), bytes(c.resources), bytes(c.ports)) for c in containers])
+    return check(Pod(kind="Pod", api_version="v1", metadata=ObjectMeta(wire.metadata.name), spec=spec)).spec
 
 
 def node_of(wire: WireNode) -> Node:
-    spec, status = wire.spec, wire.status
-    key = (bytes(spec.taints), bytes(status.allocatable), bytes(status.capacity))
-    alike = _alike_nodes.get(key)
-    known = alike or tuple([decode(text) if text else None for decode, text in zip(_NODE_PARTS, key, strict=True)])
-    force(spec, "taints", known[0] or ())
-    force(status, "allocatable", known[1] or {})
-    force(status, "capacity", known[2] or {})
-    for condition in status.conditions:
-        for name in ("type", "status", "reason", "message"):
-            force(condition, name, intern(getattr(condition, name)))
-    metadata = _metadata_of(wire.metadata)
-    node = Node(kind="Node", api_version="v1", metadata=metadata, spec=_node_spec(spec), status=_node_status(status))
-    return node if alike is not None else _remembered(check(node), key, known)
+    conditions, *offer = astuple(wire.status)
+    key = BETWEEN.join((*astuple(wire.spec), *offer))
+    spec, status = _offers.get(key) or _offers.keep(key, _sound_offer(wire))
+    if conditions:
+        status = _copied(status)
+        force(status, "conditions", tuple([_condition(condition) for condition in conditions]))
+    metadata, _ = _metadata_of(wire.metadata)
+    return Node(kind="Node", api_version="v1", metadata=metadata, spec=spec, status=status)
 
 
-def _remembered(node: Node, key: tuple[bytes, ...], parts: tuple[Any, ...]) -> Node:
-    if len(_alike_nodes) >= MOST_TEXTS:
-        _alike_nodes.clear()
-    _alike_nodes[key] = parts
-    return node
+def _sound_offer(wire: WireNode) -> tuple[NodeSpec, NodeStatus]:
+    spec, status = _NODE_SPEC.made(astuple(wire.spec)), _NODE_STATUS.made(astuple(wire.status)[1:])
+    node = check(Node(kind="Node", api_version="v1", metadata=ObjectMeta(wire.metadata.name), spec=spec, status=status))
+    return node.spec, node.status
+
+
+def _condition(condition: Condition) -> Condition:
+    kind, status, reason, message, since = astuple(condition)
+    said = (kind, status, reason, message)
+    return Condition(*(_said.get(said) or _said.keep(said, said)), since)
 
 
 def lease_of(wire: WireLease) -> Lease:
@@ -234,22 +167,21 @@ def lease_of(wire: WireLease) -> Lease:
     return Lease(kind="Lease", api_version="coordination.k8s.io/v1", metadata=metadata, spec=wire.spec)
 
 
-def _metadata_of(wire: WireMeta) -> ObjectMeta:
-    if not wire.name:
+def _metadata_of(wire: WireMeta) -> tuple[ObjectMeta, bool]:
+    """Also, whether it belongs to a DaemonSet."""
+    name, namespace, uid, version, created, deleted, grace, labels, owners, annotations = astuple(wire)
+    if not name:
         raise msgspec.ValidationError("an object of a cluster has a name")
+    key = BETWEEN.join((labels, owners))
+    words, owned_by, of_daemon_set = _bonds.get(key) or _bonds.keep(key, _bonds_of(labels, owners))
+    notes = _words(annotations) if annotations else {}
     return ObjectMeta(
-        wire.name,
-        intern(wire.namespace),
-        "",
-        _words(wire.labels) if wire.labels else {},
-        _words(wire.annotations) if wire.annotations else {},
-        wire.creation_timestamp,
-        wire.deletion_timestamp,
-        wire.deletion_grace_period_seconds,
-        _owners(wire.owner_references) if wire.owner_references else (),
-        wire.uid,
-        wire.resource_version,
-    )
+        name, intern(namespace), "", words, notes, created, deleted, grace, owned_by, uid, version
+    ), of_daemon_set
+
+
+def _bonds_of(labels: Raw, owners: Raw) -> tuple[Words, tuple[OwnerReference, ...], bool]:
+    return (_interned(_decoded_words(labels)) if labels else {}, *(_owners(owners) if owners else _NO_OWNERS))
 
 
 class _ListMeta(msgspec.Struct, gc=False):

@@ -1,4 +1,4 @@
-"""Scenarios on a real cluster: their manifests, nodes and priorities as it takes them, and what is left to clear away."""
+"""Scenarios on a real cluster: manifests, nodes and priorities as it takes them, and what is cleared away after."""
 
 import re
 import urllib.error
@@ -43,6 +43,10 @@ def _brings_groups(scenario: Scenario) -> bool:
     return any(key_of(document).startswith("PodGroup/") for document in scenario.manifests())
 
 
+def _brings_understudies(scenario: Scenario) -> bool:
+    return any(WARM_FOR in document["metadata"].get("annotations", {}) for document in scenario.manifests())
+
+
 def _brings_other_kinds(scenario: Scenario) -> bool:
     kinds = {(document["apiVersion"], document["kind"]) for document in scenario.manifests()}
     return bool({one for one in kinds if one[1] != "PodGroup"} - _KINDS - _LATER.keys())
@@ -52,6 +56,7 @@ OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_brings_pods_of_jobs, "the pods of a job are made by its operator here, not given"),
     (_brings_orphans, "what belongs to an owner that does not exist is swept away here"),
     (_brings_groups, "a PodGroup needs definitions, or feature gates, that this cluster does not have"),
+    (_brings_understudies, "it is the agent of an embedded cluster that lets understudies step in; no kubelet can"),
     (_brings_other_kinds, "no operator of this cluster knows this version of this kind"),
 )
 
@@ -68,9 +73,6 @@ def manifest(document: Object, namespace: str) -> Object:
     """For our scheduler, in this namespace, and with what Kubernetes insists on."""
     version = _LATER.get((document["apiVersion"], document["kind"]), document["apiVersion"])
     metadata = {**document["metadata"], "namespace": namespace}
-    if WARM_FOR in metadata.get("annotations", {}):
-        kind, _, name = metadata["annotations"][WARM_FOR].split("/")
-        metadata["annotations"] = {**metadata["annotations"], WARM_FOR: f"{kind}/{namespace}/{name}"}
     restart = {} if document["kind"] in ("PyTorchJob", "Pod") else {"restartPolicy": "Never"}
     made: Object = _with_pods(document, {**restart, "schedulerName": "understudy"})
     return {**made, "apiVersion": version, "metadata": metadata}
