@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from understudy.control.gathered import Entry, Group
 from understudy.control.rolls import Rolls
 from understudy.control.strays import Strays
 from understudy.control.troubles import Troubles
@@ -26,37 +27,6 @@ from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
 PodName = tuple[str, str]  # (namespace, name)
-
-
-class Entry(msgspec.Struct, gc=False):
-    """A pod, its place, and what it was seen to be, once somebody looked."""
-
-    pod: Pod
-    ref: GangRef  # the gang it counts for
-    own: GangRef  # its job's, which may be another one
-    group: GroupRef | None = None  # the group it names
-    seen: Sighting | None = None
-
-
-class Group(msgspec.Struct, gc=False):
-    """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it; what
-    it is made of, its JobSet says."""
-
-    entries: list[Entry] = []
-    job: Workload | None = None
-    train_job: TrainJob | None = None
-    made: JobSet | None = None  # by the TrainJob
-    lent: int = 0  # how many pods of the job count for a group of pods, which is the gang then
-    passed_over: bool = False  # nothing is planned for it until something about it changes
-    gang: Gang | None = None  # as handed out last
-
-    @property
-    def speaker(self) -> Workload | None:
-        return self.train_job or self.job
-
-    @property
-    def is_stray(self) -> bool:
-        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", KIND)
 
 
 class GangBook:

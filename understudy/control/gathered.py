@@ -1,0 +1,41 @@
+"""What is known of one gang, before it is made of that: its pods and its job, as they are seen."""
+
+import msgspec
+
+from understudy.kinds.groups import KIND, GroupRef
+from understudy.kinds.ownership import GangRef
+from understudy.kinds.sightings import Sighting
+from understudy.model.gangs import Gang
+from understudy.objects.jobs import JobSet, TrainJob, Workload
+from understudy.objects.pods import Pod
+
+
+class Entry(msgspec.Struct, gc=False):
+    """A pod, its place, and what it was seen to be, once somebody looked."""
+
+    pod: Pod
+    ref: GangRef  # the gang it counts for
+    own: GangRef  # its job's, which may be another one
+    group: GroupRef | None = None  # the group it names
+    seen: Sighting | None = None
+
+
+class Group(msgspec.Struct, gc=False):
+    """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it; what
+    it is made of, its JobSet says."""
+
+    entries: list[Entry] = []
+    job: Workload | None = None
+    train_job: TrainJob | None = None
+    made: JobSet | None = None  # by the TrainJob
+    lent: int = 0  # how many pods of the job count for a group of pods, which is the gang then
+    passed_over: bool = False  # nothing is planned for it until something about it changes
+    gang: Gang | None = None  # as handed out last
+
+    @property
+    def speaker(self) -> Workload | None:
+        return self.train_job or self.job
+
+    @property
+    def is_stray(self) -> bool:
+        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", KIND)
