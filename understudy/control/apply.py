@@ -137,7 +137,7 @@ class Applier:
             _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
 
     async def _promise(self, task: Task) -> None:
-        """What was promised and is about to be taken stays promised until it is: nobody knows whether it comes to that."""
+        """What was promised and is about to be taken stays promised until it is: who knows whether it comes to that."""
         assert task.promised is not None
         taking = {pod.metadata.name: node for pod, node in task.seats.there}
         kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
