@@ -104,3 +104,19 @@ def test_a_preempted_job_that_its_owner_suspends_stays_suspended_even_if_the_new
         assert not world.seats()
 
     live(story)
+
+
+def test_a_promised_seat_stays_promised_until_it_is_taken_though_others_of_the_gang_are_yet_to_be_made() -> None:
+    async def story(world: Living) -> None:
+        await with_victim(world)
+        late = mpi("late", 2)
+        seats = "late-launcher=a,late-worker-0=a,late-worker-1=a"
+        late["metadata"]["annotations"] = {f"{PREFIX}holds": seats}
+        world.cluster.put(late)
+        world.cluster.before_write = lambda what: told.append((what, notes(world, MPI_JOBS_V1ALPHA1, "late")["holds"]))
+        await world.settle()
+        assert sorted(world.seats()) == ["late-launcher", "late-worker-0", "late-worker-1"]
+        assert next(holds for what, holds in told if what.startswith("bind")) == seats
+
+    told: list[tuple[str, str]] = []
+    live(story)

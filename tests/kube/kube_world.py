@@ -37,6 +37,7 @@ from understudy.ports import Ref, Refused
 START = 60.0
 KILLED = 137  # the exit code of a program that was killed
 NEVER = "10h"
+CLOSED = "node.kubernetes.io/unschedulable"
 _GIVEN_UP = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 # The kinds whose operators run here. Those that no scenario has are not looked at.
 JOB_KINDS = (resources.JOBS, resources.JOB_SETS, resources.PYTORCH_JOBS, resources.MPI_JOBS)
@@ -159,6 +160,15 @@ class KubeWorld(RunningWorld):
         with contextlib.suppress(Refused):  # it is gone
             await self.client.delete(self._ref(PODS, pod["metadata"]["name"]), grace=0)
 
+    def _cordon(self, name: str) -> None:
+        super()._cordon(name)
+        self._do(self.witness.until(f"{name} is closed", lambda: _is_closed(self._node(name))))
+
+    def _uncordon(self, name: str) -> None:
+        """Whoever looks after nodes takes a moment to open them again."""
+        super()._uncordon(name)
+        self._do(self.witness.until(f"{name} is open", lambda: not _is_closed(self._node(name))))
+
     async def _die(self, name: str) -> None:
         """Nobody looks after the node any more, and what its control plane would say after a while is said at once."""
         self.kube.nodes.die(name)
@@ -185,6 +195,10 @@ def _is_well(node: Document) -> bool:
 
 def _taints(node: Document) -> set[tuple[str, str]]:
     return {(taint["key"], taint["effect"]) for taint in node["spec"].get("taints", ())}
+
+
+def _is_closed(node: Document) -> bool:
+    return (CLOSED, "NoSchedule") in _taints(node)
 
 
 def _given_up(node: Document, effect: str) -> list[Document]:

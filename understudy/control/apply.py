@@ -137,8 +137,11 @@ class Applier:
             _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
 
     async def _promise(self, task: Task) -> None:
+        """What was promised and is about to be taken stays promised until it is: who knows whether it comes to that."""
         assert task.promised is not None
-        task.done |= await hold(self._desk, task.gang, task.promised)
+        taking = {pod.metadata.name: node for pod, node in task.seats.there}
+        kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
+        task.done |= await hold(self._desk, task.gang, {**kept, **task.promised})
 
     async def _release(self, tasks: dict[str, Task], snapshot: Snapshot, task: Task) -> None:
         if task.promised is not None and _has_nothing_to_lose(task.deed, snapshot):
