@@ -73,7 +73,7 @@ def test_a_variable_goes_before_the_file_and_the_file_before_the_default(tmp_pat
     sources = {one.key: (one.value, one.source) for one in origins(str(file), environment)}
     assert sources["policy.minRuntime"] == (400.0, "UNDERSTUDY_POLICY_MIN_RUNTIME")
     assert sources["policy.backoff"] == (20.0, f"{file} (--settings)")
-    assert sources["health.leaseLost"] == (2.4, "default")
+    assert sources["health.leaseLost"] == (2.3, "default")
 
 
 def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """How long silence is borne. Leases are judged in renewals missed: a node renews four times a lease duration."""
 
     lease_suspect: float = 1.5  # renewals missed: with Kubernetes' leases of 40 s, 15 s after the last one
-    lease_lost: float = 2.4  # two missed, and a bit for the delay of the wire: 24 s after the last one
+    lease_lost: float = 2.3  # two missed, and a bit for the delay of the wire: 23 s after the last one
     not_ready_lost: float = 30.0  # seconds a node may say itself that it is not ready before its seats count as lost
     maintenance_notice: float = 3600.0  # seconds before announced maintenance from which on a node counts as leaving
 
