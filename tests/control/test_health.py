@@ -56,9 +56,9 @@ def test_not_ready() -> None:
     [
         (0, HEALTHY, 15),
         (14.9, HEALTHY, 15),
-        (15, SUSPECT, 24),
-        (23.9, SUSPECT, 24),
-        (24, LOST, None),
+        (15, SUSPECT, 23),
+        (22.9, SUSPECT, 23),
+        (23, LOST, None),
         (-5, HEALTHY, 15),
     ],
 )
@@ -195,4 +195,4 @@ def test_the_gravest_finding_wins() -> None:
 def test_every_clock_is_watched() -> None:
     unwell = node("n", conditions=[condition("Ready", "False")])
     assert found(unwell, 0, lease("n", MADE)).changes_at == MADE_AT + 15
-    assert found(unwell, 16, lease("n", MADE)).changes_at == MADE_AT + 24
+    assert found(unwell, 16, lease("n", MADE)).changes_at == MADE_AT + 23
