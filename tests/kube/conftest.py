@@ -13,6 +13,7 @@ from tests.clients.kubectls import found
 from tests.kube.cluster import programs
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
+from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
 from tests.kube.scene import scene, team
@@ -22,6 +23,7 @@ from tests.kube.witness import Witness
 __all__ = ["scene", "team"]
 
 KUBECTL_SECONDS = 60
+GONE_SECONDS = 60.0
 LEASE_SECONDS = 12  # of nodes, renewed every 3: who is silent for two renewals is lost, and few tests wait for that
 _numbers = itertools.count()
 
@@ -51,17 +53,19 @@ def api(kube: Cluster) -> Api:
 
 @pytest.fixture
 def namespace(kube: Cluster) -> Iterator[str]:
-    """A new one; what is in it goes with it, without a wait."""
+    """A new one; what is in it goes with it, and its pods are gone when the next test begins."""
     name = kube.namespace(f"test-{os.getpid()}-{next(_numbers)}")
     yield name
     kube.api.delete(f"/api/v1/namespaces/{name}")
+    pods = f"/api/v1/namespaces/{name}/pods"
+    wait_until(lambda: not kube.api.items(pods), f"the pods of {name} are gone", GONE_SECONDS, kube.processes)
 
 
 @pytest.fixture
 def nodes(kube: Cluster) -> Iterator[Nodes]:
     """A test finds no nodes but those it makes, and they go with it."""
     yield kube.nodes
-    kube.nodes.remove(*(node["metadata"]["name"] for node in kube.api.items("/api/v1/nodes")))
+    kube.clear_nodes(*(node["metadata"]["name"] for node in kube.api.items("/api/v1/nodes")))
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ class KubeWorld(RunningWorld):
         for kind in JOB_KINDS:
             self.kube.api.delete(kind.path(self.namespace))
         scenery.remove_pods(self.kube.api, self.namespace)
-        self.kube.nodes.remove(*(node["metadata"]["name"] for node in self.scenario.nodes()))
+        self.kube.clear_nodes(*(node["metadata"]["name"] for node in self.scenario.nodes()))
         await self.witness.until("nothing is left", lambda: not any(map(self.witness.all, (*JOB_KINDS, PODS, NODES))))
 
     # Who decides

@@ -112,6 +112,8 @@ class Witness:
         with self._changed:
             if isinstance(obj, Node):
                 self.nodes[obj.metadata.name] = obj
+                if gone:  # what is left of an earlier test there is nobody's fault
+                    del self.nodes[obj.metadata.name]
             elif isinstance(obj, Pod):
                 self._ever[obj.metadata.uid] = obj
                 key = (obj.metadata.namespace, obj.metadata.name)
@@ -126,7 +128,8 @@ class Witness:
         if not self._synced:
             return
         board = rules.board_of(self._view.snapshot(time.time()))
-        found = rules.overfull(board) + rules.quarrels(board)
+        found = [words for words in rules.overfull(board) if words.partition(":")[0] in self.nodes]
+        found += rules.quarrels(board)
         found += [words for rule in self.more_rules for words in rule()]
         self.wrong += [words for words in found if words not in self.wrong]
 

@@ -31,6 +31,8 @@ class Cluster:
         self.kubeconfig: Path = plane.kubeconfig()
         self.api: Api = plane.api()
         self.nodes = Nodes(self.api, plane.processes)
+        self._kwok = contextlib.ExitStack()
+        self._lease_seconds = 0
 
     @property
     def processes(self) -> list[Process]:
@@ -48,6 +50,29 @@ class Cluster:
                 yield process
             finally:
                 self.processes.remove(process)
+
+    @contextlib.contextmanager
+    def attended(self, lease_seconds: int) -> Iterator[None]:
+        """With KWOK, as long as the block lasts."""
+        self._lease_seconds = lease_seconds
+        with contextlib.closing(self):
+            self._attend()
+            yield
+
+    def _attend(self) -> None:
+        process = self._kwok.enter_context(kwok(self.plane, self._lease_seconds))
+        self.processes.append(process)
+        self._kwok.callback(self.processes.remove, process)
+
+    def close(self) -> None:
+        self._kwok.close()
+
+    def clear_nodes(self, *names: str) -> None:
+        """Removes nodes for good. KWOK is started anew: it does not always renew the lease of a node whose name it has
+        seen before, and then the node dies without being told to."""
+        self.nodes.remove(*names)
+        self._kwok.close()
+        self._attend()
 
     def namespace(self, name: str) -> str:
         """A new one that pods can be made in: their service account is there."""
@@ -77,7 +102,7 @@ def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
         made.processes.append(controllers)
         waiting = _operators(stack, made, wanted)
         if wanted.kwok:
-            made.processes.append(stack.enter_context(kwok(plane, wanted.lease_seconds)))
+            stack.enter_context(made.attended(wanted.lease_seconds))
         if wanted.scheduler:
             stack.enter_context(made.scheduler(wanted.scheduler))
         account = "/api/v1/namespaces/default/serviceaccounts/default"
