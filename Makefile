@@ -45,8 +45,9 @@ test-kube: setup ## Test on a real control plane with the real operators; builds
 kube-up: setup ## Run that cluster in the foreground, for kubectl and understudy; ARGS='--nodes 32 --slices 8'
 	$(BIN)/python -m tests.kube.cluster up $(ARGS)
 
-fuzz: setup ## Send the API server two minutes of requests nobody sane would send
-	UNDERSTUDY_FUZZ_EXAMPLES=4000 $(BIN)/python -m pytest tests/fuzz $(ARGS)
+EXAMPLES ?= 4000
+fuzz: setup ## Send the API server two minutes of requests nobody sane would send; EXAMPLES=1000 for half a minute
+	UNDERSTUDY_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/fuzz $(ARGS)
 
 demo: setup ## Watch a hot swap on an embedded cluster, with real processes
 	$(BIN)/understudy demo $(ARGS)

@@ -41,6 +41,7 @@ MPI = Program(
     "mpi-operator", _MPI, f"{_MPI}/cmd/mpi-operator", "v0.8.0", addition="cmd/mpi-operator/app/health_port.go"
 )
 
+BUILD_HELM = "UNDERSTUDY_BUILD_HELM"  # set: it is built where it is not installed, which takes minutes
 HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")  # for the tests of the chart alone
 
 ALL = (ETCD, APISERVER, SCHEDULER, CONTROLLERS, KWOK, JOBSET, MPI, TRAINING)
