@@ -1,5 +1,6 @@
 """A cluster with everything for all tests, and for each a namespace and nodes of its own: `make test-kube`."""
 
+import contextlib
 import itertools
 import os
 import re
@@ -23,7 +24,7 @@ from tests.kube.witness import Witness
 __all__ = ["scene", "team"]
 
 KUBECTL_SECONDS = 60
-GONE_SECONDS = 60.0
+GONE_SECONDS = 10.0
 LEASE_SECONDS = 12  # of nodes, renewed every 3: who is silent for two renewals is lost, and few tests wait for that
 _numbers = itertools.count()
 
@@ -53,12 +54,19 @@ def api(kube: Cluster) -> Api:
 
 @pytest.fixture
 def namespace(kube: Cluster) -> Iterator[str]:
-    """A new one; what is in it goes with it, and its pods are gone when the next test begins."""
+    """A new one; what is in it goes with it, and its pods are gone, most likely, when the next test begins."""
     name = kube.namespace(f"test-{os.getpid()}-{next(_numbers)}")
     yield name
     kube.api.delete(f"/api/v1/namespaces/{name}")
-    pods = f"/api/v1/namespaces/{name}/pods"
-    wait_until(lambda: not kube.api.items(pods), f"the pods of {name} are gone", GONE_SECONDS, kube.processes)
+
+    def emptied() -> bool:
+        pods = kube.api.items(f"/api/v1/namespaces/{name}/pods")
+        for pod in pods:
+            kube.api.delete(f"/api/v1/namespaces/{name}/pods/{pod['metadata']['name']}", grace=0)
+        return not pods
+
+    with contextlib.suppress(TimeoutError):
+        wait_until(emptied, f"the pods of {name} are gone", GONE_SECONDS, kube.processes, every=0.2)
 
 
 @pytest.fixture
