@@ -185,3 +185,11 @@ def test_every_request_is_counted_by_what_it_asked_and_what_came_back() -> None:
 )
 def test_what_a_request_is_about(path: str, resource: str) -> None:
     assert resource_of(path) == resource
+
+
+def test_a_delete_whose_answer_was_lost_has_been_done_where_nothing_is_found_any_more() -> None:
+    gone = b'{"kind":"Status","code":404,"reason":"NotFound","message":"not found"}'
+    requests, _ = used(SAFE["a delete of this very object"], lose, saying(404, gone))
+    assert len(requests) == 2
+    with pytest.raises(Refused):
+        used(SAFE["a delete of this very object"], saying(404, gone))

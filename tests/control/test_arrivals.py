@@ -46,9 +46,9 @@ def test_a_node_is_lost_when_we_saw_no_renewal_for_too_long(skew: float) -> None
         cluster.at(moment)
         cluster.renew("a")
         assert cluster.verdicts()[0] is Verdict.HEALTHY
-    cluster.at(23.9)
+    cluster.at(22.9)
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.SUSPECT)
-    cluster.at(24.0)
+    cluster.at(23.0)
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.LOST)
     cluster.renew("b")
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.HEALTHY)
@@ -62,7 +62,7 @@ def test_a_lease_that_is_told_again_is_not_renewed() -> None:
         cluster.at(moment)
         cluster.renew("a")
         cluster.view.put(told)
-    cluster.at(24.0)
+    cluster.at(23.0)
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.LOST)
 
 

@@ -13,6 +13,7 @@ from understudy.kube.garbage import THRESHOLDS, set_apart
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
     before = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.unfreeze()
     gc.set_threshold(*before)

@@ -17,7 +17,7 @@ ATTEMPTS = 5
 TRYING = 10.0  # seconds after which nothing is asked again
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 LONGEST_ASKED = 5.0  # seconds that a server may ask us to stay away
-TOO_MANY = 429
+OK, NOT_FOUND, TOO_MANY = 200, 404, 429
 IN_TROUBLE = frozenset((500, 502, 503, 504))
 
 
@@ -50,6 +50,8 @@ class Retrier:
             asked = 0.0
             try:
                 answer = await self._ask(request)
+                if attempt > 1 and request.method == "DELETE" and answer.status == NOT_FOUND:
+                    return answer._replace(status=OK)  # by an attempt before, whose answer was lost
                 if not request.may_be_repeated_after(answer):
                     return answer
                 asked = answer.retry_after
