@@ -25,6 +25,7 @@ from tests.kube.jobs import (
     pytorchjob,
     taint,
 )
+from tests.kube.scenery import set_priorities
 from tests.kube.witness import Witness, uids
 from understudy.objects.pods import Pod
 
@@ -117,7 +118,7 @@ class Stage:
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, witness: Witness, kind: str) -> None:
     stage = Stage(api, nodes, witness, KINDS[kind])
-    api.apply_all(priority_class(name, value) for name, value in CLASSES)
+    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
     nodes.add(*NODES, resources=ONE_GPU)
     api.create(of_class("low", stage.kind.document), witness.namespace)
     witness.until("it runs", stage.runs)

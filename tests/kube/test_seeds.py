@@ -26,6 +26,7 @@ from tests.kube.jobs import (
     priority_class,
     taint,
 )
+from tests.kube.scenery import set_priorities
 from tests.kube.witness import Witness, uids
 from tests.seeds import texts
 from tests.seeds.test_jobset_preemption import rules
@@ -160,7 +161,7 @@ def shared_racks(witness: Witness) -> Iterator[str]:
 
 def test_an_island_changes_hands_by_the_rule_of_the_document(api: Api, nodes: Nodes, witness: Witness) -> None:
     witness.more_rules.append(lambda: shared_racks(witness))
-    api.apply_all(priority_class(name, value) for name, value in CLASSES)
+    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
     add_racks(nodes, 2)
     for name in ("first", "second"):
         api.create(exclusive(name, "low"), witness.namespace)
@@ -181,7 +182,7 @@ def test_an_island_changes_hands_by_the_rule_of_the_document(api: Api, nodes: No
 def test_the_three_steps_of_the_document(api: Api, nodes: Nodes, witness: Witness) -> None:
     """The low JobSet runs, the high one comes, and its leaders find places, whatever their anti-affinity says."""
     witness.more_rules.append(lambda: shared_racks(witness))
-    api.apply_all(priority_class(name, value) for name, value in CLASSES)
+    set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
     add_racks(nodes, 3)
     low, high = (of_class(name, jobset(name, replicas=slices)) for name, slices in (("low", 3), ("high", 2)))
     for document in (low, high):
