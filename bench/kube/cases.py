@@ -14,8 +14,8 @@ from understudy.control.together import together
 
 FIRST_GANGS = 64  # 1,024 pods, whose binding is timed
 WANTED_SLICES = 4
-SLOWEST = 20.0  # pods a second below which a scheduler is given up
-LONGEST = 180.0
+SLOWEST = 4.0  # pods a second below which a scheduler is given up
+LONGEST = 600.0
 
 
 class Contender(msgspec.Struct, frozen=True):
