@@ -20,6 +20,7 @@ SIZES, QUICK = (1024, 5000), 128
 DYING_NODES = 16
 LEASE_SECONDS = 400  # of the many nodes: their heartbeats are not what is measured
 CLEARED = 120.0
+PATIENT = 120.0  # seconds; to clear away 5,000 pods is one request
 CALM = 5.0  # seconds in which events are written and statuses reported, before the next measure
 
 Result = dict[str, Any]
@@ -112,7 +113,7 @@ async def _replaced(running: Cluster, contender: cases.Contender, manner: str) -
 
 
 def _client(running: Cluster) -> KubeClient:
-    return connect(Config.from_kubeconfig(running.kubeconfig))
+    return connect(msgspec.structs.replace(Config.from_kubeconfig(running.kubeconfig), timeout=PATIENT))
 
 
 def _say(words: str) -> None:
