@@ -22,6 +22,7 @@ LEASE_SECONDS = 400  # of the many nodes: their heartbeats are not what is measu
 CLEARED = 120.0
 PATIENT = 120.0  # seconds; to clear away 5,000 pods is one request
 CALM = 5.0  # seconds in which events are written and statuses reported, before the next measure
+SETTLING = 200  # pods whose statuses KWOK reports in a second, or fewer; a larger cluster takes longer to calm down
 
 Result = dict[str, Any]
 
@@ -74,7 +75,7 @@ async def _measured(running: Cluster, contender: cases.Contender, size: int) -> 
         with started(running, contender):
             filled = await cases.fill(client, seen, contender, slices)
             _say(f"  {filled.rate:.0f} pods/s")
-            await asyncio.sleep(CALM)
+            await asyncio.sleep(max(CALM, size / SETTLING))
             taken = await cases.preempt(client, seen, contender, slices)
             _say(f"  four slices in {taken.seconds:.2f} s, {taken.disturbed} gangs disturbed, {taken.broken} broken")
         await _cleared(client, seen)
