@@ -1,4 +1,4 @@
-"""Seats kept for gangs: written down on the job, or on the pods where there is no job, before anybody has to leave."""
+"""Seats kept for gangs: written down on the job before anybody has to leave; where there is none, on the pods in passing."""
 
 from collections.abc import Mapping
 
