@@ -1,4 +1,4 @@
-"""Seats kept for gangs: written down on the job before anybody has to leave; where there is none, on the pods in passing."""
+"""Seats kept for gangs: noted on the job before anybody has to leave; where there is none, on the pods in passing."""
 
 from collections.abc import Mapping
 
