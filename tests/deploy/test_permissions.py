@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from tests.deploy.manifests import CHART, KUSTOMIZE, Document, the
 from understudy.control.following import SOURCES
-from understudy.kube.permissions import EVERYWHERE, IN_ONE_PLACE, LEASE, OWN, PERMISSIONS, Permission
+from understudy.kube.names import LEASE
+from understudy.kube.permissions import EVERYWHERE, IN_ONE_PLACE, OWN, PERMISSIONS, Permission
 from understudy.objects.resources import JOB_KINDS
 
 Right = tuple[str, str, str, str]  # group, resource, verb, name

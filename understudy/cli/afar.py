@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from understudy.cli.complaint import BadInput
-from understudy.cli.elsewhere import INSTALL, SCHEDULER, is_installed
+from understudy.cli.elsewhere import INSTALL, is_installed
 from understudy.cli.jobs.gathering import nodes_of, pods_in
 from understudy.cli.target import config_of
+from understudy.kube.names import LEASE, SCHEDULER
 from understudy.objects.resources import LEASES
 from understudy.ports import Refused, Unreachable
 
@@ -80,7 +81,7 @@ async def _seen(client: "KubeClient") -> Afar:
 async def _leader(client: "KubeClient") -> str:
     """Who holds the lease by which the replicas of Understudy agree."""
     try:
-        answer = await client.request("GET", f"{LEASES.path()}?fieldSelector=metadata.name%3D{SCHEDULER}")
+        answer = await client.request("GET", f"{LEASES.path()}?fieldSelector=metadata.name%3D{LEASE}")
     except Refused:
         return NOBODY  # or it is not ours to see
     holders = [item.get("spec", {}).get("holderIdentity") for item in msgspec.json.decode(answer).get("items") or ()]

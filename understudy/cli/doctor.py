@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from understudy.cli.target import FAILED, Session, add_target, with_session
+from understudy.kube.names import SCHEDULER
 
 _ABOUT = """\
 Look over a cluster, before Understudy is installed in it or after: the server and its clock,
@@ -32,7 +33,7 @@ def add_to(verbs: Any) -> None:
         help="where Understudy runs (default: that of a service account given with --as, else understudy-system)",
     )
     parser.add_argument(
-        "--scheduler-name", metavar="NAME", default="understudy", help="by which pods ask for it (default: understudy)"
+        "--scheduler-name", metavar="NAME", default=SCHEDULER, help=f"by which pods ask for it (default: {SCHEDULER})"
     )
     parser.add_argument("--settings", metavar="FILE", help="an understudy.yaml to look at")
     parser.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text", help="form (default: text)")

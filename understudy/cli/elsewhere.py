@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from understudy.kube.names import SCHEDULER
 from understudy.objects.resources import INCIDENTS
 from understudy.ports import Refused
 
 if TYPE_CHECKING:
     from understudy.client import KubeClient
 
-SCHEDULER = "understudy"  # the name by which pods of a real cluster ask for us
 INSTALL = "helm install understudy deploy/helm/understudy"
 NOT_INSTALLED = f"Understudy is not installed in this cluster: {INSTALL}"
 NOT_FOUND = 404

@@ -6,8 +6,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from understudy.cli.complaint import BadInput
-from understudy.cli.elsewhere import SCHEDULER, scheduler_of
+from understudy.cli.elsewhere import scheduler_of
 from understudy.cli.target import Session, add_target, with_session
+from understudy.kube.names import SCHEDULER
 
 if TYPE_CHECKING:
     from understudy.cli.answer import Answer, Live, Question

@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from understudy.cli.complaint import BadInput
+from understudy.kube.names import SCHEDULER
 
 if TYPE_CHECKING:
     from understudy.client.config import Config
@@ -28,7 +29,6 @@ examples:
 exit codes: 0 it was told to end, 1 it failed, 2 the input is wrong"""
 
 LISTEN = "127.0.0.1:8080"
-SCHEDULER = "understudy"
 FAILED = 1
 
 

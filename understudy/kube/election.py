@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.kube.names import LEASE
 from understudy.kube.steady import ticks
 from understudy.objects.resources import LEASES
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
@@ -36,7 +37,7 @@ class Terms(msgspec.Struct, frozen=True):
 class Candidate(msgspec.Struct, frozen=True):
     identity: str
     namespace: str = "default"
-    name: str = "understudy"
+    name: str = LEASE
     terms: Terms = Terms()
 
     @property

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import msgspec
 
 from understudy.control.following import SOURCES
+from understudy.kube.names import LEASE
 from understudy.objects import resources as known
 from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import Resource
 
 OWN = "<own>"  # the namespace that Understudy itself runs in
-LEASE = "understudy"  # by which its replicas agree on who leads
 
 READ = ("get", "list", "watch")  # whoever may list sees all that `get` would show
 

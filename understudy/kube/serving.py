@@ -22,6 +22,7 @@ from understudy.kube.fenced import Fenced, Permit
 from understudy.kube.garbage import set_apart
 from understudy.kube.life import Signs
 from understudy.kube.meters import Measured, Turns, figures_of
+from understudy.kube.names import SCHEDULER
 from understudy.kube.observed import Observed
 from understudy.kube.pages import pages_of
 from understudy.kube.probes import served
@@ -38,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 class Serving(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
-    scheduler_name: str = "understudy"
+    scheduler_name: str = SCHEDULER
     identity: str = ""  # '': nobody else stands for election
     lease_namespace: str = "default"
     host: str = "127.0.0.1"

@@ -16,7 +16,7 @@ from understudy.cli.finding import every_job, kinds_of
 from understudy.cli.jobs.gathering import nodes_of, pods_in
 from understudy.cli.node.standing import standings
 from understudy.cli.settings import Origin, Settings, origins, told
-from understudy.kube.permissions import LEASE
+from understudy.kube.names import LEASE
 from understudy.objects.resources import LEASES, NAMESPACES, Resource
 from understudy.ports import Ref, Refused
 

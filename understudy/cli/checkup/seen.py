@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from understudy.cli.elsewhere import SCHEDULER
 from understudy.cli.finding import Found
 from understudy.cli.jobs.seen import SeenNode, SeenPod
 from understudy.cli.node.standing import Standing
 from understudy.cli.settings import Origin
+from understudy.kube.names import SCHEDULER
 from understudy.kube.permissions import Permission
 from understudy.objects.meta import ObjectMeta, Time
 

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 from understudy.cli.complaint import listed
-from understudy.cli.elsewhere import NOT_INSTALLED, SCHEDULER, is_embedded, is_installed
+from understudy.cli.elsewhere import NOT_INSTALLED, is_embedded, is_installed
 from understudy.cli.jobs.statuses import PENDING, QUEUING
+from understudy.kube.names import SCHEDULER
 
 if TYPE_CHECKING:
     from understudy.cli.jobs.summaries import JobSummary

@@ -5,10 +5,10 @@ import argparse
 import msgspec
 
 from understudy.cli.complaint import BadInput
-from understudy.cli.elsewhere import SCHEDULER
 from understudy.cli.submit.templates import templates
 from understudy.cli.submit.wish import Document, Wish
 from understudy.cli.target import config_of
+from understudy.kube.names import SCHEDULER
 
 
 def goes_to_embedded(options: argparse.Namespace) -> bool:
