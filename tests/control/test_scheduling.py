@@ -333,6 +333,9 @@ def test_a_refused_write_is_tried_again_later_and_does_not_hold_up_the_others() 
         assert tries() == 3
         await world.clock.let_pass(10.0)
         assert world.seats() == {"lucky": "a", "poor": "a"}
+        [told] = [event for event in world.cluster.all(EVENTS) if event["reason"] == "WriteRefused"]
+        assert (told["involvedObject"]["name"], told["type"], told["count"]) == ("poor", "Warning", 5)
+        assert "not like this" in told["message"]
 
     live(story)
 
@@ -351,6 +354,7 @@ def test_one_stale_pod_in_a_burst_does_not_spoil_it_for_the_rest() -> None:
             world.cluster.put(pod(f"p{number}"))
         await world.clock.let_pass(0.05)
         assert world.seats() == {"p0": "a", "p2": "a"}
+        assert "WriteRefused" not in {event["reason"] for event in world.cluster.all(EVENTS)}
 
     live(story)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.kubectls import found
+from tests.deploy.manifests import KUSTOMIZE
 from tests.kube.cluster import programs
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
@@ -111,3 +112,13 @@ def kubectl(kube: Cluster) -> Callable[..., str]:
         return told.stdout
 
     return run
+
+
+@pytest.fixture
+def shipped(kubectl: Callable[..., str]) -> Iterator[Callable[..., str]]:
+    """What the kustomization brings, and kubectl. What acts by itself goes with the test: pods that wait for a node,
+    and a policy for whole namespaces. The account and its roles stay, since those who serve have them."""
+    kubectl("apply", "-k", KUSTOMIZE)
+    yield kubectl
+    kubectl("delete", "-k", KUSTOMIZE / "admission")
+    kubectl("-n", "understudy-system", "delete", "deployment", "understudy", "--cascade=foreground")

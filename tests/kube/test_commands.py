@@ -54,15 +54,20 @@ def shell(
     return Shell(capsys, namespace)
 
 
+def metas(api: Api, path: str) -> list[dict[str, Any]]:
+    return [item["metadata"] for item in api.items(path)]
+
+
 def versions(api: Api) -> dict[str, Any]:
-    """Every object that a scheduler goes by; nodes and leases are renewed by their kubelets."""
+    """Every object that a scheduler goes by; kubelets renew nodes and leases, and what is ending ends."""
+    ending = {meta["name"] for meta in metas(api, "/api/v1/namespaces") if "deletionTimestamp" in meta}
     found = {}
     for source in SOURCES:
         for resource in source.versions:
             path = resource.path()
             if resource not in (LEASES,) and resource.plural != "nodes" and api.exists(path):
-                metas = [item["metadata"] for item in api.items(path)]
-                found[path] = {(m.get("namespace"), m["name"]): m["resourceVersion"] for m in metas}
+                lasting = [meta for meta in metas(api, path) if not {meta["name"], meta.get("namespace")} & ending]
+                found[path] = {(m.get("namespace"), m["name"]): m["resourceVersion"] for m in lasting}
     return found
 
 

@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,7 +16,6 @@ from unittest import mock
 import pytest
 import yaml
 
-from tests.deploy.manifests import KUSTOMIZE
 from understudy.client import Config, KubeClient
 from understudy.kube.serving import Serving, serve
 from understudy.ports import Refused
@@ -28,16 +27,14 @@ FORBIDDEN = 403
 
 
 @pytest.fixture
-def account(kubectl: Kubectl, kube: Any, tmp_path: Path) -> Iterator[Path]:
+def account(shipped: Kubectl, kube: Any, tmp_path: Path) -> Path:
     """A kubeconfig with a token of the deployed account."""
-    kubectl("apply", "-k", KUSTOMIZE)
     document = yaml.safe_load(Path(kube.kubeconfig).read_text())
-    token = kubectl("-n", "understudy-system", "create", "token", "understudy").strip()
+    token = shipped("-n", "understudy-system", "create", "token", "understudy").strip()
     document["users"][0]["user"] = {"token": token}
     path = tmp_path / "kubeconfig"
     path.write_text(json.dumps(document))
-    yield path
-    kubectl("delete", "-k", KUSTOMIZE / "admission")
+    return path
 
 
 @contextlib.asynccontextmanager

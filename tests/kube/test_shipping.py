@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 import yaml
 
-from tests.deploy.manifests import CHART, KUSTOMIZE
+from tests.deploy.manifests import CHART
 from tests.kube.helming import ran
 from understudy.client import Config, KubeClient
 from understudy.control.clock import SystemClock
@@ -26,14 +26,6 @@ Kubectl = Callable[..., str]
 
 ACCOUNT = "system:serviceaccount:understudy-system:understudy"
 PATIENCE = 60.0
-
-
-@pytest.fixture
-def installed(kubectl: Kubectl) -> Iterator[Kubectl]:
-    kubectl("apply", "-k", KUSTOMIZE)
-    yield kubectl
-    for kind, name in (("mutatingadmissionpolicy", "understudy"), ("mutatingadmissionpolicybinding", "understudy")):
-        kubectl("delete", kind, name)
 
 
 def scheduler_of(kubectl: Kubectl, namespace: str, name: str, meta: Document | None = None, **spec: Any) -> str:
@@ -56,17 +48,17 @@ async def until_it_rules(kubectl: Kubectl, namespace: str) -> None:
             await asyncio.sleep(0.2)
 
 
-def test_a_namespace_is_opted_in_as_a_whole(installed: Kubectl, namespace: str) -> None:
-    assert scheduler_of(installed, namespace, "before") == "default-scheduler"
-    installed("label", "namespace", namespace, "understudy.dev/schedule=true")
-    asyncio.run(until_it_rules(installed, namespace))
+def test_a_namespace_is_opted_in_as_a_whole(shipped: Kubectl, namespace: str) -> None:
+    assert scheduler_of(shipped, namespace, "before") == "default-scheduler"
+    shipped("label", "namespace", namespace, "understudy.dev/schedule=true")
+    asyncio.run(until_it_rules(shipped, namespace))
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
-    assert scheduler_of(installed, namespace, "plain") == "understudy"
-    assert scheduler_of(installed, namespace, "daemon", {"ownerReferences": [owner]}) == "default-scheduler"
-    assert scheduler_of(installed, namespace, "placed", nodeName="some-node") == "default-scheduler"
-    assert scheduler_of(installed, namespace, "volcano", schedulerName="volcano") == "volcano"
+    assert scheduler_of(shipped, namespace, "plain") == "understudy"
+    assert scheduler_of(shipped, namespace, "daemon", {"ownerReferences": [owner]}) == "default-scheduler"
+    assert scheduler_of(shipped, namespace, "placed", nodeName="some-node") == "default-scheduler"
+    assert scheduler_of(shipped, namespace, "volcano", schedulerName="volcano") == "volcano"
     stays_out = {"labels": {"understudy.dev/schedule": "false"}}
-    assert scheduler_of(installed, namespace, "stays-out", stays_out) == "default-scheduler"
+    assert scheduler_of(shipped, namespace, "stays-out", stays_out) == "default-scheduler"
 
 
 class Everything:
@@ -84,9 +76,9 @@ class Everything:
 
 
 def test_its_account_may_follow_everything(
-    installed: Kubectl, kube: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    shipped: Kubectl, kube: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    token = installed("-n", "understudy-system", "create", "token", "understudy").strip()
+    token = shipped("-n", "understudy-system", "create", "token", "understudy").strip()
     document = yaml.safe_load(Path(kube.kubeconfig).read_text())
     document["users"][0]["user"] = {"token": token}
     path = tmp_path / "kubeconfig"
@@ -108,8 +100,8 @@ def test_its_account_may_follow_everything(
     assert "cannot follow" not in caplog.text
 
 
-def test_the_doctor_says_so(installed: Kubectl, kube: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    del installed
+def test_the_doctor_says_so(shipped: Kubectl, kube: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    del shipped
     with mock.patch.dict(os.environ, KUBECONFIG=str(kube.kubeconfig)):
         main(["doctor", "--as", ACCOUNT, "-o", "json"])
     sections = {one["title"]: one["findings"] for one in json.loads(capsys.readouterr().out)["sections"]}

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from understudy.control.deeds import Deed, deeds_of, is_lost
-from understudy.control.desk import CONFLICT, Desk
+from understudy.control.desk import CONFLICT, NOT_FOUND, Desk
 from understudy.control.holding import hold, nominate, seats_note
 from understudy.control.patience import Patience
 from understudy.control.releasing import PREEMPTED, Release, fence, would_be_gone_for_good
@@ -125,8 +125,7 @@ class Applier:
         except Refused as error:
             task.failed = True
             self._patience.stumbled(task.deed.key)
-            level = logging.INFO if error.code == CONFLICT else logging.WARNING  # somebody else was quicker: every day
-            _log.log(level, "%s: the cluster refused a write: %s", task.deed.key, error)
+            self._tell_refused(task.gang, error)
 
     # In this order
 
@@ -233,6 +232,17 @@ class Applier:
         return {name: note for name, note in notes.items() if written.get(name) != note}
 
     # Words
+
+    def _tell_refused(self, gang: Gang, error: Refused) -> None:
+        """That somebody else was quicker happens every day. Anything else may not mend itself: whoever looks at the job
+        has to see it."""
+        if error.code in (CONFLICT, NOT_FOUND):
+            _log.info("%s: the cluster refused a write: %s", gang.key, error)
+            return
+        _log.warning("%s: the cluster refused a write: %s", gang.key, error)
+        if book := self._book(gang):
+            words = f"The cluster refused what was decided, which is tried again: {error}"
+            self._desk.teller.event(About.of(book), Happening("WriteRefused", words, warning=True))
 
     def _tell_job(self, gang: Gang, happening: Happening) -> None:
         job = self._desk.view.job_of(gang.key)
