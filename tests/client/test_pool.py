@@ -1,7 +1,12 @@
 """Connections that are kept, lost, garbled or never made: what a caller sees of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+import gc
+import queue
+import threading
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -410,3 +415,44 @@ def test_a_stream_that_is_not_opened_is_given_up_before_other_requests(monkeypat
                 pass
 
     with_pool(never, use, timeout=20.0)
+
+
+@contextlib.contextmanager
+def served_elsewhere() -> Iterator[Server]:
+    """By an event loop of its own, which goes on when that of the client has ended."""
+    ready: queue.Queue[tuple[Server, Callable[[], object]]] = queue.Queue()
+
+    async def serve() -> None:
+        over, loop = asyncio.Event(), asyncio.get_running_loop()
+        async with serving(yes) as server:
+            ready.put((server, lambda: loop.call_soon_threadsafe(over.set)))
+            await over.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    server, end = ready.get(timeout=10)
+    try:
+        yield server
+    finally:
+        end()
+        thread.join()
+
+
+def test_whoever_no_longer_wants_a_connection_leaves_none_behind() -> None:
+    """However far it had come, and although the event loop ends at once."""
+
+    async def ask_and_leave(server: Server, seconds: float) -> None:
+        pool = Pool(server.config())
+        asking = [asyncio.create_task(pool.fetch("GET", "/")) for _ in range(8)]
+        await asyncio.sleep(seconds)
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        await pool.close()
+
+    with warnings.catch_warnings(record=True) as left, served_elsewhere() as server:
+        warnings.simplefilter("always", ResourceWarning)
+        for moment in range(40):
+            asyncio.run(ask_and_leave(server, moment * 0.0005))
+            gc.collect()
+    assert [str(warning.message) for warning in left] == []

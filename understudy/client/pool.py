@@ -18,6 +18,7 @@ from understudy.ports import Unreachable
 
 KEPT_IDLE = 60.0  # seconds; middle boxes forget connections that are older
 KNOCK = 0.02  # seconds between the first two attempts to connect
+PARTING = 1.0  # seconds that connections in the making get to come about when the client is closed
 OPENING = 5.0  # seconds that the head of a stream may take at least, however soon its silence is noticed
 UNAUTHORIZED = 401
 _UNSAFE = re.compile(r"[^!-~]")
@@ -60,6 +61,7 @@ class Pool:
         self._turns = asyncio.Semaphore(config.connections)
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
+        self._making: set[asyncio.Task[Connection]] = set()
         self._closing = asyncio.Event()
 
     async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Answer:
@@ -169,6 +171,10 @@ class Pool:
 
     async def close(self) -> None:
         self._closing.set()
+        if self._making:
+            _, late = await asyncio.wait(self._making, timeout=PARTING)
+            for making in late:
+                making.cancel()
         for connection in self._open:
             connection.close()
         await asyncio.gather(*(connection.closed for connection in self._open))
@@ -200,6 +206,17 @@ class Pool:
     async def _connect_once(self) -> Connection:
         if self._closing.is_set():
             raise Unreachable("the client is closed")
+        making = asyncio.create_task(self._made())
+        self._making.add(making)
+        making.add_done_callback(self._making.discard)
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(_let_go)
+            raise
+
+    async def _made(self) -> Connection:
+        """Not to be cancelled in the middle of a handshake: asyncio then forgets the socket without closing it."""
         where = await self._where()
         _, connection = await asyncio.get_running_loop().create_connection(
             Connection, **where, ssl=self._ssl, server_hostname=self._server_name
@@ -249,6 +266,12 @@ class Pool:
         if body or method in ("POST", "PUT", "PATCH"):
             head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
         return head.encode("latin-1") + b"\r\n" + body
+
+
+def _let_go(making: "asyncio.Task[Connection]") -> None:
+    """Whoever wanted it does not any more."""
+    if not making.cancelled() and making.exception() is None:
+        making.result().close()
 
 
 class _Ear:
