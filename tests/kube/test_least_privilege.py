@@ -165,7 +165,7 @@ async def ends_as_failed(stage: Stage) -> None:
 async def mends(stage: Stage, nodes: Any) -> None:
     lost = await stage.runs("high")
     nodes.add(f"{stage.namespace}-spare")
-    # Not NoExecute: Kubernetes itself would remove the pod, and a job without any is one that starts, not one that lost.
+    # Not NoExecute: Kubernetes would remove the pod itself, and a job that has none starts, it has not lost anything.
     await stage.kubectl("taint", "node", lost, "node.kubernetes.io/out-of-service=x:NoSchedule")
     await stage.until(
         "an incident is closed", lambda all_: [one for one in all_ if one["status"].get("runningAt")], "incidents"
