@@ -12,7 +12,7 @@ import pytest
 
 from tests.clients.kubectls import found
 from tests.deploy.manifests import KUSTOMIZE
-from tests.kube.cluster import programs
+from tests.kube.cluster import groups, programs
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
@@ -44,7 +44,8 @@ def kube() -> Iterator[Cluster]:
         programs.have_all()
     except programs.NoPrograms as problem:
         pytest.skip(f"no Kubernetes to test against: {problem}")
-    with cluster(Settings(lease_seconds=LEASE_SECONDS)) as running:
+    with cluster(Settings(lease_seconds=LEASE_SECONDS, gates=groups.GATES, apis=groups.APIS)) as running:
+        groups.define(running.api, running.processes)
         yield running
 
 

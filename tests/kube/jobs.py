@@ -70,6 +70,36 @@ def mpijob(name: str, workers: int = 2) -> Object:
     }
 
 
+def training_runtime(name: str) -> Object:
+    """What is alike of TrainJobs: one pod a node."""
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    replicated = {
+        "name": "node",
+        "template": {"metadata": {"labels": labels}, "spec": {"template": {"spec": pod_spec(container="node")}}},
+    }
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": name, "labels": {"trainer.kubeflow.org/framework": "torch"}},
+        "spec": {
+            "mlPolicy": {"numNodes": 1, "torch": {"numProcPerNode": "auto"}},
+            "template": {"spec": {"replicatedJobs": [replicated]}},
+        },
+    }
+
+
+def trainjob(name: str, nodes: int = 2, runtime: str = "runtime") -> Object:
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": name},
+        "spec": {
+            "runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": runtime},
+            "trainer": {"numNodes": nodes, "resourcesPerNode": {"limits": {"nvidia.com/gpu": "1"}}},
+        },
+    }
+
+
 def job(name: str, size: int) -> Object:
     spec = {"parallelism": size, "completions": size, "template": {"spec": pod_spec()}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
@@ -78,6 +108,8 @@ def job(name: str, size: int) -> Object:
 def pod_specs(job: Object) -> Iterator[Object]:
     """Of all roles, whatever kind of job it is."""
     spec = job["spec"]
+    if job["kind"] == "TrainingRuntime":
+        spec = spec["template"]["spec"]
     if "template" in spec:
         yield spec["template"]["spec"]
     for replicated in spec.get("replicatedJobs", ()):

@@ -40,7 +40,10 @@ NEVER = "10h"
 CLOSED = "node.kubernetes.io/unschedulable"
 _GIVEN_UP = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 # The kinds whose operators run here. Those that no scenario has are not looked at.
-JOB_KINDS = (resources.JOBS, resources.JOB_SETS, resources.PYTORCH_JOBS, resources.MPI_JOBS)
+JOB_KINDS = (
+    resources.JOBS, resources.JOB_SETS, resources.PYTORCH_JOBS, resources.MPI_JOBS,
+    resources.POD_GROUPS, resources.COSCHEDULING_GROUPS, resources.VOLCANO_GROUPS,
+)  # fmt: skip
 
 _numbers = itertools.count()
 
@@ -129,7 +132,7 @@ class KubeWorld(RunningWorld):
         """Scenarios speak of the namespace that jobs are in where nobody says so."""
         sight = super().see()
         plainly = {
-            job: msgspec.structs.replace(why, words=why.words.replace(f"/{self.namespace}/", "/default/"))
+            job: msgspec.structs.replace(why, words=why.words.replace(f"{self.namespace}/", "default/"))
             for job, why in sight.waiting.items()
         }
         return msgspec.structs.replace(sight, waiting=plainly)

@@ -21,6 +21,9 @@ _KINDS = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"),
     ("kubeflow.org/v1", "PyTorchJob"),
     ("kubeflow.org/v2beta1", "MPIJob"),
+    ("scheduling.k8s.io/v1beta1", "PodGroup"),
+    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+    ("scheduling.volcano.sh/v1beta1", "PodGroup"),
     ("v1", "Pod"),
 }
 # The operator here has MPIJob in a later version, in which the same fields mean the same.
@@ -39,23 +42,18 @@ def _brings_orphans(scenario: Scenario) -> bool:
     return any(document["metadata"].get("ownerReferences") for document in scenario.manifests())
 
 
-def _brings_groups(scenario: Scenario) -> bool:
-    return any(key_of(document).startswith("PodGroup/") for document in scenario.manifests())
-
-
 def _brings_understudies(scenario: Scenario) -> bool:
     return any(WARM_FOR in document["metadata"].get("annotations", {}) for document in scenario.manifests())
 
 
 def _brings_other_kinds(scenario: Scenario) -> bool:
     kinds = {(document["apiVersion"], document["kind"]) for document in scenario.manifests()}
-    return bool({one for one in kinds if one[1] != "PodGroup"} - _KINDS - _LATER.keys())
+    return bool(kinds - _KINDS - _LATER.keys())
 
 
 OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_brings_pods_of_jobs, "the pods of a job are made by its operator here, not given"),
     (_brings_orphans, "what belongs to an owner that does not exist is swept away here"),
-    (_brings_groups, "a PodGroup needs definitions, or feature gates, that this cluster does not have"),
     (_brings_understudies, "it is the agent of an embedded cluster that lets understudies step in; no kubelet can"),
     (_brings_other_kinds, "no operator of this cluster knows this version of this kind"),
 )

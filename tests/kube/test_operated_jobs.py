@@ -24,6 +24,8 @@ from tests.kube.jobs import (
     priority_class,
     pytorchjob,
     taint,
+    training_runtime,
+    trainjob,
 )
 from tests.kube.scenery import set_priorities
 from tests.kube.witness import Witness, uids
@@ -49,6 +51,7 @@ KINDS = {
     "JobSet": Kind(jobset("low", replicas=2, size=2), 4, ("suspend",)),
     "MPIJob": Kind(mpijob("low", workers=4), 5, ("runPolicy", "suspend")),
     "PyTorchJob": Kind(pytorchjob("low", workers=3), 4, ("runPolicy", "suspend")),
+    "TrainJob": Kind(trainjob("low", nodes=4), 4, ("suspend",)),
 }
 
 
@@ -99,7 +102,7 @@ class Stage:
     def told(self) -> set[str]:
         """What happened to it in Understudy's words."""
         events = self.api.items(f"/apis/events.k8s.io/v1/namespaces/{self.witness.namespace}/events")
-        ours = [event for event in events if event["reportingController"] == "understudy.dev/scheduler"]
+        ours = [event for event in events if event.get("reportingController") == "understudy.dev/scheduler"]
         return {event["reason"] for event in ours if event["regarding"]["name"] == "low"}
 
     def spent(self) -> Iterator[str]:
@@ -120,7 +123,8 @@ def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, witness: 
     stage = Stage(api, nodes, witness, KINDS[kind])
     set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
     nodes.add(*NODES, resources=ONE_GPU)
-    api.create(of_class("low", stage.kind.document), witness.namespace)
+    for document in (training_runtime("runtime"), stage.kind.document):
+        api.create(of_class("low", document), witness.namespace)
     witness.until("it runs", stage.runs)
 
     tainted = stage.swapped("taint", lambda node: taint(api, node, OUT_OF_SERVICE))

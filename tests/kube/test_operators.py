@@ -3,14 +3,20 @@
 import pytest
 
 from tests.kube.cluster.api import Api, ApiError
-from tests.kube.jobs import jobset, mpijob, pytorchjob, wait_for_pods
+from tests.kube.jobs import jobset, mpijob, pytorchjob, training_runtime, trainjob, wait_for_pods
 
-KINDS = {"JobSet": (jobset("made"), 4), "PyTorchJob": (pytorchjob("made"), 3), "MPIJob": (mpijob("made"), 3)}
+KINDS = {
+    "JobSet": (jobset("made"), 4),
+    "PyTorchJob": (pytorchjob("made"), 3),
+    "MPIJob": (mpijob("made"), 3),
+    "TrainJob": (trainjob("made"), 2),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pods_are_made_and_wait_for_their_scheduler(api: Api, namespace: str, kind: str) -> None:
     job, count = KINDS[kind]
+    api.create(training_runtime("runtime"), namespace)
     api.create(job, namespace)
     made = wait_for_pods(api, namespace, count)
     assert len(made) == count
@@ -26,6 +32,7 @@ def test_jobsets_webhooks_fill_in_what_was_left_out(api: Api, namespace: str) ->
 
 REFUSED = {
     "a JobSet whose pods' names would be too long": (jobset("j" * 60), "vjobset.kb.io"),
+    "a TrainJob whose runtime is not there": (trainjob("t", runtime="none"), "validator.trainjob"),
     "a PyTorchJob without its container": (pytorchjob("p", container="main"), "validator.pytorchjob"),
 }
 

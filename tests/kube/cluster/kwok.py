@@ -19,8 +19,27 @@ RESOURCES = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "8
 SLICE = "cloud.google.com/gke-nodepool"  # the label whose values are slices, as in our examples
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 READY_SECONDS = 60.0
+USER = "kwok"
 _TOGETHER = 8
 _ALIVE = "fake"
+
+
+def manners() -> list[Object]:
+    """KWOK deletes a pod by its name, and sometimes twice: whoever was made under that name meanwhile would be hit. A
+    kubelet names the uid. So nobody takes it from KWOK that a pod goes that nobody has told to go."""
+    name, group = "kwok-deletes-who-leaves", "admissionregistration.k8s.io/v1"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
+    policy = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": [{"name": "kwok", "expression": f"request.userInfo.username == '{USER}'"}],
+        "validations": [{"expression": "has(oldObject.metadata.deletionTimestamp)"}],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    meta = {"name": name}
+    return [
+        {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": meta, "spec": policy},
+        {"apiVersion": group, "kind": "ValidatingAdmissionPolicyBinding", "metadata": meta, "spec": binding},
+    ]
 
 
 @contextlib.contextmanager
@@ -30,7 +49,7 @@ def kwok(plane: ControlPlane, lease_seconds: int) -> Iterator[Process]:
     command = [
         str(have(releases.KWOK)),
         f"--config={config}",
-        f"--kubeconfig={plane.kubeconfig('kwok')}",
+        f"--kubeconfig={plane.kubeconfig(USER)}",
         f"--manage-nodes-with-label-selector={ATTENDED}={_ALIVE}",
         "--manage-all-nodes=false",
         f"--node-lease-duration-seconds={lease_seconds}",

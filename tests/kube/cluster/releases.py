@@ -29,6 +29,7 @@ class Program(msgspec.Struct, frozen=True):
 _KUBERNETES = "k8s.io/kubernetes"
 _MPI = "github.com/kubeflow/mpi-operator"
 _TRAINING = "github.com/kubeflow/training-operator"
+_TRAINER = "github.com/kubeflow/trainer/v2"
 
 ETCD = Program("etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
 APISERVER = Program("kube-apiserver", _KUBERNETES, f"{_KUBERNETES}/cmd/kube-apiserver")
@@ -40,11 +41,12 @@ TRAINING = Program("training-operator.v1", _TRAINING, f"{_TRAINING}/cmd/training
 MPI = Program(
     "mpi-operator", _MPI, f"{_MPI}/cmd/mpi-operator", "v0.8.0", addition="cmd/mpi-operator/app/health_port.go"
 )
+TRAINER = Program("trainer-controller-manager", _TRAINER, f"{_TRAINER}/cmd/trainer-controller-manager", "v2.1.0")
 
 BUILD_HELM = "UNDERSTUDY_BUILD_HELM"  # set: it is built where it is not installed, which takes minutes
 HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")  # for the tests of the chart alone
 
-ALL = (ETCD, APISERVER, SCHEDULER, CONTROLLERS, KWOK, JOBSET, MPI, TRAINING)
+ALL = (ETCD, APISERVER, SCHEDULER, CONTROLLERS, KWOK, JOBSET, MPI, TRAINING, TRAINER)
 
 
 @functools.cache

@@ -14,15 +14,16 @@ from tests.kube.cluster import processes
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.control_plane import START_SECONDS, ControlPlane
 from tests.kube.cluster.identities import write_kubeconfig
-from tests.kube.cluster.kwok import Nodes, kwok
+from tests.kube.cluster.kwok import Nodes, kwok, manners
 from tests.kube.cluster.operators.jobset import JOBSET
 from tests.kube.cluster.operators.mpi import MPI
 from tests.kube.cluster.operators.operator import install, started
+from tests.kube.cluster.operators.trainer import TRAINER
 from tests.kube.cluster.operators.training import TRAINING
 from tests.kube.cluster.processes import Process, wait_until
 from tests.kube.cluster.settings import SchedulerSettings, Settings
 
-OPERATORS = {operator.name: operator for operator in (JOBSET, TRAINING, MPI)}
+OPERATORS = {operator.name: operator for operator in (JOBSET, TRAINING, MPI, TRAINER)}
 
 
 class Cluster:
@@ -102,6 +103,7 @@ def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
         made.processes.append(controllers)
         waiting = _operators(stack, made, wanted)
         if wanted.kwok:
+            made.api.apply_all(manners())
             stack.enter_context(made.attended(wanted.lease_seconds))
         if wanted.scheduler:
             stack.enter_context(made.scheduler(wanted.scheduler))

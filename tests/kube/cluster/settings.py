@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-OPERATORS = ("jobset", "training", "mpi")
+OPERATORS = ("jobset", "training", "mpi", "trainer")
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):

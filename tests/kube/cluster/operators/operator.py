@@ -44,7 +44,7 @@ def install(api: Api, operators: Sequence[Operator], alive: Sequence[Process]) -
     for crd in crds:
         api.create(crd)  # applying keeps an account of every field, and these have thousands
     for crd in crds:
-        _wait_served(api, crd, alive)
+        wait_served(api, crd, alive)
 
 
 @contextlib.contextmanager
@@ -71,7 +71,7 @@ def documents(path: Path) -> list[Object]:
     return [document for document in yaml.load_all(path.read_text(), _Loader) if document]
 
 
-def _wait_served(api: Api, crd: Object, alive: Sequence[Process]) -> None:
+def wait_served(api: Api, crd: Object, alive: Sequence[Process]) -> None:
     path = api.path(crd)
 
     def established() -> bool:

@@ -1,0 +1,39 @@
+"""The pod groups of others as a cluster has them that runs their schedulers: definitions of kinds, without anybody who
+looks after them. Those of Kubernetes itself are served where its gate is on."""
+
+from collections.abc import Sequence
+
+from tests.kube.cluster.api import Api, Object
+from tests.kube.cluster.operators.operator import wait_served
+from tests.kube.cluster.processes import Process
+from understudy.objects.resources import COSCHEDULING_GROUPS, VOLCANO_GROUPS, Resource
+
+GATES = {"GenericWorkload": True}
+APIS = ("scheduling.k8s.io/v1beta1=true",)
+
+
+def define(api: Api, alive: Sequence[Process]) -> None:
+    made = [_definition(kind) for kind in (COSCHEDULING_GROUPS, VOLCANO_GROUPS)]
+    for definition in made:
+        api.create(definition)
+    for definition in made:
+        wait_served(api, definition, alive)
+
+
+def _definition(kind: Resource) -> Object:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": kind.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{kind.plural}.{kind.group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, a test's"},
+        },
+        "spec": {
+            "group": kind.group,
+            "scope": "Namespaced",
+            "names": {"plural": kind.plural, "kind": kind.kind},
+            "versions": [version],
+        },
+    }

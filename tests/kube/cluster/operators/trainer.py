@@ -1,0 +1,69 @@
+"""Kubeflow's Trainer with its webhooks. It makes a JobSet of each TrainJob, which JobSet's controller makes pods of."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tests.kube.cluster import releases
+from tests.kube.cluster.api import Object
+from tests.kube.cluster.operators.operator import Operator, Place, documents
+from tests.kube.cluster.operators.webhooks import on_loopback, patched
+from tests.kube.cluster.processes import HOST
+from tests.kube.cluster.programs import source
+
+NAMESPACE = "kubeflow-system"
+KINDS = ("clustertrainingruntimes", "trainingruntimes", "trainjobs")
+
+
+def _crds() -> list[Object]:
+    folder = source(releases.TRAINER) / "manifests/base/crds"
+    return [crd for kind in KINDS for crd in documents(folder / f"trainer.kubeflow.org_{kind}.yaml")]
+
+
+def _objects(place: Place) -> list[Object]:
+    folder = source(releases.TRAINER) / "manifests/base/webhook"
+    (configuration,) = documents(folder / "manifests.yaml")
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        on_loopback(patched(configuration, folder / "patch.yaml"), place.webhook_port, place.identities),
+    ]
+
+
+def _flags(place: Place) -> Sequence[str]:
+    config = place.folder / "config.yaml"
+    config.write_bytes(
+        msgspec.yaml.encode(
+            {
+                "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+                "kind": "Configuration",
+                "health": {"healthProbeBindAddress": f"{HOST}:{place.health_port}"},
+                "metrics": {"bindAddress": "0"},
+                "webhook": {"host": HOST, "port": place.webhook_port},
+                "leaderElection": {"leaderElect": False},
+                "certManagement": {"enable": False},
+                "clientConnection": {"qps": 500, "burst": 1000},
+            }
+        )
+    )
+    return [f"--config={config}"]
+
+
+def _environment(place: Place) -> Mapping[str, str]:
+    """It serves with what it finds in a folder of this name."""
+    served = place.folder / "k8s-webhook-server" / "serving-certs"
+    served.mkdir(parents=True)
+    for path in (place.identities.certificate, place.identities.key):
+        shutil.copy(path, served)
+    return {"TMPDIR": str(place.folder)}
+
+
+TRAINER = Operator(
+    name="trainer",
+    program=releases.TRAINER,
+    crds=_crds,
+    objects=_objects,
+    flags=_flags,
+    environment=_environment,
+    ready="/readyz",
+)
