@@ -44,7 +44,7 @@ def kube() -> Iterator[Cluster]:
         programs.have_all()
     except programs.NoPrograms as problem:
         pytest.skip(f"no Kubernetes to test against: {problem}")
-    with cluster(Settings(lease_seconds=LEASE_SECONDS, gates=groups.GATES, apis=groups.APIS)) as running:
+    with cluster(groups.served(Settings(lease_seconds=LEASE_SECONDS))) as running:
         groups.define(running.api, running.processes)
         yield running
 
@@ -116,9 +116,17 @@ def kubectl(kube: Cluster) -> Callable[..., str]:
 
 
 @pytest.fixture
-def shipped(kubectl: Callable[..., str]) -> Iterator[Callable[..., str]]:
+def opting_in(kube: Cluster) -> None:
+    """Skips what is about whole namespaces on a Kubernetes that does not know the policy for them."""
+    if not kube.api.exists("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"):
+        pytest.skip("this Kubernetes serves no MutatingAdmissionPolicy of v1: it is older than 1.36")
+
+
+@pytest.fixture
+def shipped(opting_in: None, kubectl: Callable[..., str]) -> Iterator[Callable[..., str]]:
     """What the kustomization brings, and kubectl. What acts by itself goes with the test: pods that wait for a node,
     and a policy for whole namespaces. The account and its roles stay, since those who serve have them."""
+    del opting_in
     kubectl("apply", "-k", KUSTOMIZE)
     yield kubectl
     kubectl("delete", "-k", KUSTOMIZE / "admission")

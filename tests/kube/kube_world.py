@@ -55,13 +55,14 @@ class KubeWorld(RunningWorld):
         super().__init__(scenario, f"scenario-{os.getpid()}-{next(_numbers)}")
         self.kube = kube
         self.path = path
+        self.job_kinds = tuple(kind for kind in JOB_KINDS if kube.api.exists(kind.path()))
 
     @contextlib.asynccontextmanager
     async def _started(self) -> AsyncIterator[None]:
         view = View(self.policy.index, "understudy", troubles=Troubles(), arrivals=Arrivals(SystemClock()))
         async with contextlib.AsyncExitStack() as stack:
             self.client = await stack.enter_async_context(connect(self.kube.kubeconfig))
-            self.witness = Witness(self.client, JOB_KINDS, self.policy, view)
+            self.witness = Witness(self.client, self.job_kinds, self.policy, view)
             await stack.enter_async_context(self.witness.watching())
             stack.push_async_callback(self._clean_up)
             self._set_up()
@@ -90,11 +91,13 @@ class KubeWorld(RunningWorld):
     async def _clean_up(self) -> None:
         """In a namespace that is ending nobody makes new pods, and what nobody waits for here goes with it."""
         self.kube.api.delete(f"/api/v1/namespaces/{self.namespace}")
-        for kind in JOB_KINDS:
+        for kind in self.job_kinds:
             self.kube.api.delete(kind.path(self.namespace))
         scenery.remove_pods(self.kube.api, self.namespace)
         self.kube.clear_nodes(*(node["metadata"]["name"] for node in self.scenario.nodes()))
-        await self.witness.until("nothing is left", lambda: not any(map(self.witness.all, (*JOB_KINDS, PODS, NODES))))
+        await self.witness.until(
+            "nothing is left", lambda: not any(map(self.witness.all, (*self.job_kinds, PODS, NODES)))
+        )
 
     # Who decides
 
@@ -123,7 +126,7 @@ class KubeWorld(RunningWorld):
         return self.log.read_text().splitlines()
 
     def _job_kinds(self) -> tuple[Resource, ...]:
-        return JOB_KINDS
+        return self.job_kinds
 
     def _runnable(self, document: Document) -> Document:
         return scenery.manifest(document, self.namespace)

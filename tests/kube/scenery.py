@@ -16,16 +16,6 @@ from understudy.kinds.annotations import WARM_FOR
 SECONDS = 60.0
 _COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-_KINDS = {
-    ("batch/v1", "Job"),
-    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
-    ("kubeflow.org/v1", "PyTorchJob"),
-    ("kubeflow.org/v2beta1", "MPIJob"),
-    ("scheduling.k8s.io/v1beta1", "PodGroup"),
-    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
-    ("scheduling.volcano.sh/v1beta1", "PodGroup"),
-    ("v1", "Pod"),
-}
 # The operator here has MPIJob in a later version, in which the same fields mean the same.
 _LATER = {("kubeflow.org/v1", "MPIJob"): "kubeflow.org/v2beta1"}
 
@@ -46,22 +36,31 @@ def _brings_understudies(scenario: Scenario) -> bool:
     return any(WARM_FOR in document["metadata"].get("annotations", {}) for document in scenario.manifests())
 
 
-def _brings_other_kinds(scenario: Scenario) -> bool:
-    kinds = {(document["apiVersion"], document["kind"]) for document in scenario.manifests()}
-    return bool(kinds - _KINDS - _LATER.keys())
-
-
 OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_brings_pods_of_jobs, "the pods of a job are made by its operator here, not given"),
     (_brings_orphans, "what belongs to an owner that does not exist is swept away here"),
     (_brings_understudies, "it is the agent of an embedded cluster that lets understudies step in; no kubelet can"),
-    (_brings_other_kinds, "no operator of this cluster knows this version of this kind"),
 )
 
 
-def why_not(scenario: Scenario) -> str:
+def why_not(scenario: Scenario, api: Api) -> str:
     """Why a scenario cannot be played in this world; nothing, where it can."""
-    return "; ".join(words for is_in_the_way, words in OBSTACLES if is_in_the_way(scenario))
+    found = [words for is_in_the_way, words in OBSTACLES if is_in_the_way(scenario)]
+    strange = [document for document in scenario.manifests() if not _is_served(api, document)]
+    found += {f"this cluster knows no {document['kind']} of {document['apiVersion']}": None for document in strange}
+    return "; ".join(found)
+
+
+def _is_served(api: Api, document: Object) -> bool:
+    try:
+        api.place({**document, "apiVersion": _version(document)})
+    except ApiError:
+        return False
+    return True
+
+
+def _version(document: Object) -> str:
+    return _LATER.get((document["apiVersion"], document["kind"]), str(document["apiVersion"]))
 
 
 # Manifests
@@ -69,11 +68,10 @@ def why_not(scenario: Scenario) -> str:
 
 def manifest(document: Object, namespace: str) -> Object:
     """For our scheduler, in this namespace, and with what Kubernetes insists on."""
-    version = _LATER.get((document["apiVersion"], document["kind"]), document["apiVersion"])
     metadata = {**document["metadata"], "namespace": namespace}
     restart = {} if document["kind"] in ("PyTorchJob", "Pod") else {"restartPolicy": "Never"}
     made: Object = _with_pods(document, {**restart, "schedulerName": "understudy"})
-    return {**made, "apiVersion": version, "metadata": metadata}
+    return {**made, "apiVersion": _version(document), "metadata": metadata}
 
 
 def _with_pods(value: Any, fields: Object) -> Any:

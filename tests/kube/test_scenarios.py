@@ -19,7 +19,7 @@ def name_of(path: Path) -> str:
 @pytest.mark.parametrize("path", files(), ids=name_of)
 def test_scenario(path: Path, kube: Cluster, tmp_path: Path) -> None:
     scenario = without_counts(read(path))
-    if reason := why_not(scenario):
+    if reason := why_not(scenario, kube.api):
         pytest.skip(reason)
     with KubeWorld(scenario, kube, tmp_path) as world:
         assert play(scenario, world) == []

@@ -111,8 +111,9 @@ def test_a_spare_slice_steps_in_and_then_the_less_important_jobset_goes_whole(
 
 
 @pytest.fixture
-def opted_in(api: Api, namespace: str) -> Iterator[None]:
+def opted_in(api: Api, namespace: str, opting_in: None) -> Iterator[None]:
     """The namespace, as a whole, by the policy that is shipped."""
+    del opting_in
     policies = manifests.documents(manifests.KUSTOMIZE / "admission" / "policy.yaml")
     api.apply_all(policies)
     api.patch(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {"understudy.dev/schedule": "true"}}})

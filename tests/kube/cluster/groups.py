@@ -3,13 +3,24 @@ looks after them. Those of Kubernetes itself are served where its gate is on."""
 
 from collections.abc import Sequence
 
+import msgspec
+
 from tests.kube.cluster.api import Api, Object
 from tests.kube.cluster.operators.operator import wait_served
 from tests.kube.cluster.processes import Process
+from tests.kube.cluster.programs import release_of
+from tests.kube.cluster.releases import APISERVER
+from tests.kube.cluster.settings import Settings
 from understudy.objects.resources import COSCHEDULING_GROUPS, VOLCANO_GROUPS, Resource
 
-GATES = {"GenericWorkload": True}
-APIS = ("scheduling.k8s.io/v1beta1=true",)
+FIRST = (1, 37)  # Kubernetes that serves its own in the version that our tests write
+
+
+def served(settings: Settings) -> Settings:
+    """With Kubernetes' own, where it has them."""
+    if release_of(APISERVER) < FIRST:
+        return settings
+    return msgspec.structs.replace(settings, gates={"GenericWorkload": True}, apis=("scheduling.k8s.io/v1beta1=true",))
 
 
 def define(api: Api, alive: Sequence[Process]) -> None:

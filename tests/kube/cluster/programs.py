@@ -64,6 +64,13 @@ def have_all(wanted: Sequence[Program] = ALL, tell: Callable[[str], None] = say)
         have(program, tell)
 
 
+def release_of(program: Program) -> tuple[int, int]:
+    """Of one that Kubernetes' own are: as it says itself, since it may be somebody else's."""
+    said = subprocess.run([have(program), "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    major, minor = said.removeprefix("Kubernetes v").split(".")[:2]
+    return int(major), int(minor)
+
+
 def cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "understudy" / "kube"
