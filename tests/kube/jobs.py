@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tests.kube.cluster.api import Api, Object
+from tests.kube.cluster.api import Api, ApiError, Object
 from tests.kube.cluster.processes import wait_until
 
 SECONDS = 60.0
@@ -98,6 +98,22 @@ def trainjob(name: str, nodes: int = 2, runtime: str = "runtime") -> Object:
             "trainer": {"numNodes": nodes, "resourcesPerNode": {"limits": {"nvidia.com/gpu": "1"}}},
         },
     }
+
+
+def create_with_runtime(api: Api, document: Object, namespace: str, runtime: Object) -> None:
+    """Trainer refuses a TrainJob until it has heard of its runtime."""
+    api.create(runtime, namespace)
+
+    def is_taken() -> bool:
+        try:
+            api.create(document, namespace)
+        except ApiError as error:
+            if "runtimeRef" not in error.message:
+                raise
+            return False
+        return True
+
+    wait_until(is_taken, f"{document['metadata']['name']} is taken", SECONDS)
 
 
 def job(name: str, size: int) -> Object:

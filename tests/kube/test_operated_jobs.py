@@ -17,6 +17,7 @@ from tests.kube.jobs import (
     ONE_GPU,
     OUT_OF_SERVICE,
     SECONDS,
+    create_with_runtime,
     job,
     jobset,
     mpijob,
@@ -123,8 +124,8 @@ def test_it_is_mended_gives_way_and_comes_back(api: Api, nodes: Nodes, witness: 
     stage = Stage(api, nodes, witness, KINDS[kind])
     set_priorities(api, [priority_class(name, value) for name, value in CLASSES], witness.namespace)
     nodes.add(*NODES, resources=ONE_GPU)
-    for document in (training_runtime("runtime"), stage.kind.document):
-        api.create(of_class("low", document), witness.namespace)
+    runtime = of_class("low", training_runtime("runtime"))
+    create_with_runtime(api, of_class("low", stage.kind.document), witness.namespace, runtime)
     witness.until("it runs", stage.runs)
 
     tainted = stage.swapped("taint", lambda node: taint(api, node, OUT_OF_SERVICE))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.kube.cluster.api import Api, ApiError
-from tests.kube.jobs import jobset, mpijob, pytorchjob, training_runtime, trainjob, wait_for_pods
+from tests.kube.jobs import create_with_runtime, jobset, mpijob, pytorchjob, training_runtime, trainjob, wait_for_pods
 
 KINDS = {
     "JobSet": (jobset("made"), 4),
@@ -16,8 +16,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_pods_are_made_and_wait_for_their_scheduler(api: Api, namespace: str, kind: str) -> None:
     job, count = KINDS[kind]
-    api.create(training_runtime("runtime"), namespace)
-    api.create(job, namespace)
+    create_with_runtime(api, job, namespace, training_runtime("runtime"))
     made = wait_for_pods(api, namespace, count)
     assert len(made) == count
     assert {pod["spec"]["schedulerName"] for pod in made} == {"understudy"}
