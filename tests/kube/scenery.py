@@ -52,8 +52,11 @@ def why_not(scenario: Scenario, api: Api) -> str:
 
 
 def _is_served(api: Api, document: Object) -> bool:
+    group = {**document, "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup"}  # a field of pods comes with it
     try:
         api.place({**document, "apiVersion": _version(document)})
+        if "schedulingGroup" in document.get("spec", {}):
+            api.place(group)
     except ApiError:
         return False
     return True
