@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import queue
+import socket
 import threading
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 
 from tests.client.scripted import Reply, Request, Server, serving
 from understudy.client import BadConfig, connect
+from understudy.client import pool as pools
 from understudy.client.config import Config
 from understudy.client.pool import Answer, Pool
 from understudy.ports import Unreachable
@@ -456,3 +458,19 @@ def test_whoever_no_longer_wants_a_connection_leaves_none_behind() -> None:
             asyncio.run(ask_and_leave(server, moment * 0.0005))
             gc.collect()
     assert [str(warning.message) for warning in left] == []
+
+
+def test_whoever_waits_for_a_handshake_is_told_when_the_client_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "PARTING", 0.05)
+
+    async def run(silent: socket.socket) -> None:
+        pool = Pool(Config(server=f"https://127.0.0.1:{silent.getsockname()[1]}"))
+        asking = asyncio.create_task(pool.fetch("GET", "/"))
+        while not pool._making:
+            await asyncio.sleep(0)
+        await pool.close()
+        with pytest.raises(Unreachable, match="closed"):
+            await asking
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the system takes calls for it, and it answers none
+        asyncio.run(run(silent))

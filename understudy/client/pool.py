@@ -212,6 +212,9 @@ class Pool:
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if making.cancelled() and not (task and task.cancelling()):
+                raise Unreachable("the client is closed") from None
             making.add_done_callback(_let_go)
             raise
 
