@@ -2,6 +2,7 @@
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -219,9 +220,11 @@ def test_nodes_are_tainted_cordoned_and_drained(kubectl: Shell) -> None:
 def test_a_pod_nobody_has_room_for_says_why(kubectl: Shell) -> None:
     document = json.loads(pod("giant", "true"))
     document["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 64}}
+    deadline = time.monotonic() + 30
     kubectl("create", "-f", "-", stdin=json.dumps(document))
     kubectl("wait", "--for=condition=PodScheduled=false", "pod/giant", "--timeout=20s")
-    assert "FailedScheduling" in kubectl("describe", "pod", "giant").out
+    while "FailedScheduling" not in kubectl("describe", "pod", "giant").out:  # the event comes after the condition
+        assert time.monotonic() < deadline
     rows = kubectl("get", "events", "--field-selector", "involvedObject.name=giant").rows()
     assert rows[0] == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
     assert "pod/giant" in rows[1]
