@@ -10,9 +10,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-import yaml
 
 from tests.deploy.manifests import CHART
+from tests.kube.cluster.running import Cluster
 from tests.kube.helming import ran
 from understudy.client import Config, KubeClient
 from understudy.control.clock import SystemClock
@@ -75,14 +75,9 @@ class Everything:
     def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None: ...
 
 
-def test_its_account_may_follow_everything(
-    shipped: Kubectl, kube: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    token = shipped("-n", "understudy-system", "create", "token", "understudy").strip()
-    document = yaml.safe_load(Path(kube.kubeconfig).read_text())
-    document["users"][0]["user"] = {"token": token}
-    path = tmp_path / "kubeconfig"
-    path.write_text(json.dumps(document))
+def test_its_account_may_follow_everything(shipped: Kubectl, kube: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    del shipped
+    path = kube.account("understudy-system", "understudy")
 
     async def followed() -> int:
         reader = Everything()

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
         job = await job_named(session, options.job, options.type)
         events = await events_of(session.client, job)
-        said = [*sentences(job, events, time.time()), *await unheard(session.client, job)]
+        said = [*sentences(job, events, time.time()), *await unheard(session.client, job, events)]
         figures = {"name": job.name, "namespace": job.namespace, "kind": job.kind, "status": job.status}
         figures |= {"reason": job.reason}
         value = {**figures, "says": said, "events": [event_figures(event) for event in events]}

@@ -175,6 +175,7 @@ class Pool:
             _, late = await asyncio.wait(self._making, timeout=PARTING)
             for making in late:
                 making.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         for connection in self._open:
             connection.close()
         await asyncio.gather(*(connection.closed for connection in self._open))

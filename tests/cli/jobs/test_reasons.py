@@ -42,6 +42,14 @@ def test_a_job_that_waits_says_for_what_and_who_has_it(pods: list[SeenPod], even
     assert "Job/default/critical holds 1 seat: priority 1100000 is not lower than 1000000." in said
 
 
+def test_a_job_whose_pods_the_cluster_does_not_let_sit_says_so() -> None:
+    waits = pod("train-abcde", "Pending", node="", waits=NO_ROOM)
+    refused = "The cluster refused what was decided, which is tried again: our house rule forbids it"
+    events = [event("Job/train", "Waiting", NO_ROOM, age=9), event("Job/train", "WriteRefused", refused, age=3)]
+    assert sentences(summary(job("Job"), waits), events, NOW)[1] == f"It waits: {refused}."
+    assert refused not in " ".join(sentences(summary(job("Job"), waits), events[::-1], NOW))
+
+
 def test_a_job_that_runs_says_where_and_an_old_reason_is_not_told() -> None:
     said = sentences(
         summary(job("Job"), pod("a"), pod("b", node="node-b")), [event("Job/train", "Waiting", NO_ROOM)], NOW

@@ -12,6 +12,7 @@ from understudy.cli.jobs.summaries import JobSummary
 from understudy.cli.moments import moment
 from understudy.kinds.annotations import HOLDS, PREEMPTED_FOR
 
+WRITE_REFUSED = "WriteRefused"  # the last word on pods that were to be seated, and could not
 _SHOWN = 3
 _ENDS = ("Succeeded", "Complete", "Completed", "Failed")
 _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
@@ -68,14 +69,16 @@ def _why_ended(job: JobSummary) -> str:
 
 
 def _waiting(job: JobSummary, events: Sequence[SeenEvent], now: float) -> list[str]:
-    """The reason its pods carry, else the last one its events tell."""
+    """The reason its pods carry, else the last one its events tell; what was refused after that is newer than both."""
     if job.status == RUNNING:
         return _not_mended(events, now)
     if job.status not in (PENDING, QUEUING):
         return []
-    reason = next((one.waits for one in job.instances if one.waits), "")
-    told = [event.message for event in events if event.reason in ("Waiting", "FailedScheduling")]
-    return plainly(reason or (told[-1] if told and not _all_seated(job) else ""))
+    told = [event for event in events if event.reason in ("Waiting", "FailedScheduling", WRITE_REFUSED)]
+    last = told[-1] if told and not _all_seated(job) else None
+    if last is not None and last.reason == WRITE_REFUSED:
+        return plainly(last.message)
+    return plainly(next((one.waits for one in job.instances if one.waits), "") or (last.message if last else ""))
 
 
 def _not_mended(events: Sequence[SeenEvent], now: float) -> list[str]:

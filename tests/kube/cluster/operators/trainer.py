@@ -1,14 +1,13 @@
 """Kubeflow's Trainer with its webhooks. It makes a JobSet of each TrainJob, which JobSet's controller makes pods of."""
 
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from tests.kube.cluster import releases
 from tests.kube.cluster.api import Object
 from tests.kube.cluster.operators.operator import Operator, Place, documents
-from tests.kube.cluster.operators.webhooks import on_loopback, patched
+from tests.kube.cluster.operators.webhooks import on_loopback, patched, serves_from
 from tests.kube.cluster.processes import HOST
 from tests.kube.cluster.programs import source
 
@@ -49,21 +48,12 @@ def _flags(place: Place) -> Sequence[str]:
     return [f"--config={config}"]
 
 
-def _environment(place: Place) -> Mapping[str, str]:
-    """It serves with what it finds in a folder of this name."""
-    served = place.folder / "k8s-webhook-server" / "serving-certs"
-    served.mkdir(parents=True)
-    for path in (place.identities.certificate, place.identities.key):
-        shutil.copy(path, served)
-    return {"TMPDIR": str(place.folder)}
-
-
 TRAINER = Operator(
     name="trainer",
     program=releases.TRAINER,
     crds=_crds,
     objects=_objects,
     flags=_flags,
-    environment=_environment,
+    environment=serves_from,
     ready="/readyz",
 )

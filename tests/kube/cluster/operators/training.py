@@ -1,14 +1,13 @@
 """training-operator with its webhooks. Its own rotator of certificates finds one that it need not renew."""
 
 import base64
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.kube.cluster import releases
 from tests.kube.cluster.api import Object
 from tests.kube.cluster.operators.operator import Operator, Place, documents
-from tests.kube.cluster.operators.webhooks import on_loopback, patched
+from tests.kube.cluster.operators.webhooks import on_loopback, patched, serves_from
 from tests.kube.cluster.processes import HOST
 from tests.kube.cluster.programs import source
 
@@ -58,14 +57,10 @@ def _flags(place: Place) -> Sequence[str]:
 
 
 def _environment(place: Place) -> Mapping[str, str]:
-    served = place.folder / "k8s-webhook-server" / "serving-certs"
-    served.mkdir(parents=True)
-    for path in (place.identities.certificate, place.identities.key):
-        shutil.copy(path, served)
     if not MOUNTED.exists():
         MOUNTED.parent.mkdir(parents=True, exist_ok=True)
         MOUNTED.touch()
-    return {"TMPDIR": str(place.folder), "MY_POD_NAMESPACE": NAMESPACE}
+    return {**serves_from(place), "MY_POD_NAMESPACE": NAMESPACE}
 
 
 TRAINING = Operator(

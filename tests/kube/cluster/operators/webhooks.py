@@ -1,5 +1,7 @@
 """Webhook configurations that name services, into such that name addresses on loopback, as envtest does."""
 
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import yaml
 
 from tests.kube.cluster.api import Object
 from tests.kube.cluster.identities import Identities
+from tests.kube.cluster.operators.operator import Place
 from tests.kube.cluster.processes import HOST
 
 
@@ -15,6 +18,15 @@ def on_loopback(configuration: Object, port: int, identities: Identities) -> Obj
         path = webhook["clientConfig"]["service"]["path"]
         webhook["clientConfig"] = {"url": f"https://{HOST}:{port}{path}", "caBundle": identities.bundle()}
     return configuration
+
+
+def serves_from(place: Place) -> Mapping[str, str]:
+    """The environment of a program that looks for its certificate where controller-runtime does unless it is told."""
+    served = place.folder / "k8s-webhook-server" / "serving-certs"
+    served.mkdir(parents=True)
+    for path in (place.identities.certificate, place.identities.key):
+        shutil.copy(path, served)
+    return {"TMPDIR": str(place.folder)}
 
 
 def patched(configuration: Object, patches: Path) -> Object:
