@@ -11,8 +11,8 @@ from bench.hotswap.sights import Job, Place, Pod
 IN_FLIGHT = 0.5  # seconds in which the news of one bind, or of one eviction, reach whoever watches
 KINDS = {
     "partly_seated": "a gang that was not struck had seats for some members and not for others, or of those that were"
-    " taken off a struck node some had new seats and others not, longer than a bind is in flight; or a process lived"
-    " on after its grace while others of its gang were gone",
+    " taken off struck nodes before any had a new seat some had one and others not, longer than a bind is in flight;"
+    " or a process lived on after its grace while others of its gang were gone",
     "accelerator_twice": "two pods had living processes that were given the same accelerator",
     "two_of_a_name": "two pods of one place of a gang, or of one name, had living processes",
     "jobs_lost": "a job failed, was gone, or was not whole at the end",
@@ -25,6 +25,7 @@ class Gang(msgspec.Struct):
     pods: dict[str, Pod] = {}  # by uid
     places: set[Place] = set()  # all that were ever seen
     struck: dict[Place, str] = {}  # that lose their pod, of this uid, with its node
+    lots: list[set[Place]] = []  # of the struck, those that were noticed together: they get new seats together
     uneven_since: float | None = None
     told: bool = False  # of this time of being uneven
 
@@ -53,7 +54,7 @@ class Judge:
             gang.pods.pop(pod.uid, None)
         else:
             gang.pods[pod.uid] = pod
-        self._weigh(pod.gang, gang, now)
+        self._weigh(gang, now)
 
     def job(self, name: str, job: Job, gone: bool) -> None:
         if gone:
@@ -70,6 +71,8 @@ class Judge:
             for uid, pod in gang.pods.items():
                 if pod.node in dead:
                     gang.struck[pod.place] = uid
+                    for lot in gang.lots:
+                        lot.discard(pod.place)
 
     def processes(self, living: Living, now: float, wall: float) -> Iterator[tuple[str, ...]]:
         """Weighs who lives, and tells pairs of pods that share what they must not: whoever looked looks again.
@@ -78,7 +81,7 @@ class Judge:
         """
         living = {uid: bodies for uid, bodies in living.items() if uid in self._ever}
         for name, gang in self._gangs.items():
-            self._weigh(name, gang, now)
+            self._weigh(gang, now)
             self._overstaying(name, gang, living, wall)
         yield from _shared(self._by_place(living), "two_of_a_name")
         yield from _shared(_by_device(living), "accelerator_twice")
@@ -89,9 +92,31 @@ class Judge:
         names = " and ".join(self._title(uid) for uid in uids)
         self._tell(kind, f"{what}: {names} live at the same time", *uids)
 
-    def end(self) -> None:
+    def uneven(self, now: float) -> list[str]:
+        """Gangs that seem to sit partly for too long. The news of the rest may still be on their way to us, and we may
+        have had no turn: whoever hears of it asks the cluster, and tells `ask_again` what there is."""
+        return [
+            name
+            for name, gang in self._gangs.items()
+            if gang.uneven_since is not None and now - gang.uneven_since > IN_FLIGHT and not gang.told
+        ]
+
+    def ask_again(self, name: str, pods: Iterable[Pod]) -> None:
+        """Of a gang that seemed uneven, with all pods there are now."""
+        gang = self._gangs[name]
+        there = msgspec.structs.replace(gang, pods={pod.uid: pod for pod in pods if pod.gang == name})
+        seated = there.seated()
+        if _uneven(there, seated):
+            gang.told = True
+            self.violations.append(("partly_seated", f"{name}: {len(seated)} of {len(gang.places)} have seats"))
+        else:
+            gang.uneven_since = None
+
+    def end(self, pods: Iterable[Pod]) -> None:
+        """With all pods there are now, which we need not have heard of."""
+        there = list(pods)
         for name, gang in self._gangs.items():
-            running = {pod.place for pod in gang.pods.values() if pod.runs}
+            running = {pod.place for pod in there if pod.gang == name and pod.runs}
             if running != gang.places:
                 self._tell("jobs_lost", f"{name}: {len(running)} of {len(gang.places)} run at the end", name)
 
@@ -100,17 +125,16 @@ class Judge:
 
     # What it means
 
-    def _weigh(self, name: str, gang: Gang, now: float) -> None:
+    def _weigh(self, gang: Gang, now: float) -> None:
         seated = gang.seated()
         if not seated or seated.keys() == gang.places:  # whole, but for losses that nobody has noticed yet
             gang.struck = {place: uid for place, uid in gang.struck.items() if seated.get(place) == uid}
+            gang.lots = []
+        _sort_into_lots(gang, seated)
         if not _uneven(gang, seated):
             gang.uneven_since, gang.told = None, False
         elif gang.uneven_since is None:
             gang.uneven_since = now
-        elif now - gang.uneven_since > IN_FLIGHT and not gang.told:
-            gang.told = True
-            self.violations.append(("partly_seated", f"{name}: {len(seated)} of {len(gang.places)} have seats"))
 
     def _overstaying(self, name: str, gang: Gang, living: Living, wall: float) -> None:
         if len(gang.pods) == len(gang.places):
@@ -139,13 +163,20 @@ class Judge:
             self.violations.append((kind, words))
 
 
+def _sort_into_lots(gang: Gang, seated: Mapping[Place, str]) -> None:
+    """Who loses its seat after the first of a lot has a new one was not known of when those were given out."""
+    noticed = gang.struck.keys() - seated.keys() - set().union(*gang.lots)
+    if noticed and (not gang.lots or gang.lots[-1] & seated.keys()):
+        gang.lots.append(set())
+    if noticed:
+        gang.lots[-1] |= noticed
+
+
 def _uneven(gang: Gang, seated: Mapping[Place, str]) -> bool:
     missing = gang.places - seated.keys()
     if not missing or not seated:
         return False
-    if missing - gang.struck.keys():
-        return True
-    return any(seated.get(place, uid) != uid for place, uid in gang.struck.items())  # some have new seats already
+    return bool(missing - gang.struck.keys()) or any(lot & missing and lot - missing for lot in gang.lots)
 
 
 def _by_device(living: Living) -> dict[str, list[str]]:

@@ -102,6 +102,10 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         return any(one.type == "DisruptionTarget" and one.status == "True" for one in self.status.conditions)
 
 
+class Pods(msgspec.Struct, frozen=True, gc=False):
+    items: list[Pod]
+
+
 class _Taint(msgspec.Struct, frozen=True, gc=False):
     key: str
 
@@ -154,6 +158,7 @@ class Event(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 pod = msgspec.json.Decoder(Pod).decode
+pods = msgspec.json.Decoder(Pods).decode
 node = msgspec.json.Decoder(Node).decode
 job = msgspec.json.Decoder(Job).decode
 event = msgspec.json.Decoder(Event).decode

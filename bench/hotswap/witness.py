@@ -84,14 +84,22 @@ async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
     while not ended.done():
         _look(judge, census)
         looks += 1
+        if late := judge.uneven(time.monotonic()):
+            there = await _pods(client)
+            for name in late:
+                judge.ask_again(name, there)
         await asyncio.wait([ended, *tasks], timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             if task.done():
                 task.result()
-    judge.end()
+    judge.end(await _pods(client))
     for task in tasks:
         task.cancel()
     return Verdict(judge.counts(), [f"{kind}: {words}" for kind, words in judge.violations], looks)
+
+
+async def _pods(client: KubeClient) -> list[sights.Pod]:
+    return sights.pods(await client.request("GET", PODS.path())).items
 
 
 def _look(judge: Judge, census: Census) -> None:

@@ -56,20 +56,32 @@ def test_a_swap_is_no_violation(judge: Judge) -> None:
     judge.strike(["b"])
     judge.pod(pod(1, "second", "b"), True, 1.0)
     judge.pod(pod(1, "third"), False, 2.0)
-    looked_at(judge, 60.0)
+    assert judge.uneven(60.0) == []
     judge.pod(pod(1, "third", "c", running=True), False, 61.0)
-    looked_at(judge, 120.0)
-    judge.end()
+    assert judge.uneven(120.0) == []
+    judge.end([pod(0, "first", "a", running=True), pod(1, "third", "c", running=True)])
     assert judge.violations == []
 
 
 def test_a_gang_that_was_not_struck_and_lost_a_member_is_partly_seated(judge: Judge) -> None:
     judge.pod(pod(1, "second", "b"), True, 1.0)
-    looked_at(judge, 1.0 + IN_FLIGHT)
-    assert not judge.violations
-    looked_at(judge, 1.1 + IN_FLIGHT)
+    assert judge.uneven(1.0 + IN_FLIGHT) == []
+    assert judge.uneven(1.1 + IN_FLIGHT) == ["train"]
+    judge.ask_again("train", [pod(0, "first", "a", running=True)])
     looked_at(judge, 9.0)
+    assert judge.uneven(9.0) == []
     assert judge.counts()["partly_seated"] == 1
+
+
+def test_a_gang_of_which_the_news_are_late_is_not_partly_seated(judge: Judge) -> None:
+    judge.pod(pod(1, "second", "b"), True, 1.0)
+    assert judge.uneven(9.0) == ["train"]
+    judge.ask_again("train", [pod(0, "first", "a"), pod(1, "third", "c"), pod(0, "other", job="other")])
+    assert judge.uneven(9.0) == []
+    looked_at(judge, 10.0)  # and still nobody has told us
+    assert judge.uneven(10.0 + IN_FLIGHT) == []
+    assert judge.uneven(10.1 + IN_FLIGHT) == ["train"]
+    assert not judge.violations
 
 
 def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: Judge) -> None:
@@ -77,17 +89,35 @@ def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: Judge) -> N
     for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
         judge.pod(pod(index, uid, node), True, 1.0)
     seated(judge, pod(0, "third", "c"), pod(1, "fourth"), at=2.0)
-    looked_at(judge, 2.1 + IN_FLIGHT)
+    assert judge.uneven(2.1 + IN_FLIGHT) == ["train"]
+    judge.ask_again("train", [pod(0, "third", "c"), pod(1, "fourth")])
     assert judge.counts()["partly_seated"] == 1
+
+
+def test_those_that_are_noticed_later_get_their_seats_later(judge: Judge) -> None:
+    seated(judge, pod(2, "more", "b"), pod(3, "still more", "c"), at=0.0)
+    judge.strike(["a", "b", "c"])
+    judge.pod(pod(0, "first", "a"), True, 1.0)
+    judge.pod(pod(1, "second", "b"), True, 1.0)
+    judge.pod(pod(0, "third", "d"), False, 2.0)
+    judge.pod(pod(3, "still more", "c"), True, 2.0)  # before all of the first lot sit
+    assert judge.uneven(2.1 + IN_FLIGHT) == ["train"]
+    judge.pod(pod(1, "fourth", "d"), False, 3.0)
+    assert judge.uneven(60.0) == []
+    judge.pod(pod(2, "more", "b"), True, 60.0)  # of one lot with the last one, which has no seat yet either
+    judge.pod(pod(3, "fifth", "d"), False, 60.0)
+    assert judge.uneven(60.1 + IN_FLIGHT) == ["train"]
+    judge.pod(pod(2, "sixth", "d"), False, 61.0)
+    assert judge.uneven(90.0) == []
 
 
 def test_a_loss_that_nobody_has_noticed_yet_takes_no_seat_away(judge: Judge) -> None:
     judge.strike(["a", "b"])
     judge.pod(pod(0, "first", "a"), True, 1.0)
     seated(judge, pod(0, "third", "c"), at=1.1)
-    looked_at(judge, 9.0)
+    assert judge.uneven(9.0) == []
     judge.pod(pod(1, "second", "b"), True, 10.0)
-    looked_at(judge, 20.0)
+    assert judge.uneven(40.0) == []
     assert not judge.violations
 
 
@@ -134,10 +164,10 @@ def test_jobs_that_fail_or_go_or_are_not_whole_at_the_end_are_lost(judge: Judge)
     )
     judge.job("Job x", failed, gone=False)
     judge.job("Job y", msgspec.structs.replace(failed, status=Job(failed.metadata).status), gone=True)
-    judge.end()
+    whole = [pod(0, "first", "a", running=True), pod(1, "second", "b", running=True)]
+    judge.end(whole)
     assert judge.counts()["jobs_lost"] == 2
-    judge.pod(pod(1, "second", "b"), True, 1.0)
-    judge.end()
+    judge.end(whole[:1])
     assert judge.counts()["jobs_lost"] == 3
 
 

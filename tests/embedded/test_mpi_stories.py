@@ -232,6 +232,7 @@ def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Li
         train = mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0)
         await cluster.create(train)
         await until(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
+        await witness.until("all run", lambda: list(pods(witness, "train").values()) == ["Running"] * 3)
         worker = witness.find(PODS, "train-worker-1")
         launcher = next(one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher"))
         assert worker is not None
@@ -253,6 +254,7 @@ def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -
         witness = cluster.witness
         await cluster.create(mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0))
         await until(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
+        await witness.until("all run", lambda: list(pods(witness, "train").values()) == ["Running"] * 3)
         launcher = next(one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher"))
         others = [one for one in witness.all(PODS) if one["spec"]["nodeName"] != launcher["spec"]["nodeName"]]
         await cluster.fail(launcher["spec"]["nodeName"])

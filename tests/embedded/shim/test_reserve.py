@@ -1,6 +1,8 @@
 """Shims forked ahead: they carry orders out like any other, leave nothing open, and end with their nursery."""
 
 import contextlib
+import os
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +36,11 @@ def children(pid: int) -> set[int]:
     return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
+def waits(pid: int) -> bool:
+    """Asleep, as one is that has nothing to do until it is told."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
 def until(seen: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not seen():
@@ -55,3 +62,20 @@ def test_those_in_reserve_start_first_and_are_made_up_for(tmp_path: Path) -> Non
             until(lambda: len(children(node)) == RESERVE)
             left = children(node)
         until(lambda: all(linux.birth(pid) is None for pid in left))
+
+
+def test_those_that_stand_still_end_with_their_node_and_those_at_work_do_not(tmp_path: Path) -> None:
+    with nursery(tmp_path) as one, embodied(one) as node:
+        one.order(one.prepare("sleep", "1000000"))
+        shim = one.heard(talk.Forked).shim
+        one.heard(talk.Started)
+        [container] = children(shim)
+        until(lambda: len(children(node) - {shim}) == RESERVE and all(map(waits, children(node))))
+        left = children(node) - {shim}
+        for pid in (node, *left):
+            os.kill(pid, signal.SIGSTOP)
+        os.kill(node, signal.SIGKILL)
+        until(lambda: all(linux.birth(pid) is None for pid in left))
+        assert linux.birth(shim) is not None
+        os.kill(container, signal.SIGKILL)
+        until(lambda: linux.birth(shim) is None)

@@ -65,8 +65,17 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent() -> None:
+    """Even where this process stands still, and could not see it."""
+    _when_the_parent_dies(signal.SIGKILL)
+
+
+def outlive_parent() -> None:
+    _when_the_parent_dies(0)
+
+
+def _when_the_parent_dies(number: int) -> None:
     zero = ctypes.c_ulong(0)
-    _call("prctl", _SET_PARENT_DEATH_SIGNAL, ctypes.c_ulong(signal.SIGKILL), zero, zero, zero)
+    _call("prctl", _SET_PARENT_DEATH_SIGNAL, ctypes.c_ulong(number), zero, zero, zero)
 
 
 def set_name(name: str) -> None:

@@ -1,6 +1,7 @@
 """Shims forked ahead of their orders: a start then costs no fork, which is most of what it costs.
 
-Each waits at a socket of its own for the folder of a container and the lock on it. It ends when its nursery does.
+Each waits at a socket of its own for the folder of a container and the lock on it. It ends when its nursery does, also
+where it was made to stand still with its node; once it has its orders it outlives the nursery, as every shim does.
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from understudy.embedded.shim import linux
 from understudy.embedded.shim.layout import AttemptFolder
 
 _LONGEST_PATH = 1 << 13
@@ -48,10 +50,12 @@ class Reserve:
 
 def _stand_by(ours: socket.socket, theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
     """The lock comes as an open file, and is held for as long as that stays open."""
-    ours.close()  # or the end of the nursery would not be seen here
+    linux.die_with_parent()
+    ours.close()  # or the end of the nursery would not be seen here, if it came before
     name, files, _, _ = socket.recv_fds(theirs, _LONGEST_PATH, 1)
     for lock in files:
         os.set_inheritable(lock, False)  # not for the container: whoever finds it held takes the shim for alive
     theirs.close()
+    linux.outlive_parent()
     if name:
         work(AttemptFolder(Path(os.fsdecode(name))))
