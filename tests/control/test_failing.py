@@ -71,6 +71,22 @@ def test_a_failure_counts_once_however_many_pods_go_down_with_it() -> None:
     playing(story)
 
 
+def test_who_was_made_again_before_anybody_looked_counts_when_he_fails() -> None:
+    async def story(world: Living) -> None:
+        (one,) = pods(world)
+        fail(world, one)
+        world.hands.act()  # the pod is made anew within the same moment
+        assert len(pods(world)) == 1
+        await world.settle()
+        assert failures(world) == 1
+        await world.clock.let_pass(20.0)
+        fail(world, *pods(world))
+        await world.settle()
+        assert failures(world) == 2
+
+    playing(story, members=1)
+
+
 def test_what_fails_later_because_the_gang_was_mended_does_not_count() -> None:
     async def story(world: Living) -> None:
         first, second = pods(world)

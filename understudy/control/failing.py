@@ -93,7 +93,8 @@ class FailureBook:
         return not any(other > began + TOGETHER for other in others)
 
     async def _count(self, pod: Pod, job: Workload, gang: Gang, now: float) -> None:
-        pods = [pod, *self._desk.view.pods_of(gang.key)]
+        # Without those that were made again before anybody looked: what befalls them is another matter.
+        pods = [pod, *(other for other in self._desk.view.pods_of(gang.key) if other.spec.node_name)]
         uids, nodes = (frozenset(p.metadata.uid for p in pods), frozenset(p.spec.node_name for p in pods))
         recent = [at for at in gang.failures if now - at < self._policy.backoff_window]
         await self._note(job, (*recent[1 - KEPT :], float(int(now))))
