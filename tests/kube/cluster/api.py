@@ -6,7 +6,8 @@ import http.client
 import json
 import ssl
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -14,6 +15,8 @@ Object = dict[str, Any]
 JSON, MERGE, APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
 STRATEGIC = "application/strategic-merge-patch+json"
 OWNER = "understudy-tests"
+# A kind that was defined just now is served some seconds before the server can answer for it; until then it says this.
+BEGINNING, PATIENCE, GLANCE = b"initializing", 60.0, 0.2
 
 
 class ApiError(Exception):
@@ -95,20 +98,27 @@ class Api:
     def text(self, method: str, path: str, body: object = None, content_type: str = JSON) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type, "Accept": JSON}
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            status, text = self._answer(method, path, data, headers)
+            if status < 300:
+                return text
+            if not (status == 429 and BEGINNING in text and time.monotonic() < deadline):
+                raise _error(status, text)
+            time.sleep(GLANCE)
+
+    def _answer(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         for attempt in (1, 2):
             line = self._line(anew=attempt > 1)
             try:
                 line.request(method, path, data, headers)
                 answer = line.getresponse()
-                text = answer.read()
-                break
+                return answer.status, answer.read()
             except (ConnectionError, ssl.SSLError, http.client.HTTPException):
                 line.close()  # a kept connection may have been closed by the other side meanwhile
                 if attempt > 1:
                     raise
-        if answer.status >= 300:
-            raise _error(answer.status, text)
-        return text
+        raise AssertionError("the second attempt was the last")
 
     def _line(self, anew: bool) -> http.client.HTTPSConnection:
         line: http.client.HTTPSConnection | None = getattr(self._lines, "line", None)
