@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kube.cluster.programs import NoPrograms, find, have
-from tests.kube.cluster.releases import BUILD_HELM, HELM
+from tests.kube.cluster.releases import BUILD_EXTRAS, HELM
 
 RUN_SECONDS = 120
 
@@ -18,8 +18,8 @@ def helm() -> Path:
     """The one that is installed, or was built before. Skips the test where it cannot be had."""
     if installed := shutil.which("helm") or find(HELM):
         return Path(installed)
-    if not os.environ.get(BUILD_HELM):
-        pytest.skip(f"no Helm to render the chart with: install it, or set {BUILD_HELM}=1 to build it with Go, once")
+    if not os.environ.get(BUILD_EXTRAS):
+        pytest.skip(f"no Helm to render the chart with: install it, or set {BUILD_EXTRAS}=1 to build it with Go, once")
     try:
         return have(HELM)
     except NoPrograms as error:

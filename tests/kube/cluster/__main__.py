@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tests.kube.cluster import programs
 from tests.kube.cluster.processes import Ended
-from tests.kube.cluster.releases import ALL, BUILD_HELM, HELM
+from tests.kube.cluster.releases import ALL, BUILD_EXTRAS, EXTRAS
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import OPERATORS, SchedulerSettings, Settings
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.do == "up":
             programs.have_all()
             return _up(options)
-        programs.have_all((*ALL, HELM) if os.environ.get(BUILD_HELM) else ALL)
+        programs.have_all((*ALL, *EXTRAS) if os.environ.get(BUILD_EXTRAS) else ALL)
         return 0
     except programs.NoPrograms as problem:
         print(problem, file=sys.stderr)

@@ -11,7 +11,7 @@ from tests.kube.cluster.api import Api, ApiError
 from tests.kube.cluster.identities import ADMIN, MASTERS, Identities, Users, identify, users
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
 from tests.kube.cluster.programs import have
-from tests.kube.cluster.settings import OPERATORS, SchedulerSettings, Settings, gate_flags
+from tests.kube.cluster.settings import EXTRA_OPERATORS, OPERATORS, SchedulerSettings, Settings, gate_flags
 
 START_SECONDS = 180.0  # of a busy machine; ten are usual
 CONTROLLERS = "system:kube-controller-manager"
@@ -21,7 +21,7 @@ GROUPS = {
     ADMIN: MASTERS,
     CONTROLLERS: "system:authenticated",
     SCHEDULER: "system:authenticated",
-    **dict.fromkeys(("kwok", *OPERATORS), MASTERS),
+    **dict.fromkeys(("kwok", *OPERATORS, *EXTRA_OPERATORS), MASTERS),
 }
 QUICK = ["--kube-api-qps=500", "--kube-api-burst=1000"]  # on a test cluster nobody has to be spared
 

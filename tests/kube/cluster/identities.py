@@ -17,10 +17,10 @@ LIFETIME = datetime.timedelta(days=365)
 CLOCK_SKEW = datetime.timedelta(hours=1)
 ADMIN = "admin"
 MASTERS = "system:masters"
-# The authority is called as training-operator's rotator of certificates calls its own, and the servers' certificate
-# has the name of its service: so it finds nothing to renew, and what it hands on is what serves on loopback.
-AUTHORITY = "training-operator-ca"
-HOSTS = ("localhost", "127.0.0.1", "training-operator.kubeflow.svc")
+# The authority has the names that operators' rotators of certificates give their own, and the servers' certificate has
+# those of their services: so they find nothing to renew, and what they hand on is what serves on loopback.
+AUTHORITIES = ("training-operator-ca", "kueue-ca")
+HOSTS = ("localhost", "127.0.0.1", "training-operator.kubeflow.svc", "kueue-webhook-service.kueue-system.svc")
 
 
 class Identities(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class Identities(msgspec.Struct, frozen=True):
 def identify(folder: Path) -> Identities:
     made = Identities(folder)
     authority_key, key, accounts = (rsa.generate_private_key(65537, 2048) for _ in range(3))
-    authority = _certificate(AUTHORITY, authority_key, None)
+    authority = _certificate(AUTHORITIES[0], authority_key, None)
     certificate = _certificate("understudy test cluster", key, (authority, authority_key))
     made.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
     made.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
@@ -77,7 +77,7 @@ def _certificate(
 ) -> x509.Certificate:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    names = [AUTHORITY] if issuer is None else HOSTS
+    names = AUTHORITIES if issuer is None else HOSTS
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)

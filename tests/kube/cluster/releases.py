@@ -43,8 +43,12 @@ MPI = Program(
 )
 TRAINER = Program("trainer-controller-manager", _TRAINER, f"{_TRAINER}/cmd/trainer-controller-manager", "v2.1.0")
 
-BUILD_HELM = "UNDERSTUDY_BUILD_HELM"  # set: it is built where it is not installed, which takes minutes
-HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")  # for the tests of the chart alone
+
+# For the tests of the chart, and for those beside Kueue. These are skipped where they are missing.
+BUILD_EXTRAS = "UNDERSTUDY_BUILD_EXTRAS"  # set: they are built as well, which takes minutes more
+HELM = Program("helm", "helm.sh/helm/v3", "helm.sh/helm/v3/cmd/helm", "v3.19.5")
+KUEUE = Program("kueue", "sigs.k8s.io/kueue", "sigs.k8s.io/kueue/cmd/kueue", "v0.19.0")
+EXTRAS = (HELM, KUEUE)
 
 ALL = (ETCD, APISERVER, SCHEDULER, CONTROLLERS, KWOK, JOBSET, MPI, TRAINING, TRAINER)
 

@@ -16,6 +16,7 @@ from tests.kube.cluster.control_plane import START_SECONDS, ControlPlane
 from tests.kube.cluster.identities import write_kubeconfig
 from tests.kube.cluster.kwok import Nodes, kwok, manners
 from tests.kube.cluster.operators.jobset import JOBSET
+from tests.kube.cluster.operators.kueue import KUEUE
 from tests.kube.cluster.operators.mpi import MPI
 from tests.kube.cluster.operators.operator import install, started
 from tests.kube.cluster.operators.trainer import TRAINER
@@ -23,7 +24,7 @@ from tests.kube.cluster.operators.training import TRAINING
 from tests.kube.cluster.processes import Process, wait_until
 from tests.kube.cluster.settings import SchedulerSettings, Settings
 
-OPERATORS = {operator.name: operator for operator in (JOBSET, TRAINING, MPI, TRAINER)}
+OPERATORS = {operator.name: operator for operator in (JOBSET, TRAINING, MPI, TRAINER, KUEUE)}
 
 
 class Cluster:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 OPERATORS = ("jobset", "training", "mpi", "trainer")
+EXTRA_OPERATORS = ("kueue",)  # to be asked for
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,13 +1,12 @@
 """training-operator with its webhooks. Its own rotator of certificates finds one that it need not renew."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.kube.cluster import releases
 from tests.kube.cluster.api import Object
 from tests.kube.cluster.operators.operator import Operator, Place, documents
-from tests.kube.cluster.operators.webhooks import on_loopback, patched, serves_from
+from tests.kube.cluster.operators.webhooks import on_loopback, patched, rotated, serves_from
 from tests.kube.cluster.processes import HOST
 from tests.kube.cluster.programs import source
 
@@ -26,22 +25,10 @@ def _crds() -> list[Object]:
 def _objects(place: Place) -> list[Object]:
     folder = source(releases.TRAINING) / "manifests/base/webhook"
     (configuration,) = documents(folder / "manifests.yaml")
-    access = place.identities
-    files = {
-        "ca.crt": access.authority,
-        "ca.key": access.authority_key,
-        "tls.crt": access.certificate,
-        "tls.key": access.key,
-    }
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": "training-operator-webhook-cert", "namespace": NAMESPACE},
-            "data": {name: base64.b64encode(path.read_bytes()).decode() for name, path in files.items()},
-        },
-        on_loopback(patched(configuration, folder / "patch.yaml"), place.webhook_port, access),
+        rotated("training-operator-webhook-cert", NAMESPACE, place.identities),
+        on_loopback(patched(configuration, folder / "patch.yaml"), place.webhook_port, place.identities),
     ]
 
 

@@ -1,5 +1,6 @@
 """Webhook configurations that name services, into such that name addresses on loopback, as envtest does."""
 
+import base64
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,22 @@ def on_loopback(configuration: Object, port: int, identities: Identities) -> Obj
         path = webhook["clientConfig"]["service"]["path"]
         webhook["clientConfig"] = {"url": f"https://{HOST}:{port}{path}", "caBundle": identities.bundle()}
     return configuration
+
+
+def rotated(name: str, namespace: str, identities: Identities) -> Object:
+    """The secret that a rotator of certificates keeps them in: these need no renewal, and so they stay."""
+    files = {
+        "ca.crt": identities.authority,
+        "ca.key": identities.authority_key,
+        "tls.crt": identities.certificate,
+        "tls.key": identities.key,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": {file: base64.b64encode(path.read_bytes()).decode() for file, path in files.items()},
+    }
 
 
 def serves_from(place: Place) -> Mapping[str, str]:
