@@ -8,7 +8,7 @@ from tests.objects.documents import Document, container, metadata, pod
 from understudy.model.gangs import HostPort, PodTerm, Shape, Spread
 from understudy.model.nodes import Toleration
 from understudy.model.selectors import NodeTerm, Requirement, Selector
-from understudy.objects import Namespace, PersistentVolume, PersistentVolumeClaim, Pod, decode
+from understudy.objects import Namespace, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, decode
 from understudy.objects.shapes import Shapes, Surroundings
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -181,6 +181,17 @@ def with_claim(volume: str, nodes: list[str] | None = None, **spec: Any) -> Shap
     return Shapes(around)
 
 
+def of_class(shapes: Shapes, **fields: Any) -> Shapes:
+    """The class that the claim names."""
+    document = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, **fields}
+    found = decode(document)
+    assert isinstance(found, StorageClass)
+    shapes.surroundings.classes["fast"] = found
+    return shapes
+
+
+FIRST_CONSUMER = {"provisioner": "disks.example", "volumeBindingMode": "WaitForFirstConsumer"}
+TO_BE: dict[str, Any] = {"storageClassName": "fast"}
 CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}, {"name": "tmp", "emptyDir": {}}]
 
 
@@ -191,6 +202,15 @@ def test_volumes_bind_pods_to_where_they_can_be_reached() -> None:
     assert shape(with_claim("pv", []), volumes=CLAIM) == shape()
 
 
+def test_a_volume_that_is_made_where_its_pod_is_binds_it_to_where_that_can_be() -> None:
+    found = shape(of_class(with_claim("", **TO_BE), **FIRST_CONSUMER), volumes=CLAIM)
+    assert (found.volumes, found.unmade, found.unsupported) == ((), (("data", ""),), ())
+    topologies = [{"matchLabelExpressions": [{"key": "zone", "values": [zone]}]} for zone in "ab"]
+    shapes = of_class(with_claim("", **TO_BE), **FIRST_CONSUMER, allowedTopologies=topologies)
+    terms = tuple(NodeTerm((requirement("In", zone),)) for zone in "ab")
+    assert shape(shapes, volumes=CLAIM).volumes == (terms,)
+
+
 def test_without_claim_objects_claims_are_somebody_elses_matter() -> None:
     assert shape(volumes=CLAIM) == shape()
 
@@ -199,6 +219,13 @@ def test_without_claim_objects_claims_are_somebody_elses_matter() -> None:
     ("shapes", "name", "words"),
     [
         (with_claim(""), "data", "default/data is not bound"),
+        (with_claim("", **TO_BE), "data", "default/data is not bound; where"),
+        (of_class(with_claim("", **TO_BE), provisioner="disks.example"), "data", "default/data is not bound; where"),
+        (
+            of_class(with_claim("", **TO_BE), **{**FIRST_CONSUMER, "provisioner": "kubernetes.io/no-provisioner"}),
+            "data",
+            "nobody makes volumes of the class fast: name one as its volumeName",
+        ),
         (with_claim("pv"), "data", "default/data is bound to pv, which is not known"),
         (with_claim("pv", []), "other", "default/other does not exist"),
         (with_claim("pv", [], accessModes=["ReadWriteOncePod"]), "data", "is ReadWriteOncePod, which is not supported"),
@@ -210,10 +237,14 @@ def test_volumes_that_are_not_understood_are_refused_in_words(shapes: Shapes, na
 
 
 def test_ephemeral_volumes_have_claims_of_their_own() -> None:
+    """They come after their pods; and whoever replaces a pod gets new ones."""
     shapes = with_claim("pv", ["a"])
-    assert shape(shapes, name="data", volumes=[{"name": "x", "ephemeral": {}}]).unsupported
+    own = [{"name": "x", "ephemeral": {}}]
+    assert shape(shapes, name="p", volumes=own).unmade == (("p-x", None),)
     shapes.surroundings.claims["default", "p-x"] = shapes.surroundings.claims["default", "data"]
-    assert shape(shapes, name="p", volumes=[{"name": "x", "ephemeral": {}}]).volumes
+    shapes.forget()
+    assert shape(shapes, name="p", volumes=own).volumes
+    assert not shape(shapes, name="p", volumes=own, nodeName="a").volumes
 
 
 def test_what_is_not_supported_is_said() -> None:

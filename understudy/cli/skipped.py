@@ -9,7 +9,7 @@ _NAMES = """
     DeviceClass EndpointSlice Endpoints Event FlowSchema HorizontalPodAutoscaler Ingress IngressClass IPAddress
     LimitRange MutatingWebhookConfiguration NetworkPolicy NodeMetrics PodMetrics PodTemplate
     PriorityLevelConfiguration ReplicaSet ReplicationController ResourceQuota Role RoleBinding RuntimeClass Secret
-    Service ServiceAccount ServiceCIDR StatefulSet StorageClass ValidatingAdmissionPolicy
+    Service ServiceAccount ServiceCIDR StatefulSet ValidatingAdmissionPolicy
     ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration VolumeAttachment VolumeAttributesClass
 """
 NO_SAY = frozenset(_NAMES.split())

@@ -1,7 +1,8 @@
 """Carries plans out: turns deeds into writes, in an order from which every stop leads on to the same end.
 
-First the seats that are kept for somebody are written down, then others are made to leave, then seats are taken, then
-the books are put in order. A gang whose write is refused is left for the next plan, with all that depends on it.
+First the seats that are kept for somebody are written down, then others are made to leave, then volumes are ordered and
+seats taken, then the books are put in order. A gang whose write is refused is left for the next plan, with all that
+depends on it.
 """
 
 import logging
@@ -12,8 +13,9 @@ import msgspec
 
 from understudy.control.deeds import Deed, deeds_of, is_lost
 from understudy.control.desk import CONFLICT, NOT_FOUND, Desk
-from understudy.control.holding import hold, nominate, seats_note
+from understudy.control.holding import hold, nominate, seats_note, wants_a_seat
 from understudy.control.patience import Patience
+from understudy.control.provisioning import Order, outstanding, place
 from understudy.control.releasing import PREEMPTED, Release, fence, would_be_gone_for_good
 from understudy.control.remaking import Remaker
 from understudy.control.seating import Seats, is_staged, resume, seats_to_take, sorted_out
@@ -42,6 +44,7 @@ class Task(msgspec.Struct):
     deed: Deed
     seats: Seats
     promised: dict[str, str] | None = None  # seats to be kept for it; None: as before
+    orders: list[Order] = []  # volumes to be made for these seats, before they are taken
     resumes: bool = False
     failed: bool = False
     bound: bool = False  # whether all those seats were taken
@@ -76,6 +79,7 @@ class Applier:
         await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
         await self._each(leaving, partial(self._release, tasks, snapshot))
         await self._each((t for t in tasks.values() if t.resumes), self._resume)
+        await self._each((t for t in tasks.values() if t.orders), partial(self._order_volumes, snapshot))
         dismissed = await dismiss(self._desk, plan, snapshot)
         self._roles = roles(self._desk, plan, snapshot)
         await self._bind([t for t in tasks.values() if t.binds and not t.failed])
@@ -106,6 +110,9 @@ class Applier:
         seats = seats_to_take(self._desk, deed)
         requeued = deed.gang.suspension is Suspension.REQUEUED
         task = Task(deed, seats, resumes=bool(deed.starts) and requeued)
+        if orders := outstanding(self._desk, seats.there):
+            task.orders = orders
+            task.seats = seats = Seats([], {**seats.absent, **{pod.metadata.name: node for pod, node in seats.there}})
         if deed.gives_up or task.resumes:
             return task  # the one write that pauses it, or lets it go on, says which seats are kept
         if deed.holds is not None:
@@ -169,6 +176,12 @@ class Applier:
         await resume(self._desk, task.gang, task.deed.starts)
         task.done = True
         self._tell_job(task.gang, Happening("Resumed", describe(task.deed.actions[-1])))
+
+    async def _order_volumes(self, snapshot: Snapshot, task: Task) -> None:
+        task.done |= await place(self._desk, task.orders, snapshot.rooms)
+        for pod in self._desk.view.pods_of(task.deed.key):
+            if pod.metadata.name in task.seats.absent and wants_a_seat(pod):
+                self._desk.teller.waits(About.of(pod), task.orders[0].words)
 
     async def _bind(self, tasks: list[Task]) -> None:
         await together(partial(self._bind_batch, batch) for batch in _batches(tasks))

@@ -13,10 +13,12 @@ from understudy.control.view import View
 from understudy.kinds.annotations import STEPS_IN
 from understudy.kinds.levers import Patch
 from understudy.objects import decode_json
+from understudy.objects.cluster import PersistentVolumeClaim
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
-from understudy.objects.resources import PODS, job_resource
+from understudy.objects.resources import CLAIMS, PODS, job_resource
+from understudy.objects.volumes import SELECTED_NODE
 from understudy.ports import Clock, Cluster, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
 CATCH_UP = 5.0  # seconds the view is given to show a write
@@ -48,6 +50,12 @@ class Desk:
         """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
         metadata = {"uid": obj.metadata.uid, "annotations": dict(notes)}
         await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
+
+    async def select_node(self, claim: PersistentVolumeClaim, node: str) -> None:
+        """Says for which node the volume of a claim is to be made."""
+        meta = claim.metadata
+        patch = {"metadata": {"uid": meta.uid, "annotations": {SELECTED_NODE: node}}}
+        await self._cluster.patch(Ref(CLAIMS, meta.namespace, meta.name), patch, form=PatchForm.MERGE)
 
     async def let_go_on(self, job: Workload, notes: Mapping[str, str | None], spec: Patch) -> None:
         """The same for a paused job, if it is as it was seen: its owner may have suspended it meanwhile, for good."""

@@ -60,6 +60,7 @@ SOURCES = (
             resources.JOBS,
         )
     ),
+    Source((resources.STORAGE_CLASSES,), optional=True),  # a cluster of one machine has none
     Source((resources.LEASES,), LEASE_NAMESPACE),
     *(
         Source((resource,), optional=True)

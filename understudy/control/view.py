@@ -20,12 +20,14 @@ from understudy.objects.cluster import (
     PersistentVolumeClaim,
     PodDisruptionBudget,
     PriorityClass,
+    StorageClass,
 )
 from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import TrainingRuntime, Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.nodes import Lease, Node
 from understudy.objects.pods import Pod
+from understudy.objects.volumes import Unmade, unmade
 
 
 class View:
@@ -104,6 +106,9 @@ class View:
         """The object that speaks for the gang; None for lone pods, and pods whose job is not known."""
         return self._gangs.group(gang).speaker
 
+    def unmade_volumes(self, pod: Pod) -> list[Unmade]:
+        return unmade(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
+
     def pass_over(self, gang: str) -> None:
         """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else."""
         self._gangs.pass_over(gang)
@@ -154,6 +159,8 @@ class View:
                 return around.claims, (meta.namespace, meta.name)
             case PersistentVolume():
                 return around.volumes, meta.name
+            case StorageClass():
+                return around.classes, meta.name
             case TrainingRuntime():
                 namespace = "" if obj.kind == "ClusterTrainingRuntime" else meta.namespace
                 return self._context.runtimes, (obj.kind, namespace, meta.name)

@@ -53,7 +53,8 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     accelerators: int = 0
     required: tuple[NodeTerm, ...] = ()  # any one term must match; none: every node will do
     selector: tuple[tuple[str, str], ...] = ()  # nodeSelector: every label must match
-    volumes: tuple[tuple[NodeTerm, ...], ...] = ()  # node affinity of each bound volume
+    volumes: tuple[tuple[NodeTerm, ...], ...] = ()  # for each volume, where it can be reached or made
+    unmade: tuple[tuple[str, str | None], ...] = ()  # claims whose volume is made with a seat, and the node it says
     tolerations: tuple[Toleration, ...] = ()
     preferred: tuple[tuple[int, NodeTerm], ...] = ()
     affinity: tuple[PodTerm, ...] = ()

@@ -6,6 +6,7 @@ from understudy.objects.cluster import (
     PersistentVolumeClaim,
     PodDisruptionBudget,
     PriorityClass,
+    StorageClass,
 )
 from understudy.objects.decoding import KINDS, decode, decode_json
 from understudy.objects.errors import BadObject
@@ -43,6 +44,7 @@ __all__ = [
     "PodDisruptionBudget",
     "PriorityClass",
     "PyTorchJob",
+    "StorageClass",
     "TFJob",
     "TrainJob",
     "TrainingRuntime",

@@ -25,7 +25,7 @@ Problem = tuple[str, str]  # (field, what is wrong)
 EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS = (*_LABEL_OPERATORS, "Gt", "Lt")
-_UNNAMED = ("Node", "Lease", "Namespace", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim")
+_UNNAMED = ("Node", "Lease", "Namespace", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim", "StorageClass")
 
 _POLICIES = ("", "Never", "PreemptLowerPriority")
 _BULKY = ("containers", "tolerations", "affinity", "init_containers")

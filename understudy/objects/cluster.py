@@ -27,6 +27,7 @@ class PodDisruptionBudget(KubeObject, frozen=True, gc=False, kw_only=True):
 
 class ClaimSpec(Part, frozen=True, gc=False):
     volume_name: str = ""
+    storage_class_name: str = ""
     access_modes: tuple[str, ...] = ()
 
 
@@ -44,6 +45,21 @@ class VolumeSpec(Part, frozen=True, gc=False):
 
 class PersistentVolume(KubeObject, frozen=True, gc=False, kw_only=True):
     spec: VolumeSpec = VolumeSpec()
+
+
+class TopologyRequirement(Part, frozen=True, gc=False):
+    key: str
+    values: tuple[str, ...] = ()
+
+
+class TopologySelectorTerm(Part, frozen=True, gc=False):
+    match_label_expressions: tuple[TopologyRequirement, ...] = ()
+
+
+class StorageClass(KubeObject, frozen=True, gc=False, kw_only=True):
+    provisioner: str = ""
+    volume_binding_mode: str = "Immediate"
+    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 
 
 class Namespace(KubeObject, frozen=True, gc=False, kw_only=True):

@@ -13,6 +13,7 @@ from understudy.objects.cluster import (
     PersistentVolumeClaim,
     PodDisruptionBudget,
     PriorityClass,
+    StorageClass,
 )
 from understudy.objects.errors import BadObject, at
 from understudy.objects.groups import CoschedulingGroup, PodGroup, VolcanoGroup
@@ -38,6 +39,7 @@ STRUCTS: dict[tuple[str, str], type[KubeObject]] = {
     ("", "Namespace"): Namespace,
     ("", "PersistentVolume"): PersistentVolume,
     ("", "PersistentVolumeClaim"): PersistentVolumeClaim,
+    ("storage.k8s.io", "StorageClass"): StorageClass,
     ("coordination.k8s.io", "Lease"): Lease,
     ("scheduling.k8s.io", "PriorityClass"): PriorityClass,
     ("policy", "PodDisruptionBudget"): PodDisruptionBudget,

@@ -8,8 +8,8 @@ import msgspec
 from understudy.model.gangs import HostPort, PodTerm, Shape
 from understudy.model.nodes import Toleration, is_accelerator
 from understudy.model.selectors import NodeTerm
-from understudy.objects.cluster import Namespace, PersistentVolume, PersistentVolumeClaim
-from understudy.objects.pods import PodAffinityTerm, PodSpec, PodToleration, Volume
+from understudy.objects.cluster import Namespace
+from understudy.objects.pods import PodAffinityTerm, PodSpec, PodToleration
 from understudy.objects.requests import requests_of
 from understudy.objects.selecting import (
     label_key_requirements,
@@ -18,6 +18,7 @@ from understudy.objects.selecting import (
     selector_of,
     spread_of,
 )
+from understudy.objects.volumes import Storage, reach, unmade
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -30,13 +31,12 @@ class Sitter(msgspec.Struct, frozen=True, gc=False):
     labels: Mapping[str, str]
 
 
-class Surroundings:
+class Surroundings(Storage):
     """The objects besides pods and nodes that change what a pod asks for."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.namespaces: dict[str, Namespace] = {}
-        self.claims: dict[tuple[str, str], PersistentVolumeClaim] = {}
-        self.volumes: dict[str, PersistentVolume] = {}
 
 
 _of_template = attrgetter(
@@ -104,7 +104,7 @@ def _essence(spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]
         return plain
     claims = tuple(v for v in spec.volumes if v.persistent_volume_claim or v.ephemeral)
     own = (namespace, labels) if spec.affinity or spec.topology_spread_constraints else (namespace if claims else "",)
-    own_name = name if any(v.ephemeral for v in claims) else ""
+    own_name = (name, bool(spec.node_name)) if any(v.ephemeral for v in claims) else ()
     rest = (spec.init_containers, spec.overhead, spec.resources, spec.affinity, spec.topology_spread_constraints)
     return (plain, rest, claims, own, own_name, spec.host_network, spec.resource_claims)
 
@@ -113,7 +113,7 @@ def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
     requests = requests_of(spec)
     words: list[str] = []
     node, affinity, anti, leaning = _affinities(spec, sitter, around, words)
-    volumes = _volumes(spec, sitter, around, words)
+    volumes = reach(spec, sitter.namespace, sitter.name, around, words)
     if spec.resource_claims:
         words.append("resource claims (dynamic resource allocation) are not supported")
     return Shape(
@@ -122,6 +122,7 @@ def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
         required=node,
         selector=tuple(sorted(spec.node_selector.items())),
         volumes=volumes,
+        unmade=tuple((one.name, one.node) for one in unmade(spec, sitter.namespace, sitter.name, around)),
         tolerations=tuple(_toleration(t) for t in spec.tolerations),
         preferred=_preferred_nodes(spec),
         affinity=affinity,
@@ -188,39 +189,6 @@ def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
         if (number := port.host_port or (port.container_port if spec.host_network else 0))
     }
     return tuple(sorted(ports, key=lambda p: (p.port, p.protocol, p.ip)))
-
-
-def _volumes(spec: PodSpec, sitter: Sitter, around: Surroundings, words: list[str]) -> tuple[tuple[NodeTerm, ...], ...]:
-    """Where the pod's bound volumes can be reached. Without any claim objects, claims are somebody else's matter."""
-    found = []
-    for volume in spec.volumes if around.claims else ():
-        name = _claim_name(volume, sitter)
-        if name and (terms := _reach(name, sitter.namespace, around, words)):
-            found.append(terms)
-    return tuple(found)
-
-
-def _claim_name(volume: Volume, sitter: Sitter) -> str:
-    if volume.persistent_volume_claim:
-        return volume.persistent_volume_claim.claim_name
-    return f"{sitter.name}-{volume.name}" if volume.ephemeral else ""
-
-
-def _reach(name: str, namespace: str, around: Surroundings, words: list[str]) -> tuple[NodeTerm, ...]:
-    claim = around.claims.get((namespace, name))
-    if claim is None:
-        words.append(f"PersistentVolumeClaim {namespace}/{name} does not exist")
-        return ()
-    if "ReadWriteOncePod" in claim.spec.access_modes:
-        words.append(f"PersistentVolumeClaim {namespace}/{name} is ReadWriteOncePod, which is not supported")
-    volume = around.volumes.get(claim.spec.volume_name)
-    if volume is None:
-        bound = claim.spec.volume_name
-        state = f"is bound to {bound}, which is not known" if bound else "is not bound"
-        words.append(f"PersistentVolumeClaim {namespace}/{name} {state}; where its volume can be reached is not known")
-        return ()
-    affinity = volume.spec.node_affinity
-    return node_terms_of(affinity.required) if affinity and affinity.required else ()
 
 
 def _without_injected(shape: Shape, topology_key: str, label: str, follower: bool) -> Shape:

@@ -1,0 +1,108 @@
+"""The claims of a pod: where their volumes can be reached, and which of them are made only where the pod is seated."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from understudy.model.selectors import NodeTerm, Requirement
+from understudy.objects.cluster import PersistentVolume, PersistentVolumeClaim, StorageClass
+from understudy.objects.pods import PodSpec
+from understudy.objects.selecting import node_terms_of
+
+# On a claim: the node for which its volume is to be made. Whoever makes volumes of its class waits for it, and takes it
+# off again where none can be made there.
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+FIRST_CONSUMER = "WaitForFirstConsumer"
+NOBODY = "kubernetes.io/no-provisioner"  # makes the volumes of a class whose volumes are there beforehand
+
+Terms = tuple[NodeTerm, ...]
+
+
+class Storage:
+    """Claims, volumes, and classes of them."""
+
+    def __init__(self) -> None:
+        self.claims: dict[tuple[str, str], PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.classes: dict[str, StorageClass] = {}
+
+    @property
+    def is_known(self) -> bool:
+        """Without any claim or class, as in many a dump, claims are somebody else's matter."""
+        return bool(self.claims or self.classes)
+
+
+class Unmade(NamedTuple):
+    """A claim whose volume is made only when it is known where its pod is to be."""
+
+    name: str
+    claim: PersistentVolumeClaim | None  # None: one that comes with its pod, and is yet to come
+
+    @property
+    def node(self) -> str | None:
+        """For which its volume is to be made; '' where nobody has said so, None where there is nothing to say it on."""
+        return None if self.claim is None else self.claim.metadata.annotations.get(SELECTED_NODE, "")
+
+
+def reach(spec: PodSpec, namespace: str, name: str, storage: Storage, words: list[str]) -> tuple[Terms, ...]:
+    """Where the volumes of a pod can be reached, or made. `words` are added on what nobody can know, or do."""
+    claims = _claims(spec, namespace, name, storage) if storage.is_known else ()
+    return tuple(terms for one in claims if (terms := _reach(one, namespace, storage, words)))
+
+
+def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[Unmade]:
+    if spec.node_name or not storage.is_known:
+        return []
+    found = (Unmade(one.name, one.claim) for one in _claims(spec, namespace, name, storage))
+    return [one for one in found if one.claim is None or not one.claim.spec.volume_name]
+
+
+class _Claim(NamedTuple):
+    name: str
+    claim: PersistentVolumeClaim | None
+    own: bool  # it comes and goes with the pod
+
+
+def _claims(spec: PodSpec, namespace: str, pod: str, storage: Storage) -> Iterator[_Claim]:
+    """Without those of its own of a pod that has its seat: whoever replaces it gets new ones."""
+    for volume in spec.volumes:
+        if volume.persistent_volume_claim:
+            name = volume.persistent_volume_claim.claim_name
+            yield _Claim(name, storage.claims.get((namespace, name)), own=False)
+        elif volume.ephemeral and not spec.node_name:
+            name = f"{pod}-{volume.name}"
+            yield _Claim(name, storage.claims.get((namespace, name)), own=True)
+
+
+def _reach(one: _Claim, namespace: str, storage: Storage, words: list[str]) -> Terms:
+    title, claim = f"PersistentVolumeClaim {namespace}/{one.name}", one.claim
+    if claim is None:
+        if not one.own:
+            words.append(f"{title} does not exist")
+        return ()
+    if "ReadWriteOncePod" in claim.spec.access_modes:
+        words.append(f"{title} is ReadWriteOncePod, which is not supported")
+    bound = claim.spec.volume_name
+    if not bound:
+        return _reach_to_be(claim, title, storage, words)
+    volume = storage.volumes.get(bound)
+    if volume is None:
+        words.append(f"{title} is bound to {bound}, which is not known; where its volume can be reached is not known")
+        return ()
+    affinity = volume.spec.node_affinity
+    return node_terms_of(affinity.required) if affinity and affinity.required else ()
+
+
+def _reach_to_be(claim: PersistentVolumeClaim, title: str, storage: Storage, words: list[str]) -> Terms:
+    """Of a volume that is not there yet."""
+    made_by = storage.classes.get(claim.spec.storage_class_name)
+    if made_by is None or made_by.volume_binding_mode != FIRST_CONSUMER:
+        words.append(f"{title} is not bound; where its volume can be reached is not known")
+        return ()
+    if made_by.provisioner == NOBODY:
+        name = made_by.metadata.name
+        words.append(f"{title} is not bound, and nobody makes volumes of the class {name}: name one as its volumeName")
+        return ()
+    return tuple(
+        NodeTerm(tuple(Requirement(one.key, "In", one.values) for one in term.match_label_expressions))
+        for term in made_by.allowed_topologies
+    )
