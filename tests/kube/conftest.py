@@ -20,9 +20,10 @@ from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
 from tests.kube.scene import scene, team
 from tests.kube.serving import Replica, serve
+from tests.kube.shell import shell
 from tests.kube.witness import Witness
 
-__all__ = ["scene", "team"]
+__all__ = ["scene", "shell", "team"]
 
 KUBECTL_SECONDS = 60
 GONE_SECONDS = 10.0

@@ -4,54 +4,21 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pytest
+from typing import Any
 
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.kwok import Nodes
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster
 from tests.kube.jobs import SECONDS, jobset, pod, wait_for_pods
+from tests.kube.shell import Shell
 from understudy.client import connect
 from understudy.control.clock import SystemClock
 from understudy.control.following import SOURCES
 from understudy.control.happenings import About, Happening
 from understudy.control.series_events import SeriesEvents
 from understudy.control.telling import Teller
-from understudy.main import main
 from understudy.objects.resources import LEASES
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Shell:
-    def __init__(self, capsys: pytest.CaptureFixture[str], namespace: str) -> None:
-        self._capsys = capsys
-        self._namespace = namespace
-
-    def run(self, *arguments: str) -> Said:
-        code = main([*arguments, "-n", self._namespace])
-        return Said(code, *self._capsys.readouterr())
-
-    def shows(self, *arguments: str) -> str:
-        said = self.run(*arguments)
-        assert said.code == 0, said
-        return said.out
-
-
-@pytest.fixture
-def shell(
-    kube: Cluster, namespace: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    """Commands that know of no cluster but the real one."""
-    monkeypatch.setenv("KUBECONFIG", str(kube.kubeconfig))
-    monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path))
-    return Shell(capsys, namespace)
 
 
 def metas(api: Api, path: str) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from tests.kube.jobs import (
     taint,
 )
 from tests.kube.scenery import set_priorities
+from tests.kube.shell import Shell
 from tests.kube.witness import Witness, uids
 from understudy.objects.pods import Pod
 
@@ -126,14 +127,19 @@ def writers_of_suspend(api: Api, path: str) -> set[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_waits_for_its_turn_and_is_then_seated_whole(
-    nodes: Nodes, witness: Witness, opened: Opener, kind: str
+    nodes: Nodes, witness: Witness, opened: Opener, shell: Shell, kind: str
 ) -> None:
     nodes.add("a", "b", "c", "d", "e", "f", resources=ONE_GPU)  # room for more than the queue allows
     queue = opened(gpus=4)
     first = queue.submit(KINDS[kind]("first"))
     witness.until("the first runs", lambda: witness.runs("first", 4))
     second = queue.submit(jobset("second", replicas=1, size=2))
-    wait_until(lambda: queue.workload(second), "Kueue knows of the second", SECONDS)
+    wait_until(lambda: "Kueue says: " in shell.shows("why", "second"), "Kueue has said why it waits", SECONDS)
+    told = shell.shows("why", "second")
+    assert "JobSet" in told
+    assert "waits in Kueue's queue team" in told
+    assert "quota for nvidia.com/gpu" in told
+    assert "is queued by Kueue" in shell.run("resume", "second").err
     assert queue.is_suspended(second)
     assert witness.ever("second") == set()
     queue.finish(first)

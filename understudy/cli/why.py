@@ -33,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
     from understudy.cli.jobs.figures import print_as
     from understudy.cli.jobs.happenings import event_figures, events_of
+    from understudy.cli.jobs.queues import kueue_says
     from understudy.cli.jobs.reading import job_named
     from understudy.cli.jobs.reasons import sentences
     from understudy.cli.jobs.tables import show, wrapped
@@ -42,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
         job = await job_named(session, options.job, options.type)
         events = await events_of(session.client, job)
         said = [*sentences(job, events, time.time()), *await unheard(session.client, job, events)]
+        said += await kueue_says(session.client, job)
         figures = {"name": job.name, "namespace": job.namespace, "kind": job.kind, "status": job.status}
         figures |= {"reason": job.reason}
         value = {**figures, "says": said, "events": [event_figures(event) for event in events]}

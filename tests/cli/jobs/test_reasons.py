@@ -177,6 +177,15 @@ def test_one_that_its_owner_paused_says_how_it_goes_on() -> None:
     assert said == ["Job default/train is suspended by its owner; `understudy resume train` lets it go on."]
 
 
+def test_one_that_kueue_keeps_back_is_not_said_to_be_paused_by_anybody() -> None:
+    found = job("Job", spec={**spec_of("Job"), "suspend": True})
+    found.document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+    words = "waits in Kueue's queue team"
+    assert summary(found).reason == words
+    (said,) = sentences(summary(found), [], NOW)
+    assert said == f"Job default/train {words}, which keeps it suspended until it is its turn."
+
+
 def test_seats_that_are_held_and_room_that_others_made_are_told() -> None:
     found = job("Job", holds="train-0=n1,train-1=n2", preempted_for="2026-01-01T11:00:00Z,2026-01-01T11:30:00Z")
     said = sentences(summary(found), [], NOW)

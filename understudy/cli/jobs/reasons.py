@@ -36,6 +36,8 @@ def _state(job: JobSummary, now: float) -> Iterator[str]:
             yield from _starting(job)
         case "QUEUING":
             yield f"{job.title} waits to go on: it gave up its seats, and is resumed by itself when it fits."
+        case "SUSPENDED" if job.queue:
+            yield f"{job.title} waits in Kueue's queue {job.queue}, which keeps it suspended until it is its turn."
         case "SUSPENDED":
             yield f"{job.title} is suspended by its owner; `understudy resume {job.name}` lets it go on."
         case _:

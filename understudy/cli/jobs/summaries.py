@@ -12,6 +12,7 @@ from understudy.cli.jobs.roles import Role, accelerators, roles_of, total
 from understudy.cli.jobs.seen import SeenPod
 from understudy.cli.jobs.statuses import FINISHED, PENDING, QUEUING, SUSPENDED, status_of, true_condition
 from understudy.cli.jobs.tables import NONE
+from understudy.kinds.kueue import QUEUE
 from understudy.kinds.ownership import owner_of
 from understudy.objects.meta import Condition, seconds
 from understudy.objects.pods import Pod
@@ -39,6 +40,7 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     restarts: int = 0
     roles: tuple[str, ...] = ()  # as its object names them
     understudies: tuple[Instance, ...] = ()  # that are ready
+    queue: str = ""  # of Kueue, which then suspends and resumes it
 
     @property
     def kind(self) -> str:
@@ -109,13 +111,14 @@ def summarised(found: Found, pods: Sequence[SeenPod]) -> JobSummary:
     instances = sorted((instance_of(pod, kind) for pod in pods), key=lambda one: place_in_line(one, order))
     word = status_of(kind, document, conditions, pods)
     created = _moment(meta.get("creationTimestamp")) or 0.0
+    queue = str((meta.get("labels") or {}).get(QUEUE, ""))
     return JobSummary(
         resource=found.resource,
         namespace=found.namespace,
         name=found.name,
         uid=found.uid,
         status=word,
-        reason=_reason(word, conditions, instances),
+        reason=_reason(word, conditions, instances, queue),
         priority=_priority(roles, pods),
         created=created,
         started=_started(status, word, instances),
@@ -126,6 +129,7 @@ def summarised(found: Found, pods: Sequence[SeenPod]) -> JobSummary:
         annotations=meta.get("annotations") or {},
         restarts=int(status.get("restarts") or 0),
         roles=tuple(filter(None, order)),
+        queue=queue,
     )
 
 
@@ -168,14 +172,14 @@ def _ended(status: Mapping[str, Any], conditions: Sequence[Condition], instances
     return told or max((one.ended for one in instances if one.ended is not None), default=None)
 
 
-def _reason(word: str, conditions: Sequence[Condition], instances: Sequence[Instance]) -> str:
+def _reason(word: str, conditions: Sequence[Condition], instances: Sequence[Instance], queue: str) -> str:
     if word in FINISHED:
         condition = true_condition(conditions, *_ENDS)
         return condition.reason if condition else ""
     if word == QUEUING:
         return "made room for others; goes on when it fits"
     if word == SUSPENDED:
-        return "suspended by its owner"
+        return f"waits in Kueue's queue {queue}" if queue else "suspended by its owner"
     return next((one.waits for one in instances if one.waits), "")
 
 

@@ -1,0 +1,40 @@
+"""The command line as somebody types it who knows of no cluster but the real one."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.kube.cluster.running import Cluster
+from understudy.main import main
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    def __init__(self, capsys: pytest.CaptureFixture[str], namespace: str) -> None:
+        self._capsys = capsys
+        self._namespace = namespace
+
+    def run(self, *arguments: str) -> Said:
+        code = main([*arguments, "-n", self._namespace])
+        return Said(code, *self._capsys.readouterr())
+
+    def shows(self, *arguments: str) -> str:
+        said = self.run(*arguments)
+        assert said.code == 0, said
+        return said.out
+
+
+@pytest.fixture
+def shell(
+    kube: Cluster, namespace: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    """Commands that know of no cluster but the real one."""
+    monkeypatch.setenv("KUBECONFIG", str(kube.kubeconfig))
+    monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path))
+    return Shell(capsys, namespace)
