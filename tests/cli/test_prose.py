@@ -1,9 +1,10 @@
 """A plan told to people: nothing of it is left out."""
 
+import msgspec
 import pytest
 
 from understudy.cli.prose import Scene, counted, tell
-from understudy.model.gangs import Gang
+from understudy.model.gangs import Gang, Island, Member, Shape
 from understudy.model.plans import (
     Code,
     Grow,
@@ -64,6 +65,14 @@ def test_every_pod_is_under_its_node() -> None:
     told = lines(Start(HIGH, (("w-0", "node-1"), ("w-1", "node-10"), ("w-2", "node-1"))))
     assert "node-1   w-0, w-2" in told
     assert "node-10  w-1" in told
+
+
+def test_volumes_that_are_made_first_are_named_once() -> None:
+    members = tuple(Member(name, Shape(unmade=(("data", None),))) for name in ("w-0", "w-1"))
+    gang = msgspec.structs.replace(GANGS[HIGH], islands=(Island("w", members),))
+    start = Start(HIGH, (("w-0", "node-1"), ("w-1", "node-2")))
+    told = tell(Plan((start,)), Scene({HIGH: gang}, now=1000.0)).splitlines()
+    assert [line.strip() for line in told].count("after: the volumes of data are made") == 1
 
 
 def test_a_preemption_says_for_whom_and_what_it_costs() -> None:

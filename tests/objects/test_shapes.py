@@ -205,6 +205,8 @@ def test_volumes_bind_pods_to_where_they_can_be_reached() -> None:
 def test_a_volume_that_is_made_where_its_pod_is_binds_it_to_where_that_can_be() -> None:
     found = shape(of_class(with_claim("", **TO_BE), **FIRST_CONSUMER), volumes=CLAIM)
     assert (found.volumes, found.unmade, found.unsupported) == ((), (("data", ""),), ())
+    by_default = {"metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}
+    assert shape(of_class(with_claim(""), **FIRST_CONSUMER, **by_default), volumes=CLAIM) == found
     topologies = [{"matchLabelExpressions": [{"key": "zone", "values": [zone]}]} for zone in "ab"]
     shapes = of_class(with_claim("", **TO_BE), **FIRST_CONSUMER, allowedTopologies=topologies)
     terms = tuple(NodeTerm((requirement("In", zone),)) for zone in "ab")

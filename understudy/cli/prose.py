@@ -138,7 +138,9 @@ def _pods(count: int) -> str:
 
 def _details(action: Action, scene: Scene) -> Iterable[str]:
     match action:
-        case Start() | Grow() | Hold():
+        case Start() | Grow():
+            return [*_volumes(action, scene), *seat_lines(action.seats)]
+        case Hold():
             return seat_lines(action.seats)
         case Preempt():
             return _loss(action, scene)
@@ -152,6 +154,14 @@ def _details(action: Action, scene: Scene) -> Iterable[str]:
             return _reason(action.reason, scene)
         case _:
             assert_never(action)
+
+
+def _volumes(action: Start | Grow, scene: Scene) -> list[str]:
+    """Those that are made before its pods sit."""
+    gang, seated = scene.gangs.get(action.gang), {member for member, _ in action.seats}
+    members = [member for member in gang.members() if member.name in seated] if gang else []
+    claims = dict.fromkeys(claim for member in members for claim, _ in member.shape.unmade)
+    return [f"after: the volumes of {', '.join(claims)} are made"] if claims else []
 
 
 def seat_lines(seats: Iterable[tuple[str, str]]) -> list[str]:

@@ -27,7 +27,7 @@ class PodDisruptionBudget(KubeObject, frozen=True, gc=False, kw_only=True):
 
 class ClaimSpec(Part, frozen=True, gc=False):
     volume_name: str = ""
-    storage_class_name: str = ""
+    storage_class_name: str | None = None  # None: the default one, as the cluster is about to write there
     access_modes: tuple[str, ...] = ()
 
 

@@ -11,6 +11,7 @@ from understudy.objects.selecting import node_terms_of
 # On a claim: the node for which its volume is to be made. Whoever makes volumes of its class waits for it, and takes it
 # off again where none can be made there.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 FIRST_CONSUMER = "WaitForFirstConsumer"
 NOBODY = "kubernetes.io/no-provisioner"  # makes the volumes of a class whose volumes are there beforehand
 
@@ -29,6 +30,13 @@ class Storage:
     def is_known(self) -> bool:
         """Without any claim or class, as in many a dump, claims are somebody else's matter."""
         return bool(self.claims or self.classes)
+
+    def class_of(self, claim: PersistentVolumeClaim) -> StorageClass | None:
+        name = claim.spec.storage_class_name
+        if name is not None:
+            return self.classes.get(name)
+        defaults = (one for one in self.classes.values() if one.metadata.annotations.get(DEFAULT_CLASS) == "true")
+        return next(defaults, None)
 
 
 class Unmade(NamedTuple):
@@ -94,7 +102,7 @@ def _reach(one: _Claim, namespace: str, storage: Storage, words: list[str]) -> T
 
 def _reach_to_be(claim: PersistentVolumeClaim, title: str, storage: Storage, words: list[str]) -> Terms:
     """Of a volume that is not there yet."""
-    made_by = storage.classes.get(claim.spec.storage_class_name)
+    made_by = storage.class_of(claim)
     if made_by is None or made_by.volume_binding_mode != FIRST_CONSUMER:
         words.append(f"{title} is not bound; where its volume can be reached is not known")
         return ()
