@@ -316,7 +316,14 @@ PHASES: st.SearchStrategy[Document] = st.sampled_from(
     [{}, {"phase": "Succeeded"}, {"phase": "Failed"}, {"nominatedNodeName": "n1"}]
 )
 LEAVING: st.SearchStrategy[Document] = st.sampled_from([{}, {}, {"deletionTimestamp": "2026-01-01T01:00:00Z"}])
-SPECS: st.SearchStrategy[Document] = st.sampled_from([{"priority": 1}, {"priority": 2}, {"priorityClassName": "high"}])
+VOLUMES: list[Document] = [
+    {"name": "shared", "persistentVolumeClaim": {"claimName": "data"}},
+    {"name": "own", "ephemeral": {}},
+]
+SPECS: st.SearchStrategy[Document] = st.sampled_from(
+    [{"priority": 1}, {"priority": 2}, {"priorityClassName": "high"}, *({"volumes": [volume]} for volume in VOLUMES)]
+)
+CLAIMS = ["data", "lone-0-own", "job-0-own", "job-1-own"]
 
 
 @st.composite
@@ -343,6 +350,7 @@ def jobs(draw: st.DrawFn) -> Document:
         st.sampled_from(
             [
                 job("job", note, parallelism=count, suspend=suspend),
+                job("job", note, parallelism=count, template=template(volumes=VOLUMES)),
                 jobset("js", replicated_job("node", count, 2), meta=note, suspend=suspend),
                 training_job("PyTorchJob", "pytorchReplicaSpecs", {"Worker": count}, note),
                 TRAINJOB,
@@ -350,6 +358,24 @@ def jobs(draw: st.DrawFn) -> Document:
             ]
         )
     )
+
+
+def storage_class(mode: str) -> Document:
+    fields = {"provisioner": "disks.example", "volumeBindingMode": mode}
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, **fields}
+
+
+def claim(name: str, volume: str, node: str) -> Document:
+    notes = {"volume.kubernetes.io/selected-node": node} if node else {}
+    spec = {"storageClassName": "fast", "volumeName": volume}
+    meta = metadata(name, annotations=notes)
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+
+
+def volume(node: str) -> Document:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
+    spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": spec}
 
 
 @st.composite
@@ -369,6 +395,9 @@ def surroundings(draw: st.DrawFn) -> Document:
                 lease(f"n{number}", f"2026-01-01T00:00:{draw(st.integers(0, 59)):02}Z"),
                 budget,
                 priority_class("high", 100 + number),
+                storage_class(draw(st.sampled_from(["Immediate", "WaitForFirstConsumer"]))),
+                claim(draw(st.sampled_from(CLAIMS)), draw(st.sampled_from(["", "pv"])), f"n{number}" if number else ""),
+                volume(f"n{number}"),
             ]
         )
     )

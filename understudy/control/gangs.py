@@ -25,6 +25,7 @@ from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
+from understudy.objects.volumes import has_claim
 
 PodName = tuple[str, str]  # (namespace, name)
 
@@ -40,6 +41,7 @@ class GangBook:
         self._troubles = troubles
         self._strays = strays or Strays()
         self._groups: dict[str, Group] = {}
+        self._by_namespace: dict[str, set[str]] = {}  # the keys of groups
         self._entries: dict[PodName, Entry] = {}
         self._rolls = Rolls()
         self._dirty: dict[str, None] = {}
@@ -147,6 +149,19 @@ class GangBook:
             entry.seen = None
         self._dirty = dict.fromkeys(self._groups)
 
+    def touch_claimants(self, namespace: str, claim: str) -> None:
+        """After a change of a claim, or of its volume: those that name it are looked at again, and those that may do so
+        once they are made."""
+        if not self._looked:
+            return
+        for key in self._by_namespace.get(namespace, ()):
+            group = self._groups[key]
+            named = [e for e in group.entries if has_claim(e.pod.spec, e.pod.metadata.name, claim)]
+            for entry in named:
+                entry.seen = None
+            if named or group.is_unfinished:
+                self._dirty[key] = None
+
     def next_look(self) -> float | None:
         return self._strays.next_look()
 
@@ -174,6 +189,7 @@ class GangBook:
             group = self._groups[key]
             if not (group.entries or group.lent) and group.speaker is None and group.made is None:
                 del self._groups[key]
+                self._by_namespace[_namespace(key)].discard(key)
                 self._strays.claimed(key)
         self._emptied.clear()
         self._dirty = {}
@@ -183,6 +199,7 @@ class GangBook:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group()
+            self._by_namespace.setdefault(_namespace(key), set()).add(key)
         self._dirty[key] = None
         return group
 
@@ -277,3 +294,7 @@ def _group_key(job: Workload) -> str:
 def _of_jobset(key: str) -> str:
     """A TrainJob's group goes by the name of the JobSet it makes."""
     return "JobSet" + key.removeprefix("TrainJob") if key.startswith("TrainJob/") else key
+
+
+def _namespace(key: str) -> str:
+    return key.split("/", 2)[1]

@@ -39,3 +39,8 @@ class Group(msgspec.Struct, gc=False):
     @property
     def is_stray(self) -> bool:
         return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", KIND)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether some of its pods are yet to be made, from a template that may ask for anything."""
+        return self.speaker is not None and (self.gang is None or not all(m.exists for m in self.gang.members()))

@@ -137,16 +137,25 @@ class View:
         return self._snapshot
 
     def _surround(self, obj: KubeObject, gone: bool) -> None:
-        """The objects that change what others mean. They change rarely, and then everything is looked at again."""
+        """The objects that change what others mean. Most change rarely, and then everything is looked at again; claims
+        and volumes come and go all day, and concern those that name them."""
         shelf, key = self._shelf(obj)
+        storage = self._context.surroundings
+        before, was_known = shelf.get(key), storage.is_known
         if gone:
-            changed = shelf.pop(key, None) is not None
+            shelf.pop(key, None)
         else:
             metadata = msgspec.structs.replace(obj.metadata, resource_version="")
-            plain = msgspec.structs.replace(obj, metadata=metadata)
-            changed = shelf.get(key) != plain
-            shelf[key] = plain
-        self._context_stale = self._context_stale or changed
+            shelf[key] = msgspec.structs.replace(obj, metadata=metadata)
+        if shelf.get(key) == before:
+            return
+        if storage.is_known != was_known or not isinstance(obj, PersistentVolumeClaim | PersistentVolume):
+            self._context_stale = True
+        elif isinstance(obj, PersistentVolumeClaim):
+            self._gangs.touch_claimants(obj.metadata.namespace, obj.metadata.name)
+        else:
+            for namespace, name in storage.claims_on(obj.metadata.name):
+                self._gangs.touch_claimants(namespace, name)
 
     def _shelf(self, obj: KubeObject) -> tuple[dict[Any, Any], object]:
         meta, around = obj.metadata, self._context.surroundings

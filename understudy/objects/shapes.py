@@ -18,16 +18,15 @@ from understudy.objects.selecting import (
     selector_of,
     spread_of,
 )
-from understudy.objects.volumes import Storage, reach, unmade
+from understudy.objects.volumes import Needs, Storage, needs
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Sitter(msgspec.Struct, frozen=True, gc=False):
-    """Whose spec it is: terms about neighbours and volumes depend on that."""
+    """Whose spec it is: terms about neighbours depend on that."""
 
     namespace: str
-    name: str
     labels: Mapping[str, str]
 
 
@@ -45,8 +44,12 @@ _of_template = attrgetter(
 )  # fmt: skip
 
 
+_NOTHING = Needs()
+
+
 class Shapes:
-    """A book of shapes: made once for each spec, then found. `forget` when the surroundings changed."""
+    """A book of shapes: made once for each spec, then found. `forget` when the surroundings changed; claims and volumes
+    need no telling, since what a pod needs of them is part of what its shape is found by."""
 
     def __init__(self, surroundings: Surroundings | None = None) -> None:
         self.surroundings = surroundings or Surroundings()
@@ -67,12 +70,12 @@ class Shapes:
         known = self._by_containers.get(id(spec.containers))
         if known is not None and not own and known[0] == _of_template(spec):  # nothing is encoded: the quickest way
             return known[1]
-        key = _encode(_essence(spec, namespace, name, labels))
+        asked = needs(spec, namespace, name, self.surroundings) if spec.volumes else _NOTHING
+        key = _encode(_essence(spec, namespace, labels, asked))
         shape = self._by_spec.get(key)
         if shape is None:
-            shape = self._by_spec[key] = self._shared(
-                _shape_of(spec, Sitter(namespace, name, labels), self.surroundings)
-            )
+            made = _shape_of(spec, Sitter(namespace, labels), self.surroundings, asked)
+            shape = self._by_spec[key] = self._shared(made)
         if not own:
             self._by_containers[id(spec.containers)] = (_of_template(spec), shape)
         return shape
@@ -97,23 +100,21 @@ def _is_plain(spec: PodSpec) -> bool:
     )  # fmt: skip
 
 
-def _essence(spec: PodSpec, namespace: str, name: str, labels: Mapping[str, str]) -> tuple[object, ...]:
-    """What makes the shape. Labels and names only count where a term looks at them."""
+def _essence(spec: PodSpec, namespace: str, labels: Mapping[str, str], asked: Needs) -> tuple[object, ...]:
+    """What makes the shape. Labels only count where a term looks at them."""
     plain = (spec.containers, spec.tolerations, spec.node_selector)
     if _is_plain(spec):
         return plain
-    claims = tuple(v for v in spec.volumes if v.persistent_volume_claim or v.ephemeral)
-    own = (namespace, labels) if spec.affinity or spec.topology_spread_constraints else (namespace if claims else "",)
-    own_name = (name, bool(spec.node_name)) if any(v.ephemeral for v in claims) else ()
+    own = (namespace, labels) if spec.affinity or spec.topology_spread_constraints else ()
     rest = (spec.init_containers, spec.overhead, spec.resources, spec.affinity, spec.topology_spread_constraints)
-    return (plain, rest, claims, own, own_name, spec.host_network, spec.resource_claims)
+    return (plain, rest, asked, own, spec.host_network, spec.resource_claims)
 
 
-def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
+def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings, asked: Needs) -> Shape:
     requests = requests_of(spec)
     words: list[str] = []
     node, affinity, anti, leaning = _affinities(spec, sitter, around, words)
-    volumes = reach(spec, sitter.namespace, sitter.name, around, words)
+    words += asked.words
     if spec.resource_claims:
         words.append("resource claims (dynamic resource allocation) are not supported")
     return Shape(
@@ -121,8 +122,8 @@ def _shape_of(spec: PodSpec, sitter: Sitter, around: Surroundings) -> Shape:
         accelerators=sum(amount for resource, amount in requests if is_accelerator(resource)),
         required=node,
         selector=tuple(sorted(spec.node_selector.items())),
-        volumes=volumes,
-        unmade=tuple((one.name, one.node) for one in unmade(spec, sitter.namespace, sitter.name, around)),
+        volumes=asked.reach,
+        unmade=asked.unmade,
         tolerations=tuple(_toleration(t) for t in spec.tolerations),
         preferred=_preferred_nodes(spec),
         affinity=affinity,

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from understudy.model.selectors import NodeTerm, Requirement
 from understudy.objects.cluster import PersistentVolume, PersistentVolumeClaim, StorageClass
-from understudy.objects.pods import PodSpec
+from understudy.objects.pods import PodSpec, Volume
 from understudy.objects.selecting import node_terms_of
 
 # On a claim: the node for which its volume is to be made. Whoever makes volumes of its class waits for it, and takes it
@@ -31,6 +33,9 @@ class Storage:
         """Without any claim or class, as in many a dump, claims are somebody else's matter."""
         return bool(self.claims or self.classes)
 
+    def claims_on(self, volume: str) -> list[tuple[str, str]]:
+        return [name for name, claim in self.claims.items() if claim.spec.volume_name == volume]
+
     def class_of(self, claim: PersistentVolumeClaim) -> StorageClass | None:
         name = claim.spec.storage_class_name
         if name is not None:
@@ -51,10 +56,25 @@ class Unmade(NamedTuple):
         return None if self.claim is None else self.claim.metadata.annotations.get(SELECTED_NODE, "")
 
 
-def reach(spec: PodSpec, namespace: str, name: str, storage: Storage, words: list[str]) -> tuple[Terms, ...]:
-    """Where the volumes of a pod can be reached, or made. `words` are added on what nobody can know, or do."""
-    claims = _claims(spec, namespace, name, storage) if storage.is_known else ()
-    return tuple(terms for one in claims if (terms := _reach(one, namespace, storage, words)))
+class Needs(msgspec.Struct, frozen=True, gc=False):
+    """What the claims of a pod ask of its seat."""
+
+    reach: tuple[Terms, ...] = ()  # for each volume, where it can be reached or made
+    unmade: tuple[tuple[str, str | None], ...] = ()  # claims whose volume is made with the seat, and the node they name
+    words: tuple[str, ...] = ()  # on what nobody can know, or do
+
+
+def needs(spec: PodSpec, namespace: str, name: str, storage: Storage) -> Needs:
+    if not storage.is_known:
+        return _NONE
+    words: list[str] = []
+    claims = _claims(spec, namespace, name, storage)
+    reach = tuple(terms for one in claims if (terms := _reach(one, namespace, storage, words)))
+    waiting = tuple((one.name, one.node) for one in unmade(spec, namespace, name, storage))
+    return Needs(reach, waiting, tuple(words))
+
+
+_NONE = Needs()
 
 
 def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[Unmade]:
@@ -62,6 +82,10 @@ def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[U
         return []
     found = (Unmade(one.name, one.claim) for one in _claims(spec, namespace, name, storage))
     return [one for one in found if one.claim is None or not one.claim.spec.volume_name]
+
+
+def has_claim(spec: PodSpec, pod: str, claim: str) -> bool:
+    return any(_claim_name(volume, pod) == claim for volume in spec.volumes)
 
 
 class _Claim(NamedTuple):
@@ -73,12 +97,15 @@ class _Claim(NamedTuple):
 def _claims(spec: PodSpec, namespace: str, pod: str, storage: Storage) -> Iterator[_Claim]:
     """Without those of its own of a pod that has its seat: whoever replaces it gets new ones."""
     for volume in spec.volumes:
-        if volume.persistent_volume_claim:
-            name = volume.persistent_volume_claim.claim_name
-            yield _Claim(name, storage.claims.get((namespace, name)), own=False)
-        elif volume.ephemeral and not spec.node_name:
-            name = f"{pod}-{volume.name}"
-            yield _Claim(name, storage.claims.get((namespace, name)), own=True)
+        own = volume.ephemeral is not None
+        if (name := _claim_name(volume, pod)) and not (own and spec.node_name):
+            yield _Claim(name, storage.claims.get((namespace, name)), own)
+
+
+def _claim_name(volume: Volume, pod: str) -> str:
+    if volume.persistent_volume_claim:
+        return volume.persistent_volume_claim.claim_name
+    return f"{pod}-{volume.name}" if volume.ephemeral else ""
 
 
 def _reach(one: _Claim, namespace: str, storage: Storage, words: list[str]) -> Terms:
