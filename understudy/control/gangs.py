@@ -25,7 +25,7 @@ from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
-from understudy.objects.volumes import has_claim
+from understudy.objects.volumes import claim_names
 
 PodName = tuple[str, str]  # (namespace, name)
 
@@ -41,7 +41,8 @@ class GangBook:
         self._troubles = troubles
         self._strays = strays or Strays()
         self._groups: dict[str, Group] = {}
-        self._by_namespace: dict[str, set[str]] = {}  # the keys of groups
+        self._claimants: dict[tuple[str, str], set[PodName]] = {}  # the pods that name a claim
+        self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups of which some pods are yet to be made
         self._entries: dict[PodName, Entry] = {}
         self._rolls = Rolls()
         self._dirty: dict[str, None] = {}
@@ -81,10 +82,12 @@ class GangBook:
             if not is_as_before(pod, entry.pod):
                 entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
                 self._dirty[ref.key] = None
+            self._book_claims(home, entry.pod, pod)
             entry.pod = pod
             return
         if entry is not None:
             self._drop(entry)
+        self._book_claims(home, entry.pod if entry is not None else None, pod)
         entry = self._entries[home] = Entry(pod, ref, own, group)
         self._add(entry)
 
@@ -93,8 +96,21 @@ class GangBook:
         entry = self._entries.pop(home, None)
         if entry is not None:
             self._drop(entry)
+            self._book_claims(home, entry.pod, None)
             if entry.group is not None:
                 self._enroll(home, None, entry.own)
+
+    def _book_claims(self, home: PodName, before: Pod | None, now: Pod | None) -> None:
+        """Of most pods there is nothing to book."""
+        if before is not None and before.spec.volumes:
+            for claim in claim_names(before.spec, home[1]):
+                named = self._claimants[home[0], claim]
+                named.discard(home)
+                if not named:
+                    del self._claimants[home[0], claim]
+        if now is not None and now.spec.volumes:
+            for claim in claim_names(now.spec, home[1]):
+                self._claimants.setdefault((home[0], claim), set()).add(home)
 
     def put_group(self, group: AnyGroup) -> None:
         self._touch(self._rolls.put(group))
@@ -152,15 +168,11 @@ class GangBook:
     def touch_claimants(self, namespace: str, claim: str) -> None:
         """After a change of a claim, or of its volume: those that name it are looked at again, and those that may do so
         once they are made."""
-        if not self._looked:
-            return
-        for key in self._by_namespace.get(namespace, ()):
-            group = self._groups[key]
-            named = [e for e in group.entries if has_claim(e.pod.spec, e.pod.metadata.name, claim)]
-            for entry in named:
-                entry.seen = None
-            if named or group.is_unfinished:
-                self._dirty[key] = None
+        for home in self._claimants.get((namespace, claim), ()):
+            entry = self._entries[home]
+            entry.seen = None
+            self._dirty[entry.ref.key] = None
+        self._dirty.update(dict.fromkeys(self._unfinished.get(namespace, ())))
 
     def next_look(self) -> float | None:
         return self._strays.next_look()
@@ -185,11 +197,13 @@ class GangBook:
             if group.gang is not None and (gang is None or gang.key != group.gang.key):
                 gone.append(group.gang.key)
             group.gang = gang
+            waiting = self._unfinished.setdefault(_namespace(key), set())
+            (waiting.add if group.is_unfinished else waiting.discard)(key)
         for key in self._emptied:
             group = self._groups[key]
             if not (group.entries or group.lent) and group.speaker is None and group.made is None:
                 del self._groups[key]
-                self._by_namespace[_namespace(key)].discard(key)
+                self._unfinished.get(_namespace(key), set()).discard(key)
                 self._strays.claimed(key)
         self._emptied.clear()
         self._dirty = {}
@@ -199,7 +213,6 @@ class GangBook:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group()
-            self._by_namespace.setdefault(_namespace(key), set()).add(key)
         self._dirty[key] = None
         return group
 

@@ -43,4 +43,4 @@ class Group(msgspec.Struct, gc=False):
     @property
     def is_unfinished(self) -> bool:
         """Whether some of its pods are yet to be made, from a template that may ask for anything."""
-        return self.speaker is not None and (self.gang is None or not all(m.exists for m in self.gang.members()))
+        return self.gang is not None and not all(member.exists for member in self.gang.members())

@@ -84,8 +84,8 @@ def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[U
     return [one for one in found if one.claim is None or not one.claim.spec.volume_name]
 
 
-def has_claim(spec: PodSpec, pod: str, claim: str) -> bool:
-    return any(_claim_name(volume, pod) == claim for volume in spec.volumes)
+def claim_names(spec: PodSpec, pod: str) -> set[str]:
+    return {name for volume in spec.volumes if (name := _claim_name(volume, pod))}
 
 
 class _Claim(NamedTuple):
