@@ -91,7 +91,12 @@ def _serving(layout: Layout) -> Iterator[tuple[int, dict[str, tuple[int, int]]]]
 
 def _started(port: int, quick: bool) -> Result:
     seconds = 1 if quick else 8
-    phases = [f"leases:0:{seconds}", f"pods:500:{seconds}", f"nodes:50:{seconds}"]
+    phases = [
+        f"leases:0:{seconds}",
+        f"pods:500:{seconds}",
+        f"nodes:50:{seconds}",
+        f"persistentvolumeclaims:50:{seconds}",
+    ]
     command = [sys.executable, "-m", "bench.scale.subject", "--port", str(port), "--began", str(time.monotonic())]
     run: Result = msgspec.json.decode(_output([*command, *(f"--phase={phase}" for phase in phases)]))
     return run

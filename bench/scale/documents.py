@@ -203,6 +203,14 @@ def lease() -> Template:
     return Template({"metadata": metadata, "spec": spec})
 
 
+def claim() -> Template:
+    """One of those that come and go beside the jobs; the note is what changes."""
+    notes = {"pv.kubernetes.io/bind-completed": "yes", "bench/note": "0"}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "standard", "volumeName": "pvc-%(uid)s"}
+    metadata = {**_metadata(("kube-controller-manager",)), "annotations": notes}
+    return Template({"metadata": metadata, "spec": spec, "status": {"phase": "Bound"}})
+
+
 def jobset() -> Template:
     job = {"backoffLimit": 0, "completionMode": "Indexed", "completions": 16, "parallelism": 16}
     template = {"metadata": {"labels": {"team": "research"}}, "spec": training_spec()}

@@ -13,6 +13,7 @@ DAEMONS = ("network", "device-plugin", "metrics", "logs")
 JOB_PODS = 8
 FREE, POOL = 0.1, 0.05  # shares of the slices that nobody has, and that plain Jobs have
 WAITING = 32  # gangs that want a slice, and can have one
+PODS_A_CLAIM = 50
 FIRST_REVISION = 1_000_000
 
 
@@ -58,6 +59,7 @@ class Recording:
             "pods": [*self._daemons(), *self._gang_pods(), *self._job_pods()],
             "jobs": list(self._jobs()),
             "jobsets": list(self._jobsets()),
+            "persistentvolumeclaims": list(self._claims()),
             "priorityclasses": [_priority_class("training", 100), _priority_class("batch", 10)],
             "namespaces": [_namespace(name) for name in ("default", "kube-system", "research", "data")],
         }
@@ -128,6 +130,11 @@ class Recording:
             yield child.filled(name=f"{jobset}-w-0", namespace="research", jobset=jobset, **common)
         for job in range(self.layout.jobs):
             yield plain.filled(name=f"prepare-{job:05}", namespace="data", jobset="", **self._common(30, job))
+
+    def _claims(self) -> Iterator[bytes]:
+        claim = documents.claim()
+        for number in range(self.layout.pods // PODS_A_CLAIM):
+            yield claim.filled(name=f"data-{number}", namespace="data", **self._common(40, number))
 
     def _jobsets(self) -> Iterator[bytes]:
         template = documents.jobset()

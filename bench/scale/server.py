@@ -25,11 +25,15 @@ _VERSIONS = {
     "leases": "coordination.k8s.io/v1", "jobs": "batch/v1", "jobsets": "jobset.x-k8s.io/v1alpha2",
     "priorityclasses": "scheduling.k8s.io/v1",
 }  # fmt: skip
-_KINDS = {"leases": "Lease", "jobs": "Job", "jobsets": "JobSet", "nodes": "Node", "pods": "Pod"}
-_EMPTY = ("persistentvolumes", "persistentvolumeclaims", "poddisruptionbudgets", "configmaps")
+_KINDS = {
+    "leases": "Lease", "jobs": "Job", "jobsets": "JobSet", "nodes": "Node", "pods": "Pod",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+}  # fmt: skip
+_EMPTY = ("persistentvolumes", "poddisruptionbudgets", "configmaps")
 _REVISION = re.compile(rb'"resourceVersion":"\d+"')
 _RENEWED = re.compile(rb'"renewTime":"[^"]+"')
 _RESTARTS = re.compile(rb'"restartCount":\d+')
+_NOTE = re.compile(rb'"bench/note":"[^"]+"')
 _BEAT = re.compile(rb'"lastHeartbeatTime":"[^"]+"')
 
 
@@ -108,7 +112,13 @@ def _heard(text: bytes, _: int) -> bytes:
     return _BEAT.sub(f'"lastHeartbeatTime":"{now}"'.encode(), text)
 
 
-_CHANGES: dict[str, Callable[[bytes, int], bytes]] = {"leases": _renewed, "pods": _restarted, "nodes": _heard}
+def _noted(text: bytes, number: int) -> bytes:
+    return _NOTE.sub(f'"bench/note":"{number}"'.encode(), text)
+
+
+_CHANGES: dict[str, Callable[[bytes, int], bytes]] = {
+    "leases": _renewed, "pods": _restarted, "nodes": _heard, "persistentvolumeclaims": _noted,
+}  # fmt: skip
 
 
 def _name(text: bytes) -> str:

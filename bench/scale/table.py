@@ -5,6 +5,10 @@ from typing import Any
 
 DECODE_CPU, MEMORY_MB, FIRST_DECISION = 1.5, 500.0, 10.0
 FULL_PODS = 100_000  # the size that the targets are for
+SORTS = {  # of events, which are told in these words
+    "leases": "lease renewals", "pods": "statuses of pods", "nodes": "statuses of nodes",
+    "persistentvolumeclaims": "notes on claims",
+}  # fmt: skip
 _ROW = "{:<42} {:>10} {:>12} {:<7}"
 _DECODING = "{:<12} {:>10} {:>10} {:>10} {:>10} {:>12}"
 _WAYS = {
@@ -30,7 +34,7 @@ def event_costs(phases: Result) -> Result:
     leases = phases["leases"]
     a_second = leases["cpu_seconds"] / leases["wall_seconds"]
     costs = {"leases": 1e3 * leases["cpu_seconds"] / max(1, leases["pushed"]["leases"]), "leases_share": a_second}
-    for sort in ("pods", "nodes"):
+    for sort in SORTS.keys() - {"leases"}:
         phase = phases[sort]
         own = phase["cpu_seconds"] - a_second * phase["wall_seconds"]
         costs[sort] = 1e3 * max(0.0, own) / max(1, phase["pushed"][sort])
@@ -68,7 +72,7 @@ def _decoded(decoding: Result) -> Iterator[str]:
 def _events(result: Result) -> Iterator[str]:
     costs = result["events"]
     yield "CPU for 1,000 events"
-    for sort, words in (("leases", "lease renewals"), ("pods", "statuses of pods"), ("nodes", "statuses of nodes")):
+    for sort, words in SORTS.items():
         yield f"  {words:<20} {costs[sort] * 1e3:8.1f} ms"
     rate = result["nodes"] / 10
     yield f"  {rate:,.0f} renewals a second, as this cluster has them, take {costs['leases_share']:.1%} of a processor"

@@ -45,7 +45,13 @@ def test_a_recording_is_what_an_api_server_would_list() -> None:
 
 def test_leases_are_taken_off_what_other_events_cost() -> None:
     def phase(cpu: float, **pushed: int) -> dict[str, object]:
-        return {"cpu_seconds": cpu, "wall_seconds": 10.0, "pushed": {"leases": 0, "pods": 0, "nodes": 0, **pushed}}
+        return {"cpu_seconds": cpu, "wall_seconds": 10.0, "pushed": {**dict.fromkeys(table.SORTS, 0), **pushed}}
 
-    phases = {"leases": phase(1.0, leases=1000), "pods": phase(3.0, pods=500), "nodes": phase(0.5, nodes=50)}
-    assert table.event_costs(phases) == {"leases": 1.0, "leases_share": 0.1, "pods": 4.0, "nodes": 0.0}
+    claims = "persistentvolumeclaims"
+    phases = {
+        "leases": phase(1.0, leases=1000),
+        "pods": phase(3.0, pods=500),
+        "nodes": phase(0.5, nodes=50),
+        claims: phase(1.5, **{claims: 100}),
+    }
+    assert table.event_costs(phases) == {"leases": 1.0, "leases_share": 0.1, "pods": 4.0, "nodes": 0.0, claims: 5.0}
