@@ -47,7 +47,7 @@ class GangBook:
         self._rolls = Rolls()
         self._dirty: dict[str, None] = {}
         self._emptied: set[str] = set()  # groups that lost something, and may have nothing left
-        self._looked = False
+        self.looked_at = False  # whether anything was made of them yet
 
     def pods(self) -> Iterator[Pod]:
         return (entry.pod for entry in self._entries.values())
@@ -159,7 +159,7 @@ class GangBook:
 
     def touch_all(self) -> None:
         """After a change of the context: everything is looked at again, if anything was looked at yet."""
-        if not self._looked:
+        if not self.looked_at:
             return
         for entry in self._entries.values():
             entry.seen = None
@@ -179,7 +179,7 @@ class GangBook:
 
     def changes(self, now: float) -> dict[str, Gang | None]:
         """The groups whose gang is not what it was. `settle` makes them known."""
-        self._looked = True
+        self.looked_at = True
         changed: dict[str, Gang | None] = {}
         self._dirty.update(dict.fromkeys(self._strays.due(now)))
         for key in self._dirty:

@@ -153,7 +153,7 @@ class View:
             self._context_stale = True
         elif isinstance(obj, PersistentVolumeClaim):
             self._gangs.touch_claimants(obj.metadata.namespace, obj.metadata.name)
-        else:
+        elif self._gangs.looked_at:  # before, there is nothing to touch, and all volumes of the cluster come at once
             for namespace, name in storage.claims_on(obj.metadata.name):
                 self._gangs.touch_claimants(namespace, name)
 
