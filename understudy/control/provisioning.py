@@ -5,16 +5,18 @@ it, or not at all, and then they are seated anew.
 """
 
 from collections.abc import Container, Iterable
+from functools import partial
 
 import msgspec
 
 from understudy.control.desk import Desk
+from understudy.control.together import together
 from understudy.objects.pods import Pod
-from understudy.objects.volumes import Unmade
+from understudy.objects.volumes import NamedClaim
 
 
 class Order(msgspec.Struct, frozen=True):
-    volume: Unmade
+    volume: NamedClaim
     node: str
     namespace: str
 
@@ -38,9 +40,6 @@ def outstanding(desk: Desk, seats: Iterable[tuple[Pod, str]]) -> list[Order]:
 async def place(desk: Desk, orders: Iterable[Order], nodes: Container[str]) -> bool:
     """Whether there was anything to write. Who has been told a node that is there is not told another: its volume may
     be on its way."""
-    wrote = False
-    for order in orders:
-        if order.volume.claim is not None and order.volume.node not in nodes:
-            await desk.select_node(order.volume.claim, order.node)
-            wrote = True
-    return wrote
+    new = [(one.volume.claim, one.node) for one in orders if one.volume.claim and one.volume.node not in nodes]
+    await together(partial(desk.select_node, *one) for one in new)
+    return bool(new)

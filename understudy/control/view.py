@@ -27,7 +27,7 @@ from understudy.objects.jobs import TrainingRuntime, Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.nodes import Lease, Node
 from understudy.objects.pods import Pod
-from understudy.objects.volumes import Unmade, unmade
+from understudy.objects.volumes import NamedClaim, unmade
 
 
 class View:
@@ -106,7 +106,7 @@ class View:
         """The object that speaks for the gang; None for lone pods, and pods whose job is not known."""
         return self._gangs.group(gang).speaker
 
-    def unmade_volumes(self, pod: Pod) -> list[Unmade]:
+    def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
         return unmade(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
 
     def pass_over(self, gang: str) -> None:

@@ -1,6 +1,5 @@
 """The claims of a pod: where their volumes can be reached, and which of them are made only where the pod is seated."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -44,16 +43,22 @@ class Storage:
         return next(defaults, None)
 
 
-class Unmade(NamedTuple):
-    """A claim whose volume is made only when it is known where its pod is to be."""
+class NamedClaim(NamedTuple):
+    """A claim that a pod names."""
 
     name: str
-    claim: PersistentVolumeClaim | None  # None: one that comes with its pod, and is yet to come
+    claim: PersistentVolumeClaim | None  # None: it is not there, or not yet
+    own: bool  # it comes and goes with the pod
 
     @property
     def node(self) -> str | None:
         """For which its volume is to be made; '' where nobody has said so, None where there is nothing to say it on."""
         return None if self.claim is None else self.claim.metadata.annotations.get(SELECTED_NODE, "")
+
+    @property
+    def is_unmade(self) -> bool:
+        """Whether there is no volume for it yet."""
+        return self.claim is None or not self.claim.spec.volume_name
 
 
 class Needs(msgspec.Struct, frozen=True, gc=False):
@@ -65,41 +70,30 @@ class Needs(msgspec.Struct, frozen=True, gc=False):
 
 
 def needs(spec: PodSpec, namespace: str, name: str, storage: Storage) -> Needs:
-    if not storage.is_known:
-        return _NONE
     words: list[str] = []
     claims = _claims(spec, namespace, name, storage)
     reach = tuple(terms for one in claims if (terms := _reach(one, namespace, storage, words)))
-    waiting = tuple((one.name, one.node) for one in unmade(spec, namespace, name, storage))
+    waiting = () if spec.node_name else tuple((one.name, one.node) for one in claims if one.is_unmade)
     return Needs(reach, waiting, tuple(words))
 
 
-_NONE = Needs()
-
-
-def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[Unmade]:
-    if spec.node_name or not storage.is_known:
-        return []
-    found = (Unmade(one.name, one.claim) for one in _claims(spec, namespace, name, storage))
-    return [one for one in found if one.claim is None or not one.claim.spec.volume_name]
+def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[NamedClaim]:
+    """The claims of a pod without a seat whose volumes are made only when it is known where the pod is to be."""
+    return [] if spec.node_name else [one for one in _claims(spec, namespace, name, storage) if one.is_unmade]
 
 
 def claim_names(spec: PodSpec, pod: str) -> set[str]:
     return {name for volume in spec.volumes if (name := _claim_name(volume, pod))}
 
 
-class _Claim(NamedTuple):
-    name: str
-    claim: PersistentVolumeClaim | None
-    own: bool  # it comes and goes with the pod
-
-
-def _claims(spec: PodSpec, namespace: str, pod: str, storage: Storage) -> Iterator[_Claim]:
+def _claims(spec: PodSpec, namespace: str, pod: str, storage: Storage) -> list[NamedClaim]:
     """Without those of its own of a pod that has its seat: whoever replaces it gets new ones."""
-    for volume in spec.volumes:
+    found = []
+    for volume in spec.volumes if storage.is_known else ():
         own = volume.ephemeral is not None
         if (name := _claim_name(volume, pod)) and not (own and spec.node_name):
-            yield _Claim(name, storage.claims.get((namespace, name)), own)
+            found.append(NamedClaim(name, storage.claims.get((namespace, name)), own))
+    return found
 
 
 def _claim_name(volume: Volume, pod: str) -> str:
@@ -108,7 +102,7 @@ def _claim_name(volume: Volume, pod: str) -> str:
     return f"{pod}-{volume.name}" if volume.ephemeral else ""
 
 
-def _reach(one: _Claim, namespace: str, storage: Storage, words: list[str]) -> Terms:
+def _reach(one: NamedClaim, namespace: str, storage: Storage, words: list[str]) -> Terms:
     title, claim = f"PersistentVolumeClaim {namespace}/{one.name}", one.claim
     if claim is None:
         if not one.own:
