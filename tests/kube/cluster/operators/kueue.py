@@ -7,7 +7,7 @@ import msgspec
 from tests.kube.cluster import releases
 from tests.kube.cluster.api import Object
 from tests.kube.cluster.operators.operator import Operator, Place, documents
-from tests.kube.cluster.operators.webhooks import on_loopback, rotated, serves_from
+from tests.kube.cluster.operators.webhooks import certificates, on_loopback, rotated, serves_from
 from tests.kube.cluster.processes import HOST
 from tests.kube.cluster.programs import source
 
@@ -57,7 +57,6 @@ def _conversion(kind: str, place: Place) -> Object:
 
 def _flags(place: Place) -> Sequence[str]:
     config = place.folder / "config.yaml"
-    certificates = place.folder / "k8s-webhook-server" / "serving-certs"
     config.write_bytes(
         msgspec.yaml.encode(
             {
@@ -66,7 +65,7 @@ def _flags(place: Place) -> Sequence[str]:
                 "namespace": NAMESPACE,
                 "health": {"healthProbeBindAddress": f"{HOST}:{place.health_port}"},
                 "metrics": {"bindAddress": "0"},
-                "webhook": {"host": HOST, "port": place.webhook_port, "certDir": str(certificates)},
+                "webhook": {"host": HOST, "port": place.webhook_port, "certDir": str(certificates(place))},
                 "leaderElection": {"leaderElect": False},
                 "internalCertManagement": {
                     "enable": True,

@@ -37,9 +37,14 @@ def rotated(name: str, namespace: str, identities: Identities) -> Object:
     }
 
 
+def certificates(place: Place) -> Path:
+    """Where controller-runtime looks for them, unless it is told otherwise."""
+    return place.folder / "k8s-webhook-server" / "serving-certs"
+
+
 def serves_from(place: Place) -> Mapping[str, str]:
-    """The environment of a program that looks for its certificate where controller-runtime does unless it is told."""
-    served = place.folder / "k8s-webhook-server" / "serving-certs"
+    """The environment of a program that looks for its certificate there."""
+    served = certificates(place)
     served.mkdir(parents=True)
     for path in (place.identities.certificate, place.identities.key):
         shutil.copy(path, served)
