@@ -16,8 +16,9 @@ from understudy.kinds.annotations import written_time
 from understudy.objects import resources
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Change, ChangeType, Clock, Departure, PatchForm, Ref, Refused, Seating
+from understudy.simulate.patches import Document as Document
+from understudy.simulate.patches import merged, patched
 
-Document = dict[str, Any]
 Key = tuple[str, str, str]  # (resource, namespace, name)
 
 _RESOURCES = {(r.group, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
@@ -161,7 +162,7 @@ class FakeCluster:
         document = self._found(ref)
         changed = copy.deepcopy(document)
         if form is PatchForm.JSON:
-            _apply_operations(changed, patch)
+            changed = patched(changed, patch, form)
         else:
             uid = patch.get("metadata", {}).get("uid", document["metadata"]["uid"])
             if uid != document["metadata"]["uid"]:
@@ -170,7 +171,7 @@ class FakeCluster:
             if seen != document["metadata"]["resourceVersion"]:
                 raise Refused(409, "Conflict", f"{ref.name} has been changed")
             wanted = {"status": patch["status"]} if sub == "status" else patch
-            _merge(changed, wanted, by_type=form is PatchForm.STRATEGIC)
+            changed = patched(changed, wanted, form)
         if changed != document:
             document.clear()
             document.update(changed)
@@ -201,7 +202,7 @@ class FakeCluster:
             if seating.annotations:
                 pod["metadata"]["annotations"] = {**pod["metadata"].get("annotations", {}), **seating.annotations}
             condition = {"type": "PodScheduled", "status": "True"}
-            _merge(pod, {"status": {"conditions": [condition]}}, by_type=True)
+            pod.update(merged(pod, {"status": {"conditions": [condition]}}, by_type=True))
             pod["status"].pop("nominatedNodeName", None)  # as of Kubernetes 1.35
             self.change(pod)
 
@@ -218,35 +219,3 @@ class FakeCluster:
         if key not in self.documents:
             raise Refused(404, "NotFound", f"{ref.resource.key} {ref.name} not found")
         return self.documents[key]
-
-
-def _merge(target: Document, patch: Document, by_type: bool) -> None:
-    """A merge patch; or, as far as anybody here needs it, a strategic one: conditions are merged by their type."""
-    for field, value in patch.items():
-        if value is None:
-            target.pop(field, None)
-        elif isinstance(value, dict):
-            child = target.setdefault(field, {})
-            _merge(child, value, by_type)
-        elif by_type and field == "conditions":
-            types = {condition["type"]: condition for condition in target.get(field, ())}
-            for condition in value:
-                types[condition["type"]] = {**types.get(condition["type"], {}), **condition}
-            target[field] = list(types.values())
-        else:
-            target[field] = value
-
-
-def _apply_operations(document: Document, operations: Sequence[Document]) -> None:
-    for operation in operations:
-        *parents, last = operation["path"].strip("/").split("/")
-        place: Any = document
-        for step in parents:
-            place = place[step]
-        if operation["op"] == "test":
-            if place[last] != operation["value"]:
-                raise Refused(422, "Invalid", f"{operation['path']} is not {operation['value']}")
-        elif last == "-":
-            place.append(operation["value"])
-        else:
-            place[last] = operation["value"]

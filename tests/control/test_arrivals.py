@@ -42,13 +42,16 @@ class Cluster:
 @pytest.mark.parametrize("skew", [0.0, DAY, -DAY])
 def test_a_node_is_lost_when_we_saw_no_renewal_for_too_long(skew: float) -> None:
     cluster = Cluster(skew)
-    for moment in (10.0, 20.0):
-        cluster.at(moment)
-        cluster.renew("a")
-        assert cluster.verdicts()[0] is Verdict.HEALTHY
-    cluster.at(22.9)
+    cluster.at(10.0)
+    cluster.renew("a", "b")
+    cluster.at(20.0)
+    cluster.renew("a")
+    assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.HEALTHY)
+    cluster.at(30.0)
+    cluster.renew("a")
+    cluster.at(32.9)
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.SUSPECT)
-    cluster.at(23.0)
+    cluster.at(33.0)
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.LOST)
     cluster.renew("b")
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.HEALTHY)
@@ -66,9 +69,21 @@ def test_a_lease_that_is_told_again_is_not_renewed() -> None:
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.LOST)
 
 
-def test_one_that_is_met_for_the_first_time_counts_from_then() -> None:
-    cluster = Cluster(-DAY)
+@pytest.mark.parametrize("skew", [-DAY, -20.0, 20.0, DAY])
+def test_a_lease_that_looks_old_when_it_is_met_first_is_in_doubt_until_it_is_renewed(skew: float) -> None:
+    """Either its node is dead, or its clock is wrong."""
+    cluster = Cluster(skew)
+    assert cluster.verdicts() == (Verdict.SUSPECT, Verdict.SUSPECT)
+    cluster.at(10.0)
+    cluster.renew("a")
+    assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.SUSPECT)
+    cluster.renew("b")
     assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.HEALTHY)
+
+
+@pytest.mark.parametrize("skew", [-14.0, 0.0, 14.0])
+def test_a_lease_that_looks_fresh_when_it_is_met_first_counts_from_then(skew: float) -> None:
+    assert Cluster(skew).verdicts() == (Verdict.HEALTHY, Verdict.HEALTHY)
 
 
 def test_a_lease_that_was_removed_is_met_for_the_first_time_again() -> None:
@@ -81,4 +96,4 @@ def test_a_lease_that_was_removed_is_met_for_the_first_time_again() -> None:
     cluster.view.put(told)
     cluster.at(30.0)
     cluster.renew("a")
-    assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.HEALTHY)
+    assert cluster.verdicts() == (Verdict.HEALTHY, Verdict.SUSPECT)

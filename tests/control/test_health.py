@@ -3,7 +3,7 @@
 import pytest
 
 from tests.objects.documents import MADE, MADE_AT, Document, lease, node
-from understudy.control.health import Finding, HealthLimits, examined, verdict
+from understudy.control.health import Finding, HealthLimits, examined, heartbeat
 from understudy.model.nodes import Health, Verdict
 from understudy.objects import BadObject, Lease, Node, decode
 
@@ -16,9 +16,7 @@ def found(document: Document, after: float = 0.0, renewed: Document | None = Non
     obj, held = decode(document), decode(renewed) if renewed else None
     assert isinstance(obj, Node)
     assert held is None or isinstance(held, Lease)
-    finding = examined(obj, held, MADE_AT + after, LIMITS)
-    assert verdict(obj, held, MADE_AT + after) == finding.health
-    return finding
+    return examined(obj, heartbeat(held), MADE_AT + after, LIMITS)
 
 
 def condition(name: str, status: str, **fields: str) -> Document:

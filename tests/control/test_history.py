@@ -10,6 +10,7 @@ from understudy.control.scheduling import LoopSettings
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.objects.resources import NODES
+from understudy.ports import Refused
 
 FAILED_AT = f"{PREFIX}failed-at"
 
@@ -42,6 +43,25 @@ def test_every_loss_is_noted_once_also_by_a_loop_that_comes_later() -> None:
             await world.settle()
             assert len(failures(world, "a")) == times
         assert failures(world, "b") == []
+
+    live(story)
+
+
+def test_a_loss_that_a_server_in_trouble_refused_is_noted_later() -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b")
+
+        def refuse(what: str) -> None:
+            if what.startswith("patch nodes"):
+                raise Refused(500, "InternalError", "not now")
+
+        world.cluster.before_write = refuse
+        lose(world, "a")
+        await world.clock.let_pass(5.0)
+        assert failures(world, "a") == []
+        world.cluster.before_write = lambda _: None
+        await world.clock.let_pass(5.0)
+        assert len(failures(world, "a")) == 1
 
     live(story)
 

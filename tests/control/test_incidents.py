@@ -10,6 +10,7 @@ from understudy.control.records import COALESCE, LOOK_AGAIN
 from understudy.control.scheduling import LoopSettings, SchedulingLoop
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.objects.resources import INCIDENTS, NODES, PODS, PYTORCH_JOBS
+from understudy.ports import Refused
 
 READY = {"type": "Ready", "status": "True"}
 AMOUNTS = {"cpu": "64", "pods": "110", "nvidia.com/gpu": "8"}
@@ -68,6 +69,27 @@ def test_a_hot_swap_is_one_record_and_one_story() -> None:
     live(story)
 
 
+@pytest.mark.parametrize("code", [409, 503])
+def test_what_a_server_in_trouble_refused_is_written_later(code: int) -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b spare", torch("hero", 2, "high"))
+
+        def refuse(what: str) -> None:
+            if INCIDENTS.key in what:
+                raise Refused(code, "Trouble", "not now")
+
+        world.cluster.before_write = refuse
+        lose(world, "a")
+        await world.settle()
+        assert incidents(world) == []
+        world.cluster.before_write = lambda _: None
+        await world.clock.let_pass(3.0)
+        (kept,) = incidents(world)
+        assert kept["status"]["outcome"] == "swapped"
+
+    live(story)
+
+
 def test_it_is_written_after_the_binds_and_in_few_writes() -> None:
     async def story(world: Living) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
@@ -79,8 +101,8 @@ def test_it_is_written_after_the_binds_and_in_few_writes() -> None:
         await world.settle()
         wanted = ("delete pods", "bind", "incidents", "patch nodes")
         writes = [write for write in world.cluster.writes[before:] if any(word in write for word in wanted)]
-        assert [write.split()[0] for write in writes] == ["delete", "bind", "create", "patch", "patch"]
-        assert writes[-1] == "patch nodes a"
+        assert [write.split()[0] for write in writes] == ["patch", "delete", "bind", "create", "patch", "patch"]
+        assert (writes[0], writes[-1]) == ("patch nodes a", "patch nodes a"), "the fence first, the failure last"
 
     live(story)
 
@@ -121,10 +143,12 @@ def test_several_nodes_lost_together_are_one_incident_and_a_later_one_extends_it
             document = world.cluster.find(NODES, name)
             document["status"]["conditions"] = [READY]
             world.cluster.change(document)
+        await world.clock.let_pass(60.0)  # for which they are held back
         await world.settle()
         (kept,) = incidents(world)
         assert kept["status"]["outcome"] == "requeued"
-        assert reasons(world, "hero") == ["NodeLost", "Requeued", "Waiting", "Resumed", "Recovered"]
+        told = list(dict.fromkeys(reasons(world, "hero")))
+        assert told == ["NodeLost", "Requeued", "Waiting", "Resumed", "Recovered"]
 
     live(story)
 
@@ -265,5 +289,19 @@ def test_a_pod_that_fails_on_a_healthy_node_is_no_incident() -> None:
         await world.settle()
         assert len(world.seats()) == 2
         assert incidents(world) == []
+
+    live(story)
+
+
+def test_an_elastic_gang_whose_replacement_is_lost_as_well_goes_on_and_its_incident_closes() -> None:
+    async def story(world: Living) -> None:
+        await begin(world, "a b c spare", torch("hero", 3, "high", min_members="2"))
+        world.hands.idle.add("PyTorchJob/default/hero")
+        lose(world, "a")
+        await world.clock.let_pass(1.0)
+        lose(world, "spare")
+        await world.settle()
+        (kept,) = incidents(world)
+        assert kept["status"]["outcome"] == "shrunk"
 
     live(story)

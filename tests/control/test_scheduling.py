@@ -119,7 +119,7 @@ def test_seats_are_kept_for_pods_that_are_about_to_be_made_but_not_for_ever() ->
         world.cluster.put({**gpu_pod("late"), "metadata": metadata("late", creationTimestamp="2026-01-01T00:00:02Z")})
         await world.settle()
         assert world.seats() == {}
-        await world.clock.let_pass(LoopSettings().patience)
+        await world.clock.let_pass(LoopSettings().patience.make)
         await world.settle()
         assert world.seats() == {"late": "a"}
         words = "2 of its 2 pods have not been made by its controller; nothing is kept for it"

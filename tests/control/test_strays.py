@@ -17,11 +17,13 @@ class Seen:
 
     def __init__(self, lag: float = LAG) -> None:
         self.clock = VirtualClock(MADE_AT)
-        self.view = View(troubles=Troubles(), arrivals=Arrivals(self.clock, lag))
+        self.view = View(troubles=Troubles(), arrivals=Arrivals(self.clock))
+        self.view.follows(lag)
 
-    def pod(self, index: int, node: str = "") -> None:
+    def pod(self, index: int, node: str = "", owned: bool = False) -> None:
         labels = {"job-name": "j", "batch.kubernetes.io/job-completion-index": str(index)}
-        self.view.put(decode(pod(f"j-{index}-x", node, {"labels": labels, "ownerReferences": owner("Job", "j")})))
+        owners = owner("Job", "j") if owned else []
+        self.view.put(decode(pod(f"j-{index}-x", node, {"labels": labels, "ownerReferences": owners})))
 
     def gang(self) -> Gang:
         return self.view.snapshot(self.clock.now()).gangs["Job/default/j"]
@@ -30,7 +32,7 @@ class Seen:
 def test_the_first_pods_are_not_taken_for_the_gang() -> None:
     seen = Seen()
     seen.pod(0)
-    assert seen.gang().awaits == ("Job default/j has not been seen yet, only pods of it",)
+    assert seen.gang().awaits == ("Job default/j has not been seen, only pods of it",)
     seen.pod(1)
     assert seen.gang().awaits
     seen.view.put(JOB)
@@ -49,6 +51,18 @@ def test_a_job_that_must_have_been_seen_by_now_is_not_there() -> None:
     assert seen.view.next_look() is None
     seen.pod(1)
     assert seen.gang().awaits == ()
+
+
+def test_pods_that_are_owned_by_a_job_that_is_not_there_are_never_a_gang_of_their_own() -> None:
+    seen = Seen()
+    seen.pod(0, owned=True)
+    seen.clock.jump(1000 * LAG)
+    assert seen.gang().awaits
+    assert seen.view.next_look() is None
+    seen.view.put(JOB)
+    assert seen.gang().awaits == ()
+    seen.view.remove(JOB)
+    assert seen.gang().awaits  # what is left of it is being collected
 
 
 def test_whoever_sits_stays_a_gang_when_the_job_goes() -> None:

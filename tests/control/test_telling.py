@@ -1,15 +1,19 @@
 """What is told: once, counted up when it happens again, not too often, and never too late."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
+
+import pytest
 
 from tests.control.fake_cluster import FakeCluster
 from tests.control.virtual_clock import VirtualClock, spin
 from tests.objects.documents import pod
-from understudy.control.telling import PAUSE, SAY_AGAIN_AFTER, About, Happening, Teller
+from understudy.control.telling import LATEST, PAUSE, SAY_AGAIN_AFTER, About, Happening, Teller
 from understudy.objects import decode
 from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Ref, Refused, Unreachable
+from understudy.precedence import TIMES_AS_LONG
 
 NEWS = Happening("Started", "it runs")
 
@@ -134,6 +138,23 @@ def test_telling_goes_on_when_the_cluster_answers_again() -> None:
     tell(story)
 
 
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_what_a_server_in_trouble_refused_is_told_later(code: int) -> None:
+    async def story(scene: Scene) -> None:
+        def refuses(_: str) -> None:
+            raise Refused(code, "Trouble", "not now")
+
+        scene.cluster.before_write = refuses
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(3.0)
+        assert scene.condition() == ""
+        scene.cluster.before_write = lambda _: None
+        await scene.clock.let_pass(3.0)
+        assert scene.condition() == "no room"
+
+    tell(story)
+
+
 def test_what_nobody_wants_to_hear_is_not_repeated() -> None:
     async def story(scene: Scene) -> None:
         def refuses(_: str) -> None:
@@ -200,5 +221,113 @@ def test_a_reason_that_nobody_answered_is_forgotten_with_the_rest() -> None:
         await scene.teller.hush([scene.about.uid])
         await scene.clock.let_pass(3 * SAY_AGAIN_AFTER)
         assert scene.told() == []
+
+    tell(story)
+
+
+# While something urgent is under way
+
+DELAY = 1.5
+
+
+class PoliteScene(Scene):
+    """With a teller that lets urgent writes go first, as in a real cluster."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.teller = Teller(self.cluster, self.clock, DELAY)
+
+
+def tell_politely(story: Callable[[PoliteScene], Awaitable[None]]) -> None:
+    async def told() -> None:
+        scene = PoliteScene()
+        running = asyncio.create_task(scene.teller.run())
+        await story(scene)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(told())
+
+
+def test_nothing_is_told_while_pods_are_bound_or_evicted() -> None:
+    async def story(scene: PoliteScene) -> None:
+        scene.teller.event(scene.about, NEWS)
+        with scene.teller.giving_way():
+            await scene.clock.let_pass(2.0)
+            assert scene.told() == []
+        await scene.clock.let_pass(TIMES_AS_LONG * 2.0 - 0.1)
+        assert scene.told() == [], "what the urgent write brought about is still under way"
+        await scene.clock.let_pass(0.2)
+        assert scene.told() == [("it runs", 1)]
+
+    tell_politely(story)
+
+
+def test_what_is_overdue_is_told_all_the_same() -> None:
+    async def story(scene: PoliteScene) -> None:
+        with scene.teller.giving_way():
+            scene.teller.event(scene.about, NEWS)
+            await scene.clock.let_pass(DELAY + LATEST - 0.1)
+            assert scene.told() == []
+            await scene.clock.let_pass(0.2)
+            assert scene.told() == [("it runs", 1)]
+
+    tell_politely(story)
+
+
+def test_after_a_refused_write_telling_goes_on() -> None:
+    async def story(scene: PoliteScene) -> None:
+        scene.teller.event(scene.about, NEWS)
+        with contextlib.suppress(Refused), scene.teller.giving_way():
+            raise Refused(409, "Conflict", "it is bound")
+        await scene.clock.let_pass(DELAY + 0.1)
+        assert scene.told() == [("it runs", 1)]
+
+    tell_politely(story)
+
+
+def test_a_pod_that_waits_for_a_moment_only_is_told_nothing() -> None:
+    async def story(scene: PoliteScene) -> None:
+        scene.teller.waits(scene.about, "3 of its 4 pods are there")
+        await scene.clock.let_pass(DELAY - 0.1)
+        await scene.teller.hush([scene.about.uid])
+        await scene.clock.let_pass(SAY_AGAIN_AFTER)
+        assert (scene.condition(), scene.told()) == ("", [])
+
+    tell_politely(story)
+
+
+def test_reasons_that_keep_changing_do_not_put_off_the_telling() -> None:
+    async def story(scene: PoliteScene) -> None:
+        for number in range(4):
+            scene.teller.waits(scene.about, f"{number} seats are free")
+            await scene.clock.let_pass(DELAY / 3)
+        assert scene.condition() != ""
+
+    tell_politely(story)
+
+
+def test_where_nothing_is_put_off_an_urgent_write_delays_nothing() -> None:
+    async def story(scene: Scene) -> None:
+        with scene.teller.giving_way():
+            scene.teller.event(scene.about, NEWS)
+            await scene.clock.let_pass(PAUSE)
+            assert scene.told() == [("it runs", 1)]
+
+    tell(story)
+
+
+def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_told() -> None:
+    async def story(scene: Scene) -> None:
+        def refuse(_: str) -> None:
+            raise Unreachable("no answer")
+
+        scene.cluster.before_write = refuse
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(0.1)
+        scene.cluster.before_write = lambda _: None
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(SAY_AGAIN_AFTER + 5.0)
+        assert scene.condition() == "no room"
 
     tell(story)

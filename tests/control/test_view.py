@@ -535,3 +535,16 @@ def test_what_is_known_of_a_gang_can_be_asked_for() -> None:
     assert view.job_of("Pod/default/x") is None
     assert view.pod("default", "x") is not None
     assert view.pod("default", "y") is None
+
+
+def test_a_pod_that_its_child_job_counts_as_done_is_not_waited_for_though_it_is_gone() -> None:
+    view = View()
+    view.put(decode(jobset("js", replicated_job("w", 1, 2))))
+    child = job("js-w-0", {"ownerReferences": owner("JobSet", "js")}, completionMode="Indexed", completions=2)
+    view.put(decode(child))
+    assert view.snapshot(0.0).gangs["JobSet/default/js"].size == 2
+    done = decode({**child, "status": {"completedIndexes": "1"}})
+    view.put(done)
+    assert [m.name for m in view.snapshot(1.0).gangs["JobSet/default/js"].members()] == ["js-w-0-0"]
+    view.remove(done)  # it is made again, by a restart of the JobSet
+    assert view.snapshot(2.0).gangs["JobSet/default/js"].size == 2

@@ -184,7 +184,7 @@ def test_ill_health_cannot(verdict: Verdict) -> None:
 
 
 def test_what_is_not_supported_is_refused_in_words() -> None:
-    assert fit.refusal(shape(unsupported=("resource claims",)), node("n")) == "not supported: resource claims"
+    assert fit.refusal(shape(unsupported=("resource claims",)), node("n")) == "resource claims"
 
 
 # Soft rules

@@ -25,7 +25,7 @@ def look_at_everything(floor: Floor) -> object:
     places = [(key, value) for key in floor.keys for value in sorted(floor.snapshot.domains[key])]
     owners = {place: (floor.owner(*place), floor.residents(*place)) for place in places}
     held = {node: [(seat.gang.key, seat.member.name) for seat in seats] for node, seats in floor.held.items()}
-    domains = {place: sorted(gang.key for gang in floor.held_for(*place)) for place in places}
+    domains = {place: sorted((held.gang.key, held.reserved) for held in floor.held_for(*place)) for place in places}
     shapes = {id(m.shape): m.shape for gang in floor.snapshot.gangs.values() for m in gang.members()}
     offered = [sorted(floor.candidates(shape, frozenset())) for shape in shapes.values()]
     return owners, held, domains, floor.kept.minds_neighbours, sorted(map(tuple, offered))

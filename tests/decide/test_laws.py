@@ -4,12 +4,14 @@ import random
 from collections.abc import Iterator
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.decide import exhaustive, rules
-from tests.decide.clusters import Cluster, Knobs, clusters
+from tests.decide.clusters import Cluster, Knobs, clusters, seeded
 from understudy.decide.cycle import plan
+from understudy.decide.fit import refusal
 from understudy.decide.outcome import advanced, after, settled
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
@@ -123,6 +125,34 @@ def test_no_gang_is_partly_placed(cluster: Cluster) -> None:
         elif isinstance(action, Shrink):
             promised = {name for name, _ in gang.holds}  # where the rest of it waits for victims to leave
             assert len({m.name for m in gang.seated()} | promised) >= gang.minimum
+
+
+def begun(cluster: Cluster) -> Cluster:
+    """Every second gang that sits whole has begun in part: its last member's seat is held for a pod that will come."""
+    gangs = []
+    for number, gang in enumerate(cluster.gangs):
+        seated = gang.seated()
+        alone = gang.infrastructure or not gang.managed or gang.unseated() or gang.holds or gang.leaving
+        if number % 2 or len(seated) < 2 or alone:
+            gangs.append(gang)
+        else:
+            last = seated[-1]
+            gangs.append(msgspec.structs.replace(gang.reseated({last.name: ""}), holds=((last.name, last.node),)))
+    return msgspec.structs.replace(cluster, gangs=tuple(gangs))
+
+
+@pytest.mark.parametrize("knobs", [CROWDED, FULL])
+def test_a_seat_reserved_for_a_gang_that_has_begun_is_its_own_unless_it_is_preempted_whole(knobs: Knobs) -> None:
+    for seed in range(200):
+        snapshot, decision = decided(begun(seeded(seed, msgspec.structs.replace(knobs, sick=0))))
+        soon = after(snapshot, decision)
+        whole = {action.gang for action in decision.actions if isinstance(action, Preempt) and action.whole}
+        for key in sorted(set(snapshot.gangs) - whole):
+            gang, then = snapshot.gangs[key], soon.gangs[key]
+            if not gang.elastic:
+                kept = {*then.holds, *((m.name, m.node) for m in then.seated())}
+                lost = [(m, node) for m, node in gang.reserved() if (m.name, node) not in kept]
+                assert not [node for m, node in lost if refusal(m.shape, snapshot.rooms[node].node) is None], seed
 
 
 @given(BUSY)

@@ -24,7 +24,7 @@ from understudy.decide.outcome import after, settled
 from understudy.decide.policy import Policy
 from understudy.decide.swap import damaged_gangs
 from understudy.model.gangs import Mode, Topology
-from understudy.model.plans import Code, Preempt, Requeue, Shrink, Source, Swap, Wait
+from understudy.model.plans import Code, Preempt, Requeue, Shrink, Source, Start, Swap, Wait
 
 TOGETHER = Topology(SLICE, Mode.REQUIRED)
 
@@ -271,3 +271,17 @@ def test_an_important_start_comes_before_an_unimportant_repair() -> None:
 def test_at_equal_priority_a_repair_comes_before_a_start() -> None:
     waiting = queued("waits", queued_at=-5.0)
     assert told(lost(node("a")), node("b"), running("g", on="a"), waiting)[0].startswith("swap g")
+
+
+def test_seats_held_in_two_domains_keep_no_other_gang_out_of_both() -> None:
+    """As it is when the seats of a gang are noted on its pods one by one, and the plan has changed in between."""
+    going = [
+        queued(name, priority=1, leaving=tuple(running(name, on=on).members()))
+        for name, on in (("v0", "a b c"), ("v1", "d e f"))
+    ]
+    torn = jobset("torn", members=3, priority=9, holds=(("torn-0-0", "a"), ("torn-0-1", "e")))
+    other = jobset("other", members=3, priority=9)
+    lesser = jobset("lesser", members=3, priority=1, on="g h i")
+    made = planned(slices(s0="a b c", s1="d e f", s2="g h i"), *going, torn, other, lesser)
+    assert not any(isinstance(action, Preempt) for action in made.actions), "there is room for both"
+    assert {action.gang.rpartition("/")[2] for action in made.actions if isinstance(action, Start)} == {"torn", "other"}

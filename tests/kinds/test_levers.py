@@ -4,7 +4,6 @@ import pytest
 
 from tests.objects.documents import Document, job, jobset, pod_spec, replicated_job, training_job
 from understudy.kinds import KINDS, LEVERS, lever_of
-from understudy.kinds.jobset import EXCLUSIVE
 from understudy.kinds.levers import Ending, Lever, ended, paused
 from understudy.objects import decode
 from understudy.objects.jobs import Workload
@@ -73,22 +72,6 @@ def test_conditions_that_are_there_are_left_as_they_are() -> None:
     (operation,) = patch
     assert (operation["op"], operation["path"]) == ("add", "/status/conditions/-")
     assert operation["value"]["type"] == "Failed"
-
-
-@pytest.mark.parametrize(
-    ("document", "staged"),
-    [
-        (jobset("js", replicated_job("w", 1, 1)), False),
-        (jobset("js", replicated_job("w", 1, 1), meta={"annotations": {EXCLUSIVE: "rack"}}), True),
-        (jobset("js", replicated_job("w", 1, 1, {"annotations": {EXCLUSIVE: "rack"}})), True),
-        (jobset("js", {**replicated_job("w", 1, 1), "dependsOn": [{"name": "first", "status": "Ready"}]}), True),
-        (mpijob("v1alpha1", replicas=1, template={"spec": pod_spec()}), True),
-        (mpijob("v2beta1", mpiReplicaSpecs=MPI_REPLICAS), False),
-        (mpijob("v2beta1", mpiReplicaSpecs=MPI_REPLICAS, launcherCreationPolicy="WaitForWorkersReady"), True),
-    ],
-)
-def test_kinds_whose_pods_are_made_in_stages(document: Document, staged: bool) -> None:
-    assert lever(document).staged is staged
 
 
 def test_every_kind_has_a_lever_and_a_resource() -> None:

@@ -104,8 +104,11 @@ def test_pods_are_what_they_are_one_by_one(spec: Document) -> None:
 
 def test_nodes_are_what_they_are_one_by_one() -> None:
     documents = [node("a"), node("b"), node("c", "7"), {"metadata": {"name": "bare"}}]
+    for document, boot in zip(documents, ("first", "second"), strict=False):
+        document["status"]["nodeInfo"] = {"bootID": boot, "kernelVersion": "6.1"}
     found = page(NODES, *documents)
     assert found == [one_by_one(NODES, document) for document in documents]
+    assert [one.status.node_info.boot_id for one in found] == ["first", "second", "", ""]
     assert found[0].status.allocatable is found[1].status.allocatable
 
 

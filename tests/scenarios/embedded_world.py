@@ -71,7 +71,9 @@ class EmbeddedWorld(RunningWorld):
             self.cluster: RealCluster = cluster
             self.client, self.witness = cluster.client, cluster.witness
             self.operators = Operators(cluster, self.strange_kinds)
-            await cluster.create(*self.scenario.priority_classes(), *self.scenario.budgets)
+            await cluster.create(
+                *self.scenario.priority_classes(), *self.scenario.budgets, *self.scenario.volume_claims()
+            )
             yield
 
     def _control(self) -> int:

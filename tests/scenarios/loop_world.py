@@ -4,6 +4,7 @@ What the loop sees is checked by tests.decide.rules at every plan.
 """
 
 import asyncio
+import itertools
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,8 +35,12 @@ class LoopWorld:
         policy = msgspec.convert(scenario.policy, Policy)
         self.living = Living(LoopSettings(policy))
         self.cluster = self.living.cluster
-        for document in (*scenario.nodes(), *scenario.priority_classes(), *scenario.budgets):
+        self.boots = itertools.count(1)
+        surroundings = (*scenario.priority_classes(), *scenario.budgets, *scenario.bound_claims())
+        for document in (*scenario.nodes(), *surroundings):
             self.cluster.put(document)
+        for document in self.cluster.all(NODES):
+            self._boot(document)
         self.manifests: dict[str, list[Document]] = {}
         for document in scenario.manifests():
             self.manifests.setdefault(key_of(document), []).append(document)
@@ -104,7 +109,12 @@ class LoopWorld:
 
     def _recover(self, name: str) -> None:
         self.cluster.find(NODES, name)["metadata"].get("annotations", {}).pop(f"{PREFIX}drain-deadline", None)
+        self._boot(self.cluster.find(NODES, name))
         self._change_node(name, [READY])
+
+    def _boot(self, node: Document) -> None:
+        """A node that recovers has started anew, and nothing runs there any more."""
+        node.setdefault("status", {})["nodeInfo"] = {"bootID": f"boot-{next(self.boots)}"}
 
     def _suspect(self, name: str) -> None:
         now = written_time(self.living.clock.now())

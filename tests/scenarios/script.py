@@ -114,6 +114,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     priorities: dict[str, int | Document] = {}  # name -> value, or the fields of the PriorityClass
     policy: Document = {}
     budgets: tuple[Document, ...] = ()  # PodDisruptionBudgets
+    claims: tuple[str, ...] = ()  # PersistentVolumeClaims whose volumes every node can reach
 
     def nodes(self) -> list[Document]:
         return [node for pool in self.cluster for node in pool.nodes()]
@@ -125,6 +126,30 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         found: list[Document] = []
         for job in self.jobs:
             found.extend(yaml.safe_load_all((ROOT / job).read_text()) if isinstance(job, str) else [job])
+        return found
+
+    def volume_claims(self) -> list[Document]:
+        """Claims as people write them, for worlds that make volumes."""
+        spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        return [
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+            for name in self.claims
+        ]
+
+    def bound_claims(self, namespace: str = "default") -> list[Document]:
+        """Volumes, and the claims they are bound to, for worlds that make none."""
+        found: list[Document] = []
+        for claim in self.volume_claims():
+            name, spec = claim["metadata"]["name"], claim["spec"]
+            title = f"{namespace}-{name}"
+            volume = {
+                "accessModes": spec["accessModes"],
+                "capacity": spec["resources"]["requests"],
+                "hostPath": {"path": f"/var/lib/{title}"},
+                "claimRef": {"namespace": namespace, "name": name},
+            }
+            found.append({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": title}, "spec": volume})
+            found.append({**claim, "spec": {**spec, "storageClassName": "", "volumeName": title}})
         return found
 
     def priority_classes(self) -> list[Document]:

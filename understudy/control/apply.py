@@ -12,24 +12,33 @@ from functools import partial
 import msgspec
 
 from understudy.control.deeds import Deed, deeds_of, is_lost
-from understudy.control.desk import CONFLICT, NOT_FOUND, Desk
-from understudy.control.holding import hold, nominate, seats_note, wants_a_seat
-from understudy.control.patience import Patience
+from understudy.control.desk import Desk
+from understudy.control.holding import book_of, hold, nominate, seats_note, wants_a_seat
+from understudy.control.missing_pods import MissingPods, Patience, lacks_first_stage
 from understudy.control.provisioning import Order, outstanding, place
 from understudy.control.releasing import PREEMPTED, Release, fence, would_be_gone_for_good
 from understudy.control.remaking import Remaker
-from understudy.control.seating import Seats, is_staged, resume, seats_to_take, sorted_out
+from understudy.control.retries import Retries
+from understudy.control.seating import Seats, resume, seats_to_take
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.control.understudies import dismiss, roles
 from understudy.decide.guards import HOUR, room_is_made
 from understudy.decide.sentences import describe
-from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, PREEMPTED_FOR, REQUEUED_AT, written_times
-from understudy.model.gangs import Gang, Suspension
+from understudy.kinds.annotations import (
+    DISPLACED_AT,
+    EXCLUSIVE_TOPOLOGY,
+    HOLDS,
+    LAST_SEATS,
+    PREEMPTED_FOR,
+    REQUEUED_AT,
+    STEPS_IN,
+    written_times,
+)
+from understudy.model.gangs import Gang, Mode, Suspension
 from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 from understudy.ports import Refused, Unreachable
 
@@ -60,20 +69,23 @@ class Task(msgspec.Struct):
 
 
 class Applier:
-    def __init__(self, desk: Desk, patience: Patience, remaker: Remaker) -> None:
+    def __init__(self, desk: Desk, remaker: Remaker, patience: Patience, binds_whole: bool = True) -> None:
+        """`binds_whole`: the cluster seats all pods of a gang at once, or none."""
         self._desk = desk
         self._remaker = remaker
-        self._patience = patience
+        self._binds_whole = binds_whole
+        self._retries = Retries(desk)
+        self._missing = MissingPods(desk, self._retries, patience)
         self._roles: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
         """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
         deeds = deeds_of(plan, snapshot)
-        self._patience.begin(snapshot.gangs)
+        self._retries.begin(snapshot.gangs)
         self._desk.evictor.begin()
-        tasks = {task.deed.key: task for task in self._prepared(deeds, snapshot)}
+        tasks = {task.deed.key: task for task in await self._prepared(deeds, snapshot)}
         await self._fence(snapshot)
-        promised = [t for t in tasks.values() if t.promised is not None]
+        promised = [t for t in tasks.values() if t.promised is not None or self._takes_seats_one_by_one(t)]
         await self._each((t for t in promised if not _has_nothing_to_lose(t.deed, snapshot)), self._promise)
         leaving = [t for t in tasks.values() if t.deed.leaves or t.deed.gives_up]
         await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
@@ -86,32 +98,28 @@ class Applier:
         await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
         return [action for task in tasks.values() if task.done for action in task.deed.actions] + dismissed
 
+    def next_look(self) -> float | None:
+        """When something that was put off is to be tried again, or given up."""
+        return min(
+            (at for at in (self._missing.next_look(), self._retries.next_look()) if at is not None), default=None
+        )
+
     # What can be done now
 
-    def _prepared(self, deeds: dict[str, Deed], snapshot: Snapshot) -> list[Task]:
+    async def _prepared(self, deeds: dict[str, Deed], snapshot: Snapshot) -> list[Task]:
         tasks = [self._task(deed) for deed in deeds.values()]
-        waiting = [task.gang for task in tasks if self._lacks_pods(task.deed)]
-        self._patience.waits_for_pods(waiting)
-        blocked = {gang.key for gang in waiting} | {key for key in deeds if self._patience.is_backing_off(key)}
+        blocked = {key for key in deeds if self._retries.is_backing_off(key)}
         blocked |= {key for key, deed in deeds.items() if would_be_gone_for_good(self._desk, deed, snapshot)}
+        blocked |= await self._missing.blocked({key: deed for key, deed in deeds.items() if key not in blocked})
         blocked = _with_dependents(deeds, blocked)
         return [task for task in tasks if task.deed.key not in blocked]
-
-    def _lacks_pods(self, deed: Deed) -> bool:
-        """Whether its controller has yet to make pods, and until then it is not seated, and nobody goes for it."""
-        gang = deed.gang
-        wanted = deed.starts or (dict(deed.holds or ()) if deed.waits_for and not gang.seated() else {})
-        if not wanted or gang.suspension is Suspension.REQUEUED:
-            return False
-        seats = sorted_out(self._desk, gang, wanted)
-        return bool(seats.absent) and not (seats.there and is_staged(self._desk, gang))
 
     def _task(self, deed: Deed) -> Task:
         seats = seats_to_take(self._desk, deed)
         requeued = deed.gang.suspension is Suspension.REQUEUED
         task = Task(deed, seats, resumes=bool(deed.starts) and requeued)
-        if orders := outstanding(self._desk, seats.there):
-            task.orders = orders
+        task.orders = outstanding(self._desk, seats.there)
+        if task.orders or self._moves_whole_and_lacks_pods(deed):
             task.seats = seats = Seats([], {**seats.absent, **{pod.metadata.name: node for pod, node in seats.there}})
         if deed.gives_up or task.resumes:
             return task  # the one write that pauses it, or lets it go on, says which seats are kept
@@ -121,6 +129,11 @@ class Applier:
             task.promised = seats.absent
         return task
 
+    def _moves_whole_and_lacks_pods(self, deed: Deed) -> bool:
+        """A gang of which no member stays where it is starts anew: when the pods of its first stage are there."""
+        stays = any(m.node and m.name not in deed.leaves for m in deed.gang.members())
+        return bool(deed.replaces) and not stays and lacks_first_stage(self._desk, deed.gang, deed.replaces)
+
     async def _each(self, tasks: Iterable[Task], step: Callable[[Task], Awaitable[None]]) -> None:
         await together(partial(self._attempt, task, step) for task in tasks if not task.failed)
 
@@ -128,11 +141,10 @@ class Applier:
         try:
             await step(task)
             if task.done:
-                self._patience.went_well(task.deed.key)
+                self._retries.went_well(task.deed.key)
         except Refused as error:
             task.failed = True
-            self._patience.stumbled(task.deed.key)
-            self._tell_refused(task.gang, error)
+            self._retries.refused(task.gang, error)
 
     # In this order
 
@@ -142,12 +154,17 @@ class Applier:
         except Refused as error:
             _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
 
+    def _takes_seats_one_by_one(self, task: Task) -> bool:
+        """Then all of them are held first: the first process may run before the last pod is bound."""
+        return task.binds and not self._binds_whole and len(task.seats.there) + len(task.gang.seated()) > 1
+
     async def _promise(self, task: Task) -> None:
-        """What was promised and is about to be taken stays promised until it is: who knows whether it comes to that."""
-        assert task.promised is not None
+        """What was promised and is about to be taken stays promised until it is taken: the write may fail."""
         taking = {pod.metadata.name: node for pod, node in task.seats.there}
         kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
-        task.done |= await hold(self._desk, task.gang, {**kept, **task.promised})
+        if self._takes_seats_one_by_one(task):
+            kept = taking
+        task.done |= await hold(self._desk, task.gang, {**kept, **(task.promised or {})})
 
     async def _release(self, tasks: dict[str, Task], snapshot: Snapshot, task: Task) -> None:
         if task.promised is not None and _has_nothing_to_lose(task.deed, snapshot):
@@ -167,7 +184,7 @@ class Applier:
 
     async def _count_occasion(self, task: Task) -> None:
         """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
-        book, now = self._book(task.gang), self._desk.clock.now()
+        book, now = book_of(self._desk, task.gang), self._desk.clock.now()
         if book is not None and not room_is_made(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
             await self._desk.note(book, {PREEMPTED_FOR: written_times((*recent, float(int(now))))})
@@ -203,11 +220,22 @@ class Applier:
         seats = [seat for task in tasks for seat in task.seats.there]
         await self._desk.teller.hush(pod.metadata.uid for pod, _ in seats)
         try:
-            await self._desk.bind(tasks[0].gang.namespace, seats, self._roles)
+            await self._desk.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks))
         except (Refused, Unreachable) as error:
             self._were_seated(tasks, error.done)
             raise
         self._were_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
+
+    def _notes_on_pods(self, tasks: list[Task]) -> dict[str, dict[str, str]]:
+        """By uid: the understudy that becomes the pod; and the domain it has to itself, since its job may be deleted
+        before the pod has left."""
+        notes = {uid: {STEPS_IN: understudy.metadata.uid} for uid, understudy in self._roles.items()}
+        for task in tasks:
+            owned = _exclusive_topologies(task.gang)
+            for pod, _ in task.seats.there if owned else ():
+                if key := owned.get(pod.metadata.name):
+                    notes.setdefault(pod.metadata.uid, {})[EXCLUSIVE_TOPOLOGY] = key
+        return notes
 
     def _were_seated(self, tasks: list[Task], uids: frozenset[str]) -> None:
         """Not every world can seat a gang whole or not at all. Who sits is told so; the next plan sees to the rest."""
@@ -234,6 +262,8 @@ class Applier:
                 await self._desk.note(job, notes)
         if job is not None and task.promised is not None:
             nominate(self._desk, task.gang, task.promised)
+        if job is None and task.bound:
+            await hold(self._desk, task.gang, task.promised or {})
 
     def _notes_on_seats(self, task: Task, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations
@@ -246,17 +276,6 @@ class Applier:
 
     # Words
 
-    def _tell_refused(self, gang: Gang, error: Refused) -> None:
-        """That somebody else was quicker happens every day. Anything else may not mend itself: whoever looks at the job
-        has to see it."""
-        if error.code in (CONFLICT, NOT_FOUND):
-            _log.info("%s: the cluster refused a write: %s", gang.key, error)
-            return
-        _log.warning("%s: the cluster refused a write: %s", gang.key, error)
-        if book := self._book(gang):
-            words = f"The cluster refused what was decided, which is tried again: {error}"
-            self._desk.teller.event(About.of(book), Happening("WriteRefused", words, warning=True))
-
     def _tell_job(self, gang: Gang, happening: Happening) -> None:
         job = self._desk.view.job_of(gang.key)
         if job is not None:
@@ -267,14 +286,6 @@ class Applier:
         job = self._desk.view.job_of(taker.gang.key) if taker is not None else None
         return happening if job is None else msgspec.structs.replace(happening, related=About.of(job))
 
-    def _book(self, gang: Gang) -> Workload | Pod | None:
-        """The object on which facts about the gang are written: its job, else its oldest pod."""
-        job = self._desk.view.job_of(gang.key)
-        if job is not None:
-            return job
-        pods = [(seconds(pod.metadata.creation_timestamp) or 0.0, pod) for pod in self._desk.view.pods_of(gang.key)]
-        return min(pods, key=lambda found: (found[0], found[1].metadata.name))[1] if pods else None
-
 
 def _has_nothing_to_lose(deed: Deed, snapshot: Snapshot) -> bool:
     """Whether it moves from lost seats to free ones. Nobody made room for it: if what it was promised is not written
@@ -283,6 +294,16 @@ def _has_nothing_to_lose(deed: Deed, snapshot: Snapshot) -> bool:
     moves_now = bool(deed.replaces and deed.leaves) and not (deed.waits_for or deed.by or deed.gives_up)
     leaving = [m for m in deed.gang.seated() if m.name in deed.leaves]
     return moves_now and len(leaving) < len(deed.gang.seated()) and all(is_lost(snapshot, m.node) for m in leaving)
+
+
+def _exclusive_topologies(gang: Gang) -> dict[str, str]:
+    """member -> the label whose domain its island has to itself."""
+    return {
+        member.name: island.topology.key
+        for island in gang.islands
+        if island.topology is not None and island.topology.mode is Mode.EXCLUSIVE
+        for member in island.members
+    }
 
 
 def _batches(tasks: Iterable[Task]) -> list[list[Task]]:

@@ -1,6 +1,7 @@
 """The writes of the scheduling loop, one function each; what was written is waited for until the view shows it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -9,22 +10,24 @@ import msgspec
 from understudy.control.evictors import Evictor
 from understudy.control.expecting import Expectations, at_version, leaving, seated
 from understudy.control.telling import Teller
+from understudy.control.together import together
 from understudy.control.view import View
-from understudy.kinds.annotations import STEPS_IN
+from understudy.kinds.annotations import FENCED, written_fence
 from understudy.kinds.levers import Patch
+from understudy.model.nodes import Fence
 from understudy.objects import decode_json
 from understudy.objects.cluster import PersistentVolumeClaim
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import KubeObject
+from understudy.objects.meta import Condition, KubeObject, holds
 from understudy.objects.pods import Pod
-from understudy.objects.resources import CLAIMS, PODS, job_resource
+from understudy.objects.resources import CLAIMS, NODES, PODS, job_resource
 from understudy.objects.volumes import SELECTED_NODE
 from understudy.ports import Clock, Cluster, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
-CATCH_UP = 5.0  # seconds the view is given to show a write
+CATCH_UP = 5.0  # seconds the view is given to show a write, where nothing tells how old it is
 
 NOT_FOUND, CONFLICT = 404, 409
-_NO_ROLES: Mapping[str, Pod] = MappingProxyType({})
+_NO_NOTES: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -33,6 +36,14 @@ class _Version(msgspec.Struct, frozen=True):
 
 class _Written(msgspec.Struct, frozen=True):
     metadata: _Version = _Version()
+
+
+class _Conditions(msgspec.Struct, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class _Reported(msgspec.Struct, frozen=True):
+    status: _Conditions = _Conditions()
 
 
 class Desk:
@@ -45,6 +56,7 @@ class Desk:
         self.teller = teller or Teller(cluster, clock)
         self.evictor = evictor or Evictor(clock, patience=0.0)
         self.expectations = Expectations()
+        self.catch_up = CATCH_UP
 
     async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
         """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
@@ -78,6 +90,16 @@ class Desk:
     async def read(self, ref: Ref) -> KubeObject:
         return decode_json(await self._cluster.get(ref))
 
+    async def is_ready(self, namespace: str, pod: str) -> bool:
+        """The view does not keep conditions of pods: there are too many, and they are rarely asked for."""
+        try:
+            found = msgspec.json.decode(await self._cluster.get(Ref(PODS, namespace, pod)), type=_Reported)
+        except Refused as error:
+            if error.code != NOT_FOUND:
+                raise
+            return False
+        return holds(found.status.conditions, "Ready")
+
     async def _patch(
         self, obj: Workload | Pod, patch: Any, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
     ) -> None:
@@ -86,16 +108,17 @@ class Desk:
         self._expect(obj, at_version(obj.metadata.uid, version))
 
     async def bind(
-        self, namespace: str, seats: Sequence[tuple[Pod, str]], roles: Mapping[str, Pod] = _NO_ROLES
+        self, namespace: str, seats: Sequence[tuple[Pod, str]], notes: Mapping[str, Mapping[str, str]] = _NO_NOTES
     ) -> None:
-        """`roles` are the understudies that step in, by the uid of the pod each of them becomes."""
+        """`notes` are annotations that pods get with their seat, by uid."""
         seatings = []
         for pod, node in seats:
-            meta, understudy = pod.metadata, roles.get(pod.metadata.uid)
-            notes = {STEPS_IN: understudy.metadata.uid} if understudy is not None else {}
-            seatings.append(Seating(meta.name, meta.uid, node, notes))
+            meta = pod.metadata
+            own = {name: text for name, text in notes.get(meta.uid, {}).items() if meta.annotations.get(name) != text}
+            seatings.append(Seating(meta.name, meta.uid, node, own))
         try:
-            await self._cluster.bind(namespace, seatings)
+            with self.teller.giving_way():
+                await self._cluster.bind(namespace, seatings)
         except (Refused, Unreachable) as error:
             self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
             raise
@@ -107,8 +130,10 @@ class Desk:
 
     async def release(self, departures: Sequence[tuple[Pod, Departure]]) -> None:
         """Tells pods of one gang why they have to go, and deletes them."""
+        await self._fence(pod for pod, departure in departures if departure.grace == 0)
         if departures:
-            await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
+            with self.teller.giving_way():
+                await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
         for pod, _ in departures:
             self._expect(pod, leaving(pod.metadata.uid))
 
@@ -118,6 +143,7 @@ class Desk:
 
     async def remove(self, pod: Pod, at_once: bool) -> None:
         """Deletes a pod with the grace it asks for, or `at_once`, since nobody is there to be waited for."""
+        await self._fence([pod] if at_once else ())
         try:
             await self._cluster.delete(ref_of(pod), grace=0 if at_once else None, uid=pod.metadata.uid)
         except Refused as error:
@@ -125,10 +151,30 @@ class Desk:
                 raise
         self._expect(pod, leaving(pod.metadata.uid))
 
+    async def _fence(self, pods: Iterable[Pod]) -> None:
+        """Before pods are force-deleted, their nodes say so: whoever comes after us has to know when they return."""
+        by_node: dict[str, list[Pod]] = {}
+        for pod in pods:
+            by_node.setdefault(pod.spec.node_name, []).append(pod)
+        wanted = {name: self.view.fence_wanted(name, found) for name, found in by_node.items()}
+        await together(partial(self._raise_fence, name, fence) for name, fence in wanted.items() if fence is not None)
+
+    async def _raise_fence(self, name: str, fence: Fence) -> None:
+        """A node that is gone, or was made anew, has nothing of these pods."""
+        node = self.view.node(name)
+        patch = fence_patch(node.metadata.uid if node is not None else "", written_fence(fence))
+        try:
+            await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
+        except Refused as error:
+            if error.code not in (NOT_FOUND, CONFLICT):
+                raise
+            return
+        self.view.fence(name, fence)
+
     def _expect(self, obj: Workload | Pod, shows: Any, until: float | None = None) -> None:
         meta = obj.metadata
         name = (obj.kind, meta.namespace, meta.name)
-        self.expectations.expect(name, shows, self.known(obj), until or self.clock.now() + CATCH_UP)
+        self.expectations.expect(name, shows, self.known(obj), until or self.clock.now() + self.catch_up)
 
     def known(self, obj: Workload | Pod) -> KubeObject | None:
         """The object as the view has it now."""
@@ -136,6 +182,11 @@ class Desk:
         if isinstance(obj, Pod):
             return self.view.pod(meta.namespace, meta.name)
         return self.view.job_of(f"{obj.kind}/{meta.namespace}/{meta.name}")
+
+
+def fence_patch(uid: str, note: str | None) -> Patch:
+    """None: the annotation goes."""
+    return {"metadata": {"uid": uid, "annotations": {FENCED: note}}}
 
 
 def ref_of(obj: Workload | Pod) -> Ref:

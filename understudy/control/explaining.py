@@ -4,7 +4,9 @@ from understudy.control.desk import Desk
 from understudy.control.holding import wants_a_seat
 from understudy.control.telling import About
 from understudy.decide.sentences import at_length
+from understudy.model.gangs import Suspension
 from understudy.model.plans import Code, Plan, Reason, Wait
+from understudy.model.snapshot import Snapshot
 from understudy.objects.pods import Pod
 
 _PASSING = (Code.SUSPENDED, Code.STILL_LEAVING)  # the job itself says the one, and the other is over in a moment
@@ -15,13 +17,17 @@ class Explainer:
         self._desk = desk
         self._explained: dict[str, tuple[Reason, list[str]]] = {}
 
-    def explain(self, plan: Plan) -> None:
-        """All gangs that wait now. Whoever was told the same before is not told again."""
+    def explain(self, plan: Plan, snapshot: Snapshot) -> None:
+        """All gangs that wait now. Whoever was told the same before is not told again.
+
+        Pods of a requeued job are about to be taken away, and with them what they were told: the job is told."""
         explained = {}
         for wait in plan.actions:
             if not isinstance(wait, Wait) or wait.reason.code in _PASSING:
                 continue
-            pods = [pod for pod in self._desk.view.pods_of(wait.gang) if wants_a_seat(pod)]
+            gang = snapshot.gangs.get(wait.gang)
+            requeued = gang is not None and gang.suspension is Suspension.REQUEUED
+            pods = [pod for pod in self._desk.view.pods_of(wait.gang) if wants_a_seat(pod) and not requeued]
             told = explained[wait.gang] = (wait.reason, [pod.metadata.uid for pod in pods])
             if told != self._explained.get(wait.gang):
                 self._tell(wait, pods)

@@ -14,6 +14,7 @@ from understudy.kinds.bystanders import bystanders
 from understudy.kinds.context import Context
 from understudy.kinds.groups import KIND, Definition, GroupRef, group_named
 from understudy.kinds.groups.forming import group_gang
+from understudy.kinds.indexes import read_indexes
 from understudy.kinds.job import is_plain_single
 from understudy.kinds.orphans import orphan_gang
 from understudy.kinds.ownership import GangRef, owner_of
@@ -36,10 +37,10 @@ class GangBook:
     With `troubles`, a gang that makes no sense is written down there and only its seats count; without, it is an error.
     """
 
-    def __init__(self, context: Context, troubles: Troubles | None = None, strays: Strays | None = None) -> None:
+    def __init__(self, context: Context, troubles: Troubles | None = None) -> None:
         self._context = context
         self._troubles = troubles
-        self._strays = strays or Strays()
+        self.strays = Strays()
         self._groups: dict[str, Group] = {}
         self._claimants: dict[tuple[str, str], set[PodName]] = {}  # the pods that name a claim
         self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups of which some pods are yet to be made
@@ -136,6 +137,8 @@ class GangBook:
         if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
             if isinstance(job, JobSet) and owner.kind == "TrainJob":
                 self._group(_group_key(job)).made = job
+            elif isinstance(job, Job) and owner.kind == "JobSet":
+                self._put_child(f"JobSet/{meta.namespace}/{owner.name}", job)
             return  # a child: its parent speaks for the gang
         group = self._group(_group_key(job))
         known = group.train_job if isinstance(job, TrainJob) else group.job
@@ -146,7 +149,18 @@ class GangBook:
         else:
             group.job = job
 
+    def _put_child(self, key: str, job: Job, gone: bool = False) -> None:
+        """A pod that has succeeded is not made again, also when its object was deleted: its Job counts it."""
+        name, group = job.metadata.name, self._groups.get(key)
+        done = frozenset(f"{name}-{index}" for index in read_indexes(job.status.completed_indexes) if not gone)
+        if done != (group.done.get(name, frozenset()) if group is not None else frozenset()):
+            found = self._group(key)
+            found.done = {**found.done, name: done}
+
     def remove_job(self, job: Workload) -> None:
+        owner = job.metadata.controller
+        if isinstance(job, Job) and owner is not None and owner.kind == "JobSet":
+            self._put_child(f"JobSet/{job.metadata.namespace}/{owner.name}", job, gone=True)
         key = _group_key(job)
         if (group := self._groups.get(key)) is None:
             return
@@ -175,13 +189,13 @@ class GangBook:
         self._dirty.update(dict.fromkeys(self._unfinished.get(namespace, ())))
 
     def next_look(self) -> float | None:
-        return self._strays.next_look()
+        return self.strays.next_look()
 
     def changes(self, now: float) -> dict[str, Gang | None]:
         """The groups whose gang is not what it was. `settle` makes them known."""
         self.looked_at = True
         changed: dict[str, Gang | None] = {}
-        self._dirty.update(dict.fromkeys(self._strays.due(now)))
+        self._dirty.update(dict.fromkeys(self.strays.due(now)))
         for key in self._dirty:
             group = self._groups[key]
             gang = self._understood(key, group, now)
@@ -204,7 +218,7 @@ class GangBook:
             if not (group.entries or group.lent) and group.speaker is None and group.made is None:
                 del self._groups[key]
                 self._unfinished.get(_namespace(key), set()).discard(key)
-                self._strays.claimed(key)
+                self.strays.claimed(key)
         self._emptied.clear()
         self._dirty = {}
         return gone
@@ -241,9 +255,9 @@ class GangBook:
         try:
             gang = self._made(group)
             if group.is_stray:
-                gang = self._strays.judged(key, gang, now)
+                gang = self.strays.judged(key, gang, self._is_owned(group), now)
             else:
-                self._strays.claimed(key)
+                self.strays.claimed(key)
         except BadObject as error:
             if self._troubles is None:
                 raise
@@ -252,8 +266,20 @@ class GangBook:
         if self._troubles is not None:
             self._troubles.over(key)
         if group.passed_over and gang is not None:
+            if gang.seated():
+                return msgspec.structs.replace(gang, stalled=True)
             return msgspec.structs.replace(gang, managed=False, holds=())
         return gang
+
+    def _is_owned(self, group: Group) -> bool:
+        """Whether any of its pods is owned by a job that is not known."""
+        for entry in group.entries:
+            owner = entry.pod.metadata.controller
+            if owner is not None and owner.kind in KINDS:
+                known = self._groups.get(_of_jobset(f"{owner.kind}/{entry.pod.metadata.namespace}/{owner.name}"))
+                if known is None or known.speaker is None:
+                    return True
+        return False
 
     def _made(self, group: Group) -> Gang | None:
         entries = group.entries
@@ -269,9 +295,10 @@ class GangBook:
         if entries and entries[0].ref.kind == KIND and (named := entries[0].group) is not None:
             return group_gang(self._rolls.definition(named), seen, self._context)
         if isinstance(job, TrainJob) and group.made is not None:
-            return gang_of(trainjob.as_made(job, group.made), self._context, seen, self._groups_of(entries))
+            job = trainjob.as_made(job, group.made)
         if job is not None:
-            return gang_of(job, self._context, seen, self._groups_of(entries))
+            done = frozenset().union(*group.done.values())
+            return gang_of(job, self._context, seen, self._groups_of(entries), done)
         return orphan_gang(seen, self._context) if seen else None
 
     def _groups_of(self, entries: Iterable[Entry]) -> dict[str, Definition]:

@@ -1,5 +1,7 @@
 """What is known of one gang, before it is made of that: its pods and its job, as they are seen."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from understudy.kinds.groups import KIND, GroupRef
@@ -28,8 +30,9 @@ class Group(msgspec.Struct, gc=False):
     job: Workload | None = None
     train_job: TrainJob | None = None
     made: JobSet | None = None  # by the TrainJob
+    done: Mapping[str, frozenset[str]] = {}  # by child Job, the places whose pods have succeeded
     lent: int = 0  # how many pods of the job count for a group of pods, which is the gang then
-    passed_over: bool = False  # nothing is planned for it until something about it changes
+    passed_over: bool = False  # its pods were not made in time: it counts for nothing until something about it changes
     gang: Gang | None = None  # as handed out last
 
     @property

@@ -21,6 +21,9 @@ class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     lease_lost: float = 2.3  # two missed, and a bit for the delay of the wire: 23 s after the last one
     not_ready_lost: float = 30.0  # seconds a node may say itself that it is not ready before its seats count as lost
     maintenance_notice: float = 3600.0  # seconds before announced maintenance from which on a node counts as leaving
+    # Seconds beyond their grace period for which pods that were force-deleted may still run on a node that came back.
+    # None: whoever runs pods there proves that they have ended before it hands out what they had.
+    return_margin: float | None = 30.0
 
 
 DEFAULT_LIMITS = HealthLimits()
@@ -33,9 +36,20 @@ class Finding(NamedTuple):
     changes_at: float | None = None
 
 
+class Heartbeat(NamedTuple):
+    """What the lease of a node says about its life."""
+
+    renewed: float  # when it was heard of last
+    interval: float  # seconds between two renewals
+    since: float  # it is as silent as if it had been renewed then, and all others had been heard of ever after
+    missed: float = 0.0  # seconds of that silence from before the last pause
+    given_up: bool = False  # and not heard of since
+    proven: bool = True  # that it lived a moment ago
+
+
 class Case(NamedTuple):
     node: Node
-    lease: Lease | None
+    heartbeat: Heartbeat | None
     now: float
     limits: HealthLimits
 
@@ -86,24 +100,42 @@ _MAINTENANCE_TIME = "cloud.google.com/scheduled-maintenance-time"
 _MAINTENANCE_NOW = "cloud.google.com/active-node-maintenance"
 
 
-def verdict(node: Node, lease: Lease | None, now: float, limits: HealthLimits = DEFAULT_LIMITS) -> Health:
-    return examined(node, lease, now, limits).health
+def renewal_interval(lease: Lease) -> float:
+    """Seconds between two renewals; a node renews four times a lease duration."""
+    return lease.spec.lease_duration_seconds / 4
 
 
-def examined(node: Node, lease: Lease | None, now: float, limits: HealthLimits) -> Finding:
+def heartbeat(lease: Lease | None, paused: float = 0.0) -> Heartbeat | None:
+    """Of a lease by itself, for who looks only once. `paused` are the seconds for which no node was heard of."""
+    renewed = seconds(lease.spec.renew_time) if lease else None
+    if lease is None or renewed is None:
+        return None
+    return Heartbeat(renewed, renewal_interval(lease), since=renewed + max(0.0, paused))
+
+
+def examined(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> Finding:
     """The gravest finding (of two leavings the earlier), and the first time at which any could change by the clock."""
-    case = Case(node, lease, now, limits)
+    case = Case(node, beat, now, limits)
     worst, soonest = HEALTHY, None
     for signal in SIGNALS:
         for health, changes_at in signal(case):
-            if _graver(health, worst):
+            if graver(health, worst):
                 worst = health
             if changes_at is not None and (soonest is None or changes_at < soonest):
                 soonest = changes_at
     return Finding(worst, soonest)
 
 
-def _graver(one: Health, other: Health) -> bool:
+def is_silent(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> bool:
+    """Whether nothing is heard of it, or nothing proves yet that it is: what it is told may not arrive."""
+    if any(one.type == "Ready" and one.status == "Unknown" for one in node.status.conditions):
+        return True
+    if beat is not None and not beat.proven:
+        return True
+    return any(found.health.verdict is Verdict.LOST for found in lease_age(Case(node, beat, now, limits)))
+
+
+def graver(one: Health, other: Health) -> bool:
     if _GRAVITY[one.verdict] != _GRAVITY[other.verdict]:
         return _GRAVITY[one.verdict] > _GRAVITY[other.verdict]
     if one.verdict is Verdict.LEAVING and one.deadline is not None:
@@ -150,18 +182,19 @@ def _unready(case: Case, why: str, since: float | None) -> Finding:
 
 def lease_age(case: Case) -> Iterator[Finding]:
     """Only where there is a lease: not every cluster has them."""
-    renewed = seconds(case.lease.spec.renew_time) if case.lease else None
-    if case.lease is None or renewed is None:
+    beat = case.heartbeat
+    if beat is None:
         return
-    renewal = case.lease.spec.lease_duration_seconds / 4
-    suspect_at = renewed + renewal * case.limits.lease_suspect
-    lost_at = renewed + renewal * case.limits.lease_lost
-    if case.now >= lost_at:
-        yield Finding(Health(Verdict.LOST, "its lease has run out", renewed))
-    elif case.now >= suspect_at:
-        yield Finding(Health(Verdict.SUSPECT, "its lease was not renewed", renewed), lost_at)
+    suspect_after = beat.interval * case.limits.lease_suspect
+    lost_at = beat.since + beat.interval * case.limits.lease_lost
+    if beat.given_up or case.now >= lost_at:
+        yield Finding(Health(Verdict.LOST, "its lease has run out", beat.renewed))
+    elif not beat.proven:
+        yield Finding(Health(Verdict.SUSPECT, "no renewal of its lease was seen yet", beat.renewed), lost_at)
+    elif case.now >= beat.since + suspect_after or beat.missed >= suspect_after:
+        yield Finding(Health(Verdict.SUSPECT, "its lease was not renewed", beat.renewed), lost_at)
     else:
-        yield Finding(HEALTHY, suspect_at)
+        yield Finding(HEALTHY, beat.since + suspect_after)
 
 
 def lost_taints(case: Case) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 
 from understudy.control.moments import wait_for
+from understudy.control.telling import IN_TROUBLE
 from understudy.decide.guards import mass_failure, pool_of
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, written_times
@@ -89,11 +90,12 @@ class NodeHistory:
         patch = {"metadata": {"annotations": {FAILED_AT: written_times(note)}}}
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
-        except Refused as error:  # it is gone, most likely; should it come back, it starts anew
+        except (Refused, Unreachable) as error:
+            if not isinstance(error, Refused) or error.code in IN_TROUBLE:
+                await self._clock.sleep(TRY_AGAIN)
+                return
+            # It is gone, most likely; should it come back, it starts anew.
             _log.debug("the failure of node %s is not written: %s", name, error)
-        except Unreachable:
-            await self._clock.sleep(TRY_AGAIN)
-            return
         if self._notes.get(name) == note:
             del self._notes[name]
 

@@ -1,4 +1,4 @@
-"""Seats kept for gangs: noted on the job before anybody has to leave; where there is none, on the pods in passing."""
+"""Seats kept for gangs: noted on the job, or where there is none on the oldest pod, before another gang leaves."""
 
 from collections.abc import Mapping
 
@@ -6,9 +6,11 @@ from understudy.control.desk import Desk
 from understudy.kinds.annotations import HOLDS, written_seats
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang
+from understudy.objects.jobs import Workload
+from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
-LONGEST_NOTE = 64_000  # characters; all annotations of an object together may have 256 KiB
+LONGEST_NOTE = 100_000  # characters; all annotations of an object together may have 256 KiB
 
 
 def by_place(gang: Gang, seats: Mapping[str, str]) -> dict[str, str]:
@@ -24,15 +26,23 @@ def seats_note(gang: Gang, seats: Mapping[str, str]) -> str | None:
 
 
 async def hold(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
-    """Whether anything had to be written for it."""
-    job = desk.view.job_of(gang.key)
-    if job is None:
-        return nominate(desk, gang, seats)
+    """Whether anything had to be written for it. Without a job, the oldest pod has the note; a lone pod needs none."""
+    book = book_of(desk, gang)
+    nominated = nominate(desk, gang, seats) if isinstance(book, Pod) else False
     note = seats_note(gang, seats)
-    if note == job.metadata.annotations.get(HOLDS):
-        return False
-    await desk.note(job, {HOLDS: note})
+    if book is None or (isinstance(book, Pod) and gang.size == 1) or note == book.metadata.annotations.get(HOLDS):
+        return nominated
+    await desk.note(book, {HOLDS: note})
     return True
+
+
+def book_of(desk: Desk, gang: Gang) -> Workload | Pod | None:
+    """The object on which facts about the gang are written: its job, else its oldest pod."""
+    job = desk.view.job_of(gang.key)
+    if job is not None:
+        return job
+    pods = [(seconds(pod.metadata.creation_timestamp) or 0.0, pod) for pod in desk.view.pods_of(gang.key)]
+    return min(pods, key=lambda found: (found[0], found[1].metadata.name))[1] if pods else None
 
 
 def nominate(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ The scheduling loop tells what it sees and decides, and pods are counted as they
 """
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 import msgspec
 
@@ -29,7 +29,7 @@ from understudy.model.incidents import (
     extended,
     seconds_of,
 )
-from understudy.model.plans import Plan
+from understudy.model.plans import Grow, Plan, Wait
 from understudy.model.snapshot import Snapshot
 from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
@@ -78,6 +78,8 @@ class Incidents:
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._cases:
                 self._lost(snapshot, gang, loss, now)
+        helped = {action.gang for action in plan.actions if not isinstance(action, Wait | Grow)}
+        self._settle_for_less(snapshot, helped, now)
         for gang, decision in decisions(snapshot, plan):
             case = self._cases.get(pods_key(gang))
             if case is not None:
@@ -88,6 +90,18 @@ class Incidents:
                     self.records.hurry(case.incident)
                     hurried = True
         return hurried
+
+    def _settle_for_less(self, snapshot: Snapshot, helped: Container[str], now: float) -> None:
+        """An elastic gang whose replacement came to nothing, and for which nothing more is planned, goes on with what
+        it has: it has shrunk, though no plan ever said so."""
+        for key, case in list(self._cases.items()):
+            gang = snapshot.gangs.get(case.incident.gang)
+            if gang is None or not gang.elastic or gang.key in helped or gang.holds or gang.leaving:
+                continue
+            sound = sum(1 for member in gang.seated() if member.node not in snapshot.sick)
+            if case.incident.decided_at is not None and gang.minimum <= sound < case.incident.wanted:
+                self._change(case, decided(case.incident, Decision(Outcome.SHRUNK, wanted=sound), now))
+                self._advance(key, case, now)
 
     def hear(self, obj: KubeObject, gone: bool) -> None:
         """A pod that changed tells at once how far its gang has come: the loop may look only later."""

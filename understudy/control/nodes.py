@@ -1,19 +1,31 @@
 """Node objects and leases into model nodes. Verdicts change with time too, so a heap knows when to look again."""
 
 import heapq
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from understudy.control.arrivals import Arrivals
-from understudy.control.health import Finding, HealthLimits, examined
+from understudy.control.fences import FenceBook
+from understudy.control.health import (
+    Finding,
+    HealthLimits,
+    Heartbeat,
+    examined,
+    heartbeat,
+    is_silent,
+    renewal_interval,
+)
 from understudy.control.pulse import Pulse
 from understudy.control.troubles import Troubles
 from understudy.kinds.annotations import PREFIX, times_in
-from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
+from understudy.model.nodes import Fence, Health, Node, SpareRole, Taint, Verdict
 from understudy.model.quantity import parse_quantity
 from understudy.objects import nodes as objects
 from understudy.objects.errors import BadObject
+from understudy.objects.meta import seconds
 from understudy.objects.nodes import LEASE_NAMESPACE, Lease
+from understudy.objects.pods import Pod
 
 SPARE = f"{PREFIX}spare"
 MAX_PODS = 110  # what a kubelet takes where nobody says otherwise
@@ -55,7 +67,7 @@ class NodeBook:
     """The nodes of the cluster. `changes` makes anew what was touched, or what time has touched.
 
     With `troubles`, a node that makes no sense is written down there and gets no new seats; without, it is an error.
-    Whoever follows a living cluster has them, and judges leases by when any node was heard of.
+    With `arrivals`, which a living cluster has, leases are judged by when any node was heard of.
     """
 
     def __init__(
@@ -63,10 +75,11 @@ class NodeBook:
     ) -> None:
         self._limits = limits
         self._troubles = troubles
-        self._arrivals = arrivals
-        self._pulse = Pulse(limits) if troubles is not None else None
+        self._pulse = Pulse(limits, arrivals) if arrivals is not None else None
+        self._fences = FenceBook(limits.return_margin)
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
+        self._newest = 0.0  # when the newest of them was renewed
         self._nodes: dict[str, Node] = {}  # as handed out last
         self._dirty: dict[str, None] = {}
         self._clock: list[tuple[float, str]] = []  # when to look again
@@ -84,19 +97,48 @@ class NodeBook:
     def remove(self, node: objects.Node) -> None:
         name = node.metadata.name
         if self._objects.pop(name, None) is not None:
+            self._fences.forget(name)
             self._dirty[name] = None
+
+    def get(self, name: str) -> objects.Node | None:
+        return self._objects.get(name)
+
+    def pod_gone(self, pod: Pod) -> None:
+        """A pod that vanishes from a lost node was force-deleted: its kubelet cannot have said that it ended."""
+        name = pod.spec.node_name
+        node, obj = self._nodes.get(name), self._objects.get(name)
+        if node is None or obj is None:
+            return
+        if name in self._dirty:  # the news of its loss may have come just before
+            node, _ = self._made(obj, self._now)
+        fence = self.fence_wanted(name, [pod]) if node.health.verdict is Verdict.LOST else None
+        if fence is not None:
+            self.fence(name, fence)
+
+    def fence_wanted(self, name: str, pods: Iterable[Pod]) -> Fence | None:
+        """What a node has to say before these pods are force-deleted there; None: nothing, or it does already."""
+        obj = self._objects.get(name)
+        return self._fences.wanted(obj, pods, self._now) if obj is not None else None
+
+    def fence(self, name: str, fence: Fence) -> None:
+        self._fences.raise_for(name, fence)
+        self._dirty[name] = None
+
+    @property
+    def fence_notes(self) -> Mapping[str, str | None]:
+        """What nodes ought to say about fences and do not; None: nothing any more."""
+        return self._fences.notes
 
     def put_lease(self, lease: Lease) -> None:
         """A renewal of a healthy node's lease only puts off the moment at which it would be doubted."""
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
-        if self._arrivals is not None:
-            lease = self._arrivals.dated(lease)
         if self._pulse is not None:
             self._pulse.hear(lease)
         old = self._leases.get(name)
         self._leases[name] = lease
+        self._newest = max(self._newest, seconds(lease.spec.renew_time) or 0.0)
         node = self._nodes.get(name)
         if node is not None and not (old and node.health.verdict is Verdict.HEALTHY and _later(lease, old)):
             self._dirty[name] = None
@@ -105,8 +147,8 @@ class NodeBook:
         name = lease.metadata.name
         if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
             del self._leases[name]
-            if self._arrivals is not None:
-                self._arrivals.forget(name)
+            if self._pulse is not None:
+                self._pulse.forget(name)
             if name in self._objects:
                 self._dirty[name] = None
 
@@ -157,8 +199,18 @@ class NodeBook:
         return node, changes_at
 
     def _examined(self, obj: objects.Node, now: float) -> Finding:
-        lease = self._leases.get(obj.metadata.name)
-        return examined(obj, self._pulse.felt(lease, now) if self._pulse else lease, now, self._limits)
+        name = obj.metadata.name
+        beat = self._pulse.of(name, now) if self._pulse is not None else self._heartbeat(name, now)
+        finding, silent = examined(obj, beat, now, self._limits), is_silent(obj, beat, now, self._limits)
+        return self._fences.judged(obj, finding, silent, now)
+
+    def _heartbeat(self, name: str, now: float) -> Heartbeat | None:
+        """Whoever looks at a cluster once does not know how its clock goes: what counts is the newest lease there. In a
+        dump they are as old as they say."""
+        lease = self._leases.get(name)
+        if lease is None or self._troubles is None:
+            return heartbeat(lease)
+        return heartbeat(lease, now - self._newest - renewal_interval(lease))
 
     def _wake(self, name: str, at: float | None) -> None:
         if at is None:

@@ -1,47 +1,89 @@
-"""How old a lease is, as far as that says anything about its node: silence of all nodes at once is nobody's death."""
+"""How long each node was silent while others were heard of: the one place where leases become signs of life.
 
-from datetime import UTC, datetime
+A server that was away, an agent that restarts, or a machine that slept let every lease grow old, and no node is to
+blame. So silence counts only while some node is heard of. It never shrinks but by a renewal: a node that was given up
+is alive again only when its lease is renewed, whatever pauses lie in between.
+"""
 
 import msgspec
 
-from understudy.control.health import HealthLimits
-from understudy.objects.meta import seconds
+from understudy.control.arrivals import Arrival, Arrivals
+from understudy.control.health import HealthLimits, Heartbeat, renewal_interval
 from understudy.objects.nodes import Lease
+
+EVER = float("inf")
+
+
+class _Beat(msgspec.Struct):
+    renewed: float
+    interval: float  # between two renewals
+    counts_from: float  # silence is counted from here on
+    missed: float = 0.0  # seconds of silence before that, up to the last pause
+    given_up: bool = False
+    proven: bool = True  # that it lived a moment ago; else neither that nor that it does not is known
 
 
 class Pulse:
-    """When any node was heard of last.
-
-    A server that was away, an agent that restarts, or a machine that slept let every lease grow old. So leases age only
-    as long as some node is heard of; and after such a pause all of them count as renewed when the first one is.
-    """
-
-    def __init__(self, limits: HealthLimits) -> None:
+    def __init__(self, limits: HealthLimits, arrivals: Arrivals) -> None:
         self._limits = limits
-        self._heard: float | None = None
-        self._resumed = float("-inf")
+        self._arrivals = arrivals
+        self._beats: dict[str, _Beat] = {}
+        self._heard: float | None = None  # when any node was heard of last
 
-    def hear(self, lease: Lease) -> None:
-        renewed = seconds(lease.spec.renew_time)
-        if renewed is None or (self._heard is not None and renewed <= self._heard):
-            return
-        if self._heard is not None and renewed - self._heard > self._limits.lease_suspect * _interval(lease):
-            self._resumed = renewed
-        self._heard = renewed
+    def hear(self, lease: Lease) -> bool:
+        """Whether its node was seen to live: a renewal that happened just now."""
+        interval = renewal_interval(lease)
+        arrival = self._arrivals.arrived(lease, self._limits.lease_suspect * interval)
+        if arrival is None:
+            return False
+        if arrival.is_recent:
+            self._listen(arrival.renewed, interval)
+        self._put(lease.metadata.name, arrival, interval)
+        return arrival.is_renewal and arrival.is_recent
 
-    def felt(self, lease: Lease | None, now: float) -> Lease | None:
-        """The lease as if it had been renewed so long ago as its silence counts."""
-        renewed = seconds(lease.spec.renew_time) if lease else None
-        if lease is None or renewed is None or self._heard is None:
-            return lease
-        listening_until = min(now, self._heard + _interval(lease))
-        since = min(now, now - listening_until + max(renewed, self._resumed))
-        if since == renewed:
-            return lease
-        spec = msgspec.structs.replace(lease.spec, renew_time=datetime.fromtimestamp(since, UTC))
-        return msgspec.structs.replace(lease, spec=spec)
+    def forget(self, node: str) -> None:
+        self._arrivals.forget(node)
+        self._beats.pop(node, None)
 
+    def of(self, node: str, now: float) -> Heartbeat | None:
+        """None: its lease says nothing."""
+        beat = self._beats.get(node)
+        if beat is None:
+            return None
+        paused = max(0.0, now - self._heard - beat.interval) if self._heard is not None else now - beat.counts_from
+        since = beat.counts_from - beat.missed + paused
+        beat.given_up |= now >= since + self._limits.lease_lost * beat.interval
+        return Heartbeat(min(beat.renewed, now), beat.interval, since, beat.missed, beat.given_up, beat.proven)
 
-def _interval(lease: Lease) -> float:
-    """Between two renewals; a node renews four times a lease duration."""
-    return lease.spec.lease_duration_seconds / 4
+    def _listen(self, moment: float, interval: float) -> None:
+        """A node was heard of. If all were silent for too long before, or the clock was set back, a pause has ended."""
+        heard, longest = self._heard, self._limits.lease_suspect * interval
+        if heard is None or abs(moment - heard) > longest:
+            for beat in self._beats.values():
+                self._resume(beat, moment)
+            self._heard = moment
+        else:
+            self._heard = max(heard, moment)
+
+    def _resume(self, beat: _Beat, moment: float) -> None:
+        """After a pause every node gets its time anew, less what it had missed beyond the time between two renewals."""
+        beat.given_up |= self._silence(beat, EVER) >= self._limits.lease_lost * beat.interval
+        before = self._silence(beat, self._heard) if self._heard is not None else 0.0
+        beat.missed, beat.counts_from = max(0.0, before - beat.interval), moment
+
+    def _silence(self, beat: _Beat, now: float) -> float:
+        """Up to one renewal after any node was heard of: from then on it may be a pause."""
+        if self._heard is None:
+            return beat.missed
+        return beat.missed + max(0.0, min(now, self._heard + beat.interval) - beat.counts_from)
+
+    def _put(self, name: str, arrival: Arrival, interval: float) -> None:
+        renewed, known = arrival.renewed, self._beats.get(name)
+        if arrival.is_recent:
+            self._beats[name] = _Beat(renewed, interval, counts_from=renewed)
+        elif known is None:
+            self._beats[name] = _Beat(renewed, interval, counts_from=arrival.seen_at, proven=False)
+        else:  # news that was told late: it lived then, which says nothing about now
+            known.renewed, known.interval, known.proven = max(known.renewed, renewed), interval, False
+            if renewed > known.counts_from:
+                known.counts_from, known.missed = renewed, 0.0

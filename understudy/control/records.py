@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from understudy.control.moments import wait_for
+from understudy.control.telling import IN_TROUBLE
 from understudy.model.incidents import Incident
 from understudy.objects.incidents import document_of, incident_of
 from understudy.objects.resources import INCIDENTS
@@ -170,10 +171,11 @@ class Records:
             await self._bring(name, document_of(incident))
             self._kept[name] = incident
             await self._prune()
-        except Refused as error:
-            _log.debug("incident %s is not written: %s", name[1], error)
-        except Unreachable:
-            self._due.setdefault(name, self._clock.now() + TRY_AGAIN)
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Refused) and error.code not in (*IN_TROUBLE, CONFLICT):
+                _log.debug("incident %s is not written: %s", name[1], error)
+            else:
+                self._due.setdefault(name, self._clock.now() + TRY_AGAIN)
         finally:
             self._writing.discard(name)
             self._more.set()

@@ -15,14 +15,24 @@ from understudy.control.holding import seats_note
 from understudy.control.remaking import asks_to_come_back
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
+from understudy.decide.guards import HOUR
 from understudy.decide.sentences import describe
 from understudy.kinds import lever_of
-from understudy.kinds.annotations import DISPLACED_AT, HOLDS, LAST_SEATS, QUEUED_AT, REQUEUED_AT, written_time
+from understudy.kinds.annotations import (
+    DISPLACED_AT,
+    HOLDS,
+    LAST_SEATS,
+    QUEUED_AT,
+    REQUEUED_AT,
+    STALLED_AT,
+    written_time,
+    written_times,
+)
 from understudy.kinds.groups import KIND
 from understudy.kinds.levers import LEFT_TO_END, Ending, Patch, ended, paused
 from understudy.kinds.pod import is_live
 from understudy.model.gangs import Gang, OnPreemption
-from understudy.model.plans import Swap
+from understudy.model.plans import Requeue, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import JobSet, Workload
 from understudy.objects.meta import holds
@@ -146,11 +156,21 @@ class Release(msgspec.Struct, frozen=True):
         seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
         return {
             **({REQUEUED_AT: now} if pausing else {}),
-            **({} if self.taker else {DISPLACED_AT: now}),
+            **self._cause(gang, now),
             QUEUED_AT: written_time(gang.queued_at),
             LAST_SEATS: seats_note(gang, seats),
             HOLDS: None,
         }
+
+    def _cause(self, gang: Gang, now: str) -> dict[str, str | None]:
+        """What drove the gang out, as far as that counts later: one that stalled pauses, one that lost its seats may
+        have spares."""
+        if self.taker:
+            return {}
+        if not any(isinstance(action, Requeue) and action.stalled for action in self.deed.actions):
+            return {DISPLACED_AT: now}
+        recent = [at for at in gang.stalls if self.desk.clock.now() - at < HOUR]
+        return {STALLED_AT: written_times((*recent, float(int(self.desk.clock.now()))))}
 
     async def _end(self, pods: list[Pod]) -> None:
         """The job fails by the means of its own kind, so that its controller makes no new pods."""

@@ -14,14 +14,15 @@ from understudy.control.desk import Desk
 from understudy.control.evictors import Evictor
 from understudy.control.explaining import Explainer
 from understudy.control.failing import FailureBook
+from understudy.control.fence_notes import FenceNotes
 from understudy.control.following import Following
 from understudy.control.happenings import EventForm
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.history import NodeHistory
 from understudy.control.incidents import Incidents
 from understudy.control.intake import Intake
+from understudy.control.missing_pods import Patience
 from understudy.control.moments import wait_for
-from understudy.control.patience import Patience
 from understudy.control.remaking import Remaker
 from understudy.control.sight import Sight
 from understudy.control.telling import Teller
@@ -52,11 +53,13 @@ class LoopSettings(msgspec.Struct, frozen=True):
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
     tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
     events: EventForm = CoreEvents()  # the form in which the cluster has them
-    patience: float = 30.0  # seconds a job's controller is given to make its pods while seats are kept for them
+    patience: Patience = Patience()  # with controllers that have yet to make pods
     keep_pods_in: str = ""  # the namespace in which pods are kept that are to be made again; '': in their own
     keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
     max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
     one_clock: bool = True  # whether nodes write their leases by the clock that we go by
+    binds_whole: bool = True  # whether the cluster seats all pods of a gang at once, or none
+    job_lag: float = 2.0  # seconds by which a job may be seen later than its pods
     evictor: float = (
         0.0  # seconds the cluster is given to delete pods by itself that a taint drives out; 0: it does not
     )
@@ -100,21 +103,26 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = Troubles()
-        arrivals = None if settings.one_clock else Arrivals(clock, settings.max_view_age or 0.0)
+        arrivals = Arrivals(clock, settings.one_clock)
         self.view = View(settings.policy.index, settings.scheduler_name, settings.limits, troubles, arrivals)
+        self.view.follows(settings.job_lag)
         self._clock = clock
         self._settings = settings
         self._listener = listener
         teller = Teller(cluster, clock, settings.tell_after, settings.events)
         self._desk = Desk(cluster, clock, self.view, teller, Evictor(clock, settings.evictor))
-        self._patience = Patience(clock, self.view, self._desk.teller, settings.patience)
+        if settings.max_view_age is not None:
+            # A view that does not show a write for longer is too old to be acted upon. Before that, a plan would give a
+            # seat away that was given just now.
+            self._desk.catch_up = max(self._desk.catch_up, settings.max_view_age)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
         self._intake = Intake(self._desk, troubles, self._hear)
         self._remaker = Remaker(cluster, self._desk, self._intake.changed, settings.keep_pods_in)
         self._explainer = Explainer(self._desk)
-        self._applier = Applier(self._desk, self._patience, self._remaker)
+        self._applier = Applier(self._desk, self._remaker, settings.patience, settings.binds_whole)
+        self._fence_notes = FenceNotes(cluster, clock, self.view)
         self._following = Following(cluster, clock, self._intake)
         self._sight = Sight(cluster, settings.max_view_age)
         self._leads = False
@@ -138,7 +146,13 @@ class SchedulingLoop:
             if lead is not None:
                 await self._stand_by(lead)
             self._take_over()
-            for writes in (self._desk.teller.run, self._incidents.records.write, self._history.run, self._schedule):
+            background = (
+                self._desk.teller.run,
+                self._incidents.records.write,
+                self._history.run,
+                self._fence_notes.run,
+            )
+            for writes in (*background, self._schedule):
                 group.create_task(writes())
 
     @property
@@ -178,7 +192,8 @@ class SchedulingLoop:
     def at_rest(self) -> bool:
         """Whether it has nothing to do until something changes or time passes."""
         idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
-        return idle and self._desk.teller.quiet and self._incidents.records.quiet and self._history.quiet
+        written = (self._desk.teller, self._incidents.records, self._history, self._fence_notes)
+        return idle and all(each.quiet for each in written)
 
     async def _schedule(self) -> None:
         await self._following.synced.wait()
@@ -206,6 +221,7 @@ class SchedulingLoop:
         await self._remaker.make_again()
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
+        self._fence_notes.see(now)
         self._intake.tell_troubles()
         if await self._failures.write_down(snapshot, now) and not self._put_off:
             self._put_off = True  # once: the plan is made by what is written there
@@ -242,7 +258,7 @@ class SchedulingLoop:
         took = time.perf_counter() - began
         self._unexplained, self._explain_at = False, now + EXPLAIN_EVERY
         self._recheck(made, now)
-        self._explainer.explain(made)
+        self._explainer.explain(made, snapshot)
         self._report(Cycle(snapshot, made, took=took))
 
     def _recheck(self, made: Plan, now: float) -> None:
@@ -277,4 +293,4 @@ class SchedulingLoop:
 
     def _moments(self) -> tuple[float | None, ...]:
         """When a plan is to be made again though nothing has changed."""
-        return self._recheck_at, self._retry_at, self._patience.next_look(), self._desk.evictor.next_look()
+        return self._recheck_at, self._retry_at, self._applier.next_look(), self._desk.evictor.next_look()

@@ -32,12 +32,6 @@ def sorted_out(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> Seats:
     return found
 
 
-def is_staged(desk: Desk, gang: Gang) -> bool:
-    """Whether some pods of the gang are made only when others have seats."""
-    job = desk.view.job_of(gang.key)
-    return job is not None and lever_of(job).staged
-
-
 async def resume(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> None:
     """Lets a paused job go on, with its seats kept until its pods are there: one write for both."""
     job = desk.view.job_of(gang.key)
@@ -61,7 +55,7 @@ def _growing(desk: Desk, deed: Deed) -> Seats:
     """Where some pods are made only when others have seats, those who are there begin, and the rest is kept for them;
     else nothing is kept for pods that may come."""
     growing = sorted_out(desk, deed.gang, deed.grows)
-    if not is_staged(desk, deed.gang):
+    if not any(m.stage for m in deed.gang.members()):
         return Seats(_whole_islands(deed.gang, growing))
     here = {pod.metadata.name for pod, _ in growing.there}
     islands = [{member.name for member in island.members} for island in deed.gang.islands]

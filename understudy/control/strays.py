@@ -12,7 +12,7 @@ from understudy.model.gangs import Gang
 class Strays:
     def __init__(self, lag: float = 0.0) -> None:
         """`lag` are the seconds by which one kind may be seen later than another; 0: they are seen in order."""
-        self._lag = lag
+        self.lag = lag
         self._until: dict[str, float] = {}  # gangs without a job, and when they are gangs all the same
         self._waiting: set[str] = set()
 
@@ -22,14 +22,18 @@ class Strays:
         self._waiting.difference_update(found)
         return found
 
-    def judged(self, key: str, gang: Gang | None, now: float) -> Gang | None:
-        """The gang that was told from pods alone. One that sits is left as it is: its job may have just gone."""
-        if gang is None or not self._lag or gang.seated():
+    def judged(self, key: str, gang: Gang | None, owned: bool, now: float) -> Gang | None:
+        """The gang that was told from pods alone. One that sits is left as it is: its job may have just gone.
+
+        Pods that are `owned` by a job that is not there are never seated: the job will be seen, or they are garbage, of
+        which some may be collected already. Others may belong to no job."""
+        if gang is None or not self.lag or gang.seated():
             return gang
-        if self._until.setdefault(key, now + self._lag) <= now:
-            return gang
-        self._waiting.add(key)
-        return replace(gang, awaits=(*gang.awaits, f"{gang.title} has not been seen yet, only pods of it"))
+        if not owned:
+            if self._until.setdefault(key, now + self.lag) <= now:
+                return gang
+            self._waiting.add(key)
+        return replace(gang, awaits=(*gang.awaits, f"{gang.title} has not been seen, only pods of it"))
 
     def claimed(self, key: str) -> None:
         """The job is there, or none of its pods is any more."""

@@ -1,12 +1,14 @@
 """Says what happens where kubectl shows it: events on jobs and pods, conditions on pods; nothing twice or too often.
 
-Nobody waits for what is told in passing. It is told in the background, at a pace that leaves the cluster room for work.
+Nobody waits for what is told in passing. It is told in the background, at a pace that leaves the cluster room for work,
+and in a real cluster when no pod is being bound or evicted.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import msgspec
 
@@ -21,12 +23,15 @@ from understudy.objects.meta import Condition
 from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+from understudy.precedence import Precedence
 
 AT_ONCE = 16
 PAUSE = 0.02  # between two batches: at most 800 writes a second
 AFTER_FAILURE = 1.0
+LATEST = 10.0  # seconds by which urgent writes may delay what is due
 SAY_AGAIN_AFTER = 10.0  # a waiting pod is told its reason at most so often, however often the reason changes
 REMEMBERED = 20_000
+IN_TROUBLE = (429, 500, 502, 503, 504)  # answers of a server that takes the same write a moment later
 
 _PLAIN = CoreEvents()
 _log = logging.getLogger(__name__)
@@ -45,13 +50,15 @@ class _Told(msgspec.Struct, frozen=True):
 
 class Teller:
     def __init__(self, cluster: Cluster, clock: Clock, delay: float = 0.0, form: EventForm = _PLAIN) -> None:
-        """`delay` are the seconds after which events are told that nobody waits for: what is urgent goes before."""
+        """`delay` are the seconds after which something is told that nobody waits for: what is urgent goes before.
+        Where it is 0, nothing is put off."""
         self._cluster = cluster
         self._clock = clock
         self._delay = delay
         self._form = form
         self._buckets = Buckets(form.allowance) if form.allowance is not None else None
         self._waiting: dict[object, tuple[float, Telling]] = {}  # what is to be told, from when on
+        self._precedence = Precedence(delay, LATEST if delay else 0.0)
         self._more = asyncio.Event()
         self._telling = 0
         self._being_told: dict[str, asyncio.Event] = {}  # uid -> it has been told
@@ -65,18 +72,30 @@ class Teller:
         now = self._clock.now()
         return not self._telling and not any(due <= now for due, _ in self._waiting.values())
 
+    @contextlib.contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """As long as the block lasts, and for a while after it, only what is overdue is told."""
+        try:
+            with self._precedence.urgent(self._clock.now):
+                yield
+        finally:
+            self._more.set()
+
     # In passing
 
     def event(self, about: About, happening: Happening) -> None:
         self._later((about, happening), self._clock.now() + self._delay, lambda: self.tell(about, happening))
 
     def waits(self, about: About, message: str, gated: bool = False) -> None:
-        """A pod, or a job without pods, waits. Told when the words have changed."""
+        """A pod, or a job without pods, waits. Told when the words have changed. Most pods wait for less than the
+        delay, and are told nothing."""
         text, told = self._said.get(about.uid, ("", float("-inf")))
         if text == message:
             self._waiting.pop(about.uid, None)
             return
-        due = max(self._clock.now(), told + SAY_AGAIN_AFTER)
+        due = max(self._clock.now() + self._delay, told + SAY_AGAIN_AFTER)
+        if (waiting := self._waiting.get(about.uid)) is not None:
+            due = min(due, waiting[0])  # new words do not put it off once more
         self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
 
     def nominates(self, pod: Pod, node: str) -> bool:
@@ -112,10 +131,12 @@ class Teller:
         while True:
             self._more.clear()
             now = self._clock.now()
-            due = [key for key, (at, _) in self._waiting.items() if at <= now][:AT_ONCE]
+            until = self._precedence.due_until(now)
+            due = [key for key, (at, _) in self._waiting.items() if at <= until][:AT_ONCE]
             if not due:
                 soonest = min((at for at, _ in self._waiting.values()), default=None)
-                await wait_for(self._more, self._clock, soonest)
+                look = None if soonest is None else self._precedence.next_look(soonest)
+                await wait_for(self._more, self._clock, look)
                 continue
             self._telling += 1
             try:
@@ -128,10 +149,10 @@ class Teller:
     async def _try(self, key: object, telling: Telling) -> None:
         try:
             await telling()
-        except Refused as error:  # its object is gone, most likely
-            _log.debug("not told: %s", error)
-        except Unreachable:
-            if key not in self._waiting:  # else there is something newer to be told
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Refused) and error.code not in IN_TROUBLE:  # its object is gone, most likely
+                _log.debug("not told: %s", error)
+            elif key not in self._waiting:  # else there is something newer to be told
                 self._later(key, self._clock.now() + AFTER_FAILURE, telling)
 
     # At once
@@ -190,8 +211,15 @@ class Teller:
 
     async def _tell_in_time(self, about: About, message: str, gated: bool) -> None:
         over = self._being_told[about.uid] = asyncio.Event()
+        before = self._said.get(about.uid)
         try:
             await self._tell_reason(about, message, gated)
+        except (Refused, Unreachable):  # it has not been told: the same words once more are news
+            if before is None:
+                self._said.pop(about.uid, None)
+            else:
+                self._said[about.uid] = before
+            raise
         finally:
             del self._being_told[about.uid]
             over.set()

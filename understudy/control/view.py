@@ -1,6 +1,6 @@
 """The view: Kubernetes objects in, one by one as they change; the Snapshot of the cluster out, whenever asked for."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -10,9 +10,9 @@ from understudy.control.budgets import BudgetBook
 from understudy.control.gangs import GangBook
 from understudy.control.health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.nodes import NodeBook
-from understudy.control.strays import Strays
 from understudy.control.troubles import Troubles
 from understudy.kinds.context import Context
+from understudy.model.nodes import Fence
 from understudy.model.snapshot import Snapshot
 from understudy.objects.cluster import (
     Namespace,
@@ -33,8 +33,8 @@ from understudy.objects.volumes import NamedClaim, unmade
 class View:
     """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
 
-    With `troubles`, objects that make no sense are written down there and do not stop the others. With `arrivals`,
-    leases are as old as their renewals are known here, whatever the clocks of the nodes say, and pods wait for jobs.
+    With `troubles`, objects that make no sense are written down there and do not stop the others. With `arrivals`, the
+    cluster is a living one: its leases grow old while other nodes are heard of.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class View:
         arrivals: Arrivals | None = None,
     ) -> None:
         self._context = Context(scheduler_name)
-        self._gangs = GangBook(self._context, troubles, Strays(arrivals.lag if arrivals is not None else 0.0))
+        self._gangs = GangBook(self._context, troubles)
         self._nodes = NodeBook(limits, troubles, arrivals)
         self._budgets = BudgetBook()
         self._context_stale = False
         self._snapshot = Snapshot.of(index=index)
         self._put: dict[type, Callable[[Any], None]] = {
-            Pod: self._gangs.put_pod,
+            Pod: self._put_pod,
             Node: self._nodes.put,
             Lease: self._nodes.put_lease,
             PodDisruptionBudget: self._budgets.put,
@@ -60,13 +60,19 @@ class View:
             **dict.fromkeys(get_args(AnyGroup), self._gangs.put_group),
         }
         self._remove: dict[type, Callable[[Any], None]] = {
-            Pod: self._gangs.remove_pod,
+            Pod: self._remove_pod,
             Node: self._nodes.remove,
             Lease: self._nodes.remove_lease,
             PodDisruptionBudget: self._budgets.remove,
             **dict.fromkeys(get_args(Workload), self._gangs.remove_job),
             **dict.fromkeys(get_args(AnyGroup), self._gangs.remove_group),
         }
+
+    def follows(self, lag: float) -> None:
+        """From now on all there is of a cluster is put here: a claim that was not put does not exist, and a job may be
+        put up to `lag` seconds after its pods."""
+        self._context.surroundings.complete = True
+        self._gangs.strays.lag = lag
 
     def put(self, obj: KubeObject) -> None:
         """Takes an object as it is now, in place of what was known under its name."""
@@ -82,6 +88,16 @@ class View:
             remove(obj)
         else:
             self._surround(obj, gone=True)
+
+    def _put_pod(self, pod: Pod) -> None:
+        known = self._gangs.pod(pod.metadata.namespace, pod.metadata.name)
+        if known is not None and known.metadata.uid != pod.metadata.uid:
+            self._nodes.pod_gone(known)
+        self._gangs.put_pod(pod)
+
+    def _remove_pod(self, pod: Pod) -> None:
+        self._nodes.pod_gone(pod)
+        self._gangs.remove_pod(pod)
 
     @property
     def stirred(self) -> bool:
@@ -106,11 +122,28 @@ class View:
         """The object that speaks for the gang; None for lone pods, and pods whose job is not known."""
         return self._gangs.group(gang).speaker
 
+    def node(self, name: str) -> Node | None:
+        return self._nodes.get(name)
+
+    def fence_wanted(self, node: str, pods: Iterable[Pod]) -> Fence | None:
+        """What the node has to say before these pods are force-deleted there; None: nothing, or it does already."""
+        return self._nodes.fence_wanted(node, pods)
+
+    def fence(self, node: str, fence: Fence) -> None:
+        """The node is held back when it returns, from now on and whenever it shows this."""
+        self._nodes.fence(node, fence)
+
+    @property
+    def fence_notes(self) -> Mapping[str, str | None]:
+        """What nodes ought to say about fences and do not; None: nothing any more."""
+        return self._nodes.fence_notes
+
     def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
         return unmade(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
 
     def pass_over(self, gang: str) -> None:
-        """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else."""
+        """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else; if it has
+        seats, it is stalled."""
         self._gangs.pass_over(gang)
 
     def snapshot(self, now: float) -> Snapshot:

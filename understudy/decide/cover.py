@@ -147,7 +147,9 @@ def _seats_for_nothing(purchase: Purchase, members: Sequence[Member], within: Se
     """Seat whom idle nodes and the victims bought so far leave room for; the others are left over."""
     left = list(members)
     snapshot = purchase.floor.snapshot
-    freed = [m.node for key in sorted(purchase.bought) for m in snapshot.gangs[key].seated()]
+    freed = [
+        node for key in sorted(purchase.bought) for node in snapshot.gangs[key].occupied() if node in snapshot.rooms
+    ]
     freed += [m.node for key, name in sorted(purchase.pieces) for m in snapshot.gangs[key].seated() if m.name == name]
     freed += [m.node for key in sorted(snapshot.leaving) for m in snapshot.gangs[key].leaving]
     places = within if within is not None else [*dict.fromkeys(freed), *purchase.floor.candidates(left[0].shape)]

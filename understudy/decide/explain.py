@@ -74,7 +74,7 @@ def unsupported(gang: Gang) -> Reason:
         Code.UNSUPPORTED,
         needs(gang),
         wanted=gang.minimum,
-        refusals=tuple(Refusal(f"not supported: {word}", count) for word, count in sorted(words.items())),
+        refusals=tuple(Refusal(word, count) for word, count in sorted(words.items())),
     )
 
 

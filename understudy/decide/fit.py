@@ -15,7 +15,7 @@ _CORDON = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
 
 
 def supported(shape: Shape, _node: Node) -> str | None:
-    return f"not supported: {'; '.join(shape.unsupported)}" if shape.unsupported else None
+    return "; ".join(shape.unsupported) or None
 
 
 def healthy(_shape: Shape, node: Node) -> str | None:

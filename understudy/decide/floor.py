@@ -288,15 +288,17 @@ class Floor:
         """Node -> seats kept there for gangs that are not seated yet."""
         return self.kept.seats
 
-    def respects(self, gang: Gang, holder: Gang) -> bool:
-        """Whether the gang leaves seats alone that are kept for the holder. To take them is a kind of preemption."""
+    def respects(self, gang: Gang, held: HeldSeat) -> bool:
+        """Whether the gang leaves a seat alone that is held for another. To take it is a kind of preemption; to take a
+        reserved one is to preempt its holder, whole."""
+        holder = held.gang
         if holder.key == gang.key:
             return False
         may_preempt = gang.preempts and over_budget(gang, self.policy, self.now) is None
-        return holder.priority >= gang.priority or not may_preempt
+        return held.reserved or holder.priority >= gang.priority or not may_preempt
 
-    def held_for(self, key: str, value: str) -> Iterable[Gang]:
-        """The gangs that hold this domain for islands that will have it to themselves."""
+    def held_for(self, key: str, value: str) -> Iterable[HeldSeat]:
+        """For each gang that holds this domain for an island that will have it to itself, a seat held there."""
         return self.kept.domains.get((key, value), {}).values()
 
     def promised(self, gang: Gang) -> list[Seat]:
@@ -309,7 +311,7 @@ class Floor:
             Seat(held.gang.key, msgspec.structs.replace(held.member, node=node), leaving=True)
             for node, there in self.held.items()
             for held in there
-            if node in self.snapshot.rooms and self.respects(gang, held.gang)
+            if node in self.snapshot.rooms and self.respects(gang, held)
         ]
 
 

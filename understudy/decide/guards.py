@@ -18,7 +18,12 @@ class Guarded(msgspec.Struct, frozen=True):
 
 
 def backing_off(gang: Gang, policy: Policy, now: float) -> Guarded | None:
-    """A gang that keeps failing on healthy nodes is not worth seats, or anybody's eviction, for a while."""
+    """A gang that keeps failing on healthy nodes is not worth seats, or an eviction, for a while. Nor is one whose
+    controller did not make all of its pods."""
+    if stalls := [at for at in gang.stalls if now - at < policy.backoff_window]:
+        until = max(stalls) + min(policy.backoff * 2.0 ** min(len(stalls) - 1, 64), policy.backoff_limit)
+        if until > now:
+            return Guarded("back-off", f"its controller did not make all of its pods, {len(stalls)} x lately", until)
     recent = [at for at in gang.failures if now - at < policy.backoff_window]
     if len(recent) < 2:
         return None

@@ -12,6 +12,7 @@ class HeldSeat(msgspec.Struct, frozen=True):
     gang: Gang
     island: Island
     member: Member
+    reserved: bool  # as good as taken: see Gang.reserved
 
 
 class Keeping:
@@ -19,7 +20,8 @@ class Keeping:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.seats: dict[str, list[HeldSeat]] = {}  # by node, in the order of the gangs' keys
-        self.domains: dict[Domain, dict[str, Gang]] = {}  # those that islands will have to themselves, and for whom
+        # Domains that islands will have to themselves: by gang, a seat that is held there.
+        self.domains: dict[Domain, dict[str, HeldSeat]] = {}
         self._of: dict[str, list[tuple[str, Domain | None]]] = {}  # gang -> where it has entries
         self._minding = 0  # seats whose members may not sit beside everybody
         for key in sorted(snapshot.holding):
@@ -35,13 +37,14 @@ class Keeping:
         wanted = dict(gang.holds)
         if not wanted:
             return
+        begun = any(m.node for m in gang.members())
         entries = self._of[gang.key] = []
         for island in gang.islands:
             for member in island.members:
                 node = wanted.get(member.name)
                 if node and node != member.node:
                     entries.append((node, _whole_domain(island, node, snapshot)))
-                    self._add(HeldSeat(gang, island, member), *entries[-1])
+                    self._add(HeldSeat(gang, island, member, begun and not member.node), *entries[-1])
 
     def _add(self, seat: HeldSeat, node: str, domain: Domain | None) -> None:
         there = self.seats.setdefault(node, [])
@@ -49,7 +52,9 @@ class Keeping:
         there.sort(key=lambda held: held.gang.key)
         self._minding += bool(seat.member.shape.anti_affinity)
         if domain is not None:
-            self.domains.setdefault(domain, {})[seat.gang.key] = seat.gang
+            there_first = self.domains.setdefault(domain, {})
+            if seat.reserved or seat.gang.key not in there_first:
+                there_first[seat.gang.key] = seat
 
     def _forget(self, key: str) -> None:
         for node, domain in self._of.pop(key, ()):

@@ -46,7 +46,8 @@ def _carried_out(snapshot: Snapshot, gang: Gang, action: Action) -> Gang:
             holds = tuple(hold for hold in gang.holds if hold[0] not in action.members)
             return replace(_unseated(snapshot, gang, action.members), holds=holds)
         case Requeue():
-            return replace(_unseated(snapshot, gang, action.members), holds=(), displaced=True)
+            emptied = _unseated(snapshot, gang, action.members)
+            return replace(emptied, holds=(), displaced=gang.displaced or not action.stalled, stalled=False)
         case Dismiss():
             return replace(gang.reseated(dict.fromkeys((m.name for m in gang.members()), "")), leaving=())
         case Hold():

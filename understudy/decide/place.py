@@ -202,7 +202,7 @@ def why_domain_closed(trial: Trial, part: Part, value: str) -> str | None:
         return f"{tenant} sits there"
     for name in floor.domain(key, value):
         for held in floor.held.get(name, ()):
-            if floor.respects(trial.gang, held.gang):
+            if trial.keeps(held):
                 return f"is held for {held.gang.key}"
     return None
 

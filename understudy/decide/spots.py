@@ -11,6 +11,7 @@ from heapq import heapify, heappop, heappush
 import msgspec
 
 from understudy.decide.fit import ports_clash
+from understudy.decide.keeping import HeldSeat
 from understudy.decide.place import Part, Quest
 from understudy.decide.worth import Ledger
 from understudy.model.gangs import Member, Mode
@@ -95,7 +96,15 @@ class Purchase:
             if not must <= self.allowed:
                 return None
         missing = self._missing(member, room, len(staying) < len(room.seats) or bool(must), must)
-        return must if not missing else self._made_up(missing, staying, must)
+        return must if not missing else self._made_up(missing, [*staying, *self._reserved(name)], must)
+
+    def _reserved(self, name: str) -> list[Seat]:
+        """Seats that are as good as taken, by gangs that have not been bought."""
+        there = self.floor.held.get(name, ())
+        return [Seat(h.gang.key, h.member) for h in there if h.reserved and self._keeps(h)]
+
+    def _keeps(self, held: HeldSeat) -> bool:
+        return held.gang.key not in self.bought and self.floor.respects(self.quest.gang, held)
 
     def _is_gone(self, seat: Seat) -> bool:
         return seat.leaving or seat.gang in self.bought or (seat.gang, seat.member.name) in self.pieces
@@ -113,7 +122,7 @@ class Purchase:
         for other in self.used.get(name, ()):
             _add(missing, other, 1)
         for held in self.floor.held.get(name, ()):
-            if self.floor.respects(self.quest.gang, held.gang):
+            if held.gang.key not in must and self._keeps(held):
                 _add(missing, held.member, 1)
         return {what: short for what, short in missing.items() if short > 0}
 
@@ -168,13 +177,14 @@ class Purchase:
 
     def _owners(self, room: Room) -> frozenset[str] | None:
         """Gangs that have this node's domains to themselves and would have to leave; None where they cannot."""
-        owners = set()
+        owners: set[str] = set()
         for key in self.floor.keys:
             if (value := room.node.labels.get(key)) is None:
                 continue
-            holders = self.floor.held_for(key, value)
-            if (key, value) in self.domains or any(self.floor.respects(self.quest.gang, h) for h in holders):
+            held = [h for h in self.floor.held_for(key, value) if self._keeps(h)]
+            if (key, value) in self.domains or not all(self._can_be_bought(h) for h in held):
                 return None
+            owners.update(h.gang.key for h in held)
             owner = self.floor.owner(key, value)
             if owner is not None and owner[0] not in self.bought and self.floor.snapshot.gangs[owner[0]].seated():
                 if owner[0] not in self.allowed:
@@ -188,9 +198,10 @@ class Purchase:
         key = part.island.topology.key
         if part.pinned is None and value in self.floor.sick_domains(key):
             return None
-        if self.floor.held and self._is_kept_for_another(key, value):
+        held = self._held_in(key, value) if self.floor.held else []
+        if not all(self._can_be_bought(h) for h in held):
             return None
-        blockers = []
+        blockers = [h.gang.key for h in held]
         allowed = self.allowed
         for tenant in self.floor.residents(key, value):
             if tenant in allowed:
@@ -200,10 +211,13 @@ class Purchase:
                 return None
         return frozenset(blockers)
 
-    def _is_kept_for_another(self, key: str, value: str) -> bool:
-        held, gang = self.floor.held, self.quest.gang
-        names = [name for name in self.floor.domain(key, value) if name in held]
-        return any(self.floor.respects(gang, seat.gang) for name in names for seat in held[name])
+    def _held_in(self, key: str, value: str) -> list[HeldSeat]:
+        """Seats in the domain that are held for others, as things stand."""
+        there = (self.floor.held.get(name, ()) for name in self.floor.domain(key, value))
+        return [held for seats in there for held in seats if self._keeps(held)]
+
+    def _can_be_bought(self, held: HeldSeat) -> bool:
+        return held.reserved and held.gang.key in self.allowed
 
     def _stays_out_of_the_way(self, tenant: str, part: Part, value: str) -> bool:
         gang = self.floor.snapshot.gangs[tenant]
@@ -275,12 +289,11 @@ class NodeSpots:
 
     def _explore(self, gang: str, besides: str | None = None) -> None:
         """Offer the nodes the gang sits on: those not seen yet, or all of them but one."""
-        for island in self.purchase.floor.snapshot.gangs[gang].islands:
-            for node in {m.node for m in island.members if m.node}:
-                again = besides is not None and node != besides
-                if (again or node not in self.seen) and (self.within is None or node in self.within):
-                    self.seen.add(node)
-                    self.offer(node)
+        for node in dict.fromkeys(self.purchase.floor.snapshot.gangs[gang].occupied()):
+            again = besides is not None and node != besides
+            if (again or node not in self.seen) and (self.within is None or node in self.within):
+                self.seen.add(node)
+                self.offer(node)
 
 
 class DomainSpots:
@@ -337,8 +350,8 @@ class DomainSpots:
         """Offer again the domains that the newly bought sit in: they cost less now."""
         snapshot = self.purchase.floor.snapshot
         for gang in bought:
-            nodes = (m.node for m in snapshot.gangs[gang].seated())
-            for value in {snapshot.rooms[name].node.labels.get(self.key) for name in nodes} - {None}:
+            rooms = (snapshot.rooms.get(name) for name in snapshot.gangs[gang].occupied())
+            for value in {room.node.labels.get(self.key) for room in rooms if room is not None} - {None}:
                 now = self.blockers(self.purchase, self.part, str(value))
                 if now is not None:
                     heappush(self.heap, (self._price(now), str(value), Spot(str(value), now)))

@@ -5,7 +5,7 @@ elastic; else it gives up what it has left and queues. Healthy members keep thei
 its domain to itself moves as a whole, since a slice works only whole.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -46,6 +46,8 @@ class Damage(msgspec.Struct, frozen=True):
 
 def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> bool:
     """Make a damaged gang whole again, as far as that can be done now; False where it is back in the queue."""
+    if gang.stalled:
+        return _give_back(floor, gang)
     damage = assess(floor, gang)
     guard = _guard(floor, damage, guarded)
     if guard is not None:
@@ -63,6 +65,14 @@ def repair(floor: Floor, gang: Gang, guarded: Mapping[str, Guarded]) -> bool:
     return repaired
 
 
+def _give_back(floor: Floor, gang: Gang) -> bool:
+    """A gang whose controller does not make the pods of its next stage gives up all of its seats."""
+    absent = sum(1 for m in gang.unseated() if not m.exists)
+    why = f"its controller has not made {absent} of its {gang.size} pods"
+    floor.do(Requeue(gang.key, tuple(m.name for m in gang.seated()), why, stalled=True))
+    return bool(floor.snapshot.gangs[gang.key].leaving)
+
+
 def damaged_gangs(snapshot: Snapshot) -> set[str]:
     """Running gangs with seats on nodes that are not healthy, or with members that have none."""
     hit = {seat.gang for name in snapshot.sick for seat in snapshot.rooms[name].seats if not seat.leaving}
@@ -76,9 +86,19 @@ def void_holds(floor: Floor) -> None:
         gang = floor.snapshot.gangs[key]
         holds = dict(gang.holds)
         for island in gang.islands:
-            if any(_is_void(floor, island, m, holds[m.name]) for m in island.members if m.name in holds):
+            held = [(m, holds[m.name]) for m in island.members if m.name in holds]
+            if _is_torn(floor, island, held) or any(_is_void(floor, island, m, node) for m, node in held):
                 floor.do(Hold(key, (), "a place held for it cannot be had any more"))
                 break
+
+
+def _is_torn(floor: Floor, island: Island, held: Iterable[tuple[Member, str]]) -> bool:
+    """Whether seats are held in two domains for an island that can only sit in one. Seats that are noted on pods are
+    written one by one: after a change of plan some notes are of the new plan and some of the old one."""
+    topology, rooms = island.topology, floor.snapshot.rooms
+    if topology is None or not topology.binding:
+        return False
+    return len({rooms[node].node.labels.get(topology.key) for _, node in held if node in rooms}) > 1
 
 
 def _is_void(floor: Floor, island: Island, member: Member, node: str) -> bool:

@@ -83,7 +83,8 @@ class Trial:
         self.seats: dict[str, str] = {}
         self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
         self.steps = floor.policy.search_steps
-        self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties, floor.promised(gang))
+        promised = [seat for seat in floor.promised(gang) if seat.gang not in gone.gangs]
+        self.neighbours = Neighbourhood(floor.snapshot, gang, gone.empties, promised)
         self.minding = self.neighbours.matters()
         self._in_part = {gang for gang, _ in gone.members}  # gangs that may be gone, as far as these members go
         self._trays: dict[str, Tray] = {}
@@ -151,10 +152,14 @@ class Trial:
         owner = self.floor.owner(key, value)
         if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
             return f"{key}={value} belongs to {owner[0]} alone"
-        for holder in self.floor.held_for(key, value):
-            if self.floor.respects(self.gang, holder):
-                return f"{key}={value} is held for {holder.key}"
+        for held in self.floor.held_for(key, value):
+            if self.keeps(held):
+                return f"{key}={value} is held for {held.gang.key}"
         return None
+
+    def keeps(self, held: HeldSeat) -> bool:
+        """Whether the seat stays held for another gang under the hypothesis."""
+        return held.gang.key not in self.gone.gangs and self.floor.respects(self.gang, held)
 
     def leaves(self, gang: str, key: str, value: str) -> bool:
         """Whether the gang, which sits in the domain, has no seat left there under the hypothesis."""
@@ -179,7 +184,7 @@ class Trial:
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
             for held in self.floor.held.get(name, ()):
-                if self.floor.respects(self.gang, held.gang) or self._is_for_another_of_ours(held):
+                if self.keeps(held) or self._is_for_another_of_ours(held):
                     kept.append(held.member)
                     ports.extend(held.member.shape.host_ports)
             self._trays[name] = Tray(self._less(free, kept, room), ports)

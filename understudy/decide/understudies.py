@@ -88,7 +88,7 @@ class Wings:
         for key in floor.keys:
             if (value := labels.get(key)) is not None:
                 owner = floor.owner(key, value)
-                owners = {holder.key for holder in floor.held_for(key, value)} | ({owner[0]} if owner else set())
+                owners = {held.gang.key for held in floor.held_for(key, value)} | ({owner[0]} if owner else set())
                 if owners - {gang.warm_for}:
                     return False  # somebody has the domain to itself
         return bool(capacity(shape, self._room(name), 1))

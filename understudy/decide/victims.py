@@ -83,10 +83,12 @@ def _in_the_way(floor: Floor, quest: Quest, gang: Gang) -> bool:
     """Whether the gang sits anywhere that a member of the quest could use, or in a domain an island could own."""
     shapes = list({id(m.shape): m.shape for part in quest.parts for m in part.members}.values())
     topologies = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
-    for member in gang.seated():
-        if any(floor.refusal(shape, member.node) is None for shape in shapes):
+    for node in gang.occupied():
+        if node not in floor.snapshot.rooms:
+            continue  # a held seat on a node that is gone
+        if any(floor.refusal(shape, node) is None for shape in shapes):
             return True
-        if topologies & floor.snapshot.rooms[member.node].node.labels.keys():
+        if topologies & floor.snapshot.rooms[node].node.labels.keys():
             return True
     if any(island.topology is not None and island.topology.mode is Mode.EXCLUSIVE for island in gang.islands):
         return True  # it keeps others off nodes it does not use itself
@@ -129,10 +131,11 @@ def _seats_without(floor: Floor, quest: Quest, choice: Option) -> dict[str, str]
 
 def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
     for key in sorted({*gangs, *(gang for gang, _ in pieces)}):
-        whole = key in gangs
-        for member in floor.snapshot.gangs[key].seated():
-            if whole or (key, member.name) in pieces:
-                yield member.node
+        gang = floor.snapshot.gangs[key]
+        if key in gangs:
+            yield from (node for node in gang.occupied() if node in floor.snapshot.rooms)
+        else:
+            yield from (m.node for m in gang.seated() if (key, m.name) in pieces)
 
 
 # Large cases: cover greedily, put back what is not needed
@@ -206,6 +209,7 @@ def _sitting_around(floor: Floor, quest: Quest, nodes: set[str]) -> frozenset[st
     """Gangs that sit on one of these nodes, in a domain of theirs that the quest will be bound to, or that repel."""
     snapshot = floor.snapshot
     gangs = {seat.gang for name in nodes for seat in snapshot.rooms[name].seats}
+    gangs |= _reserving_around(floor, nodes)
     for name in nodes if floor.keys else ():
         for key in floor.keys:
             value = snapshot.rooms[name].node.labels.get(key)
@@ -213,6 +217,15 @@ def _sitting_around(floor: Floor, quest: Quest, nodes: set[str]) -> frozenset[st
                 gangs.update(snapshot.tenants[key].get(value, ()))
     minds = any(m.shape.minds_neighbours for part in quest.parts for m in part.members)
     return frozenset(snapshot.gangs) if minds else frozenset(gangs.union(snapshot.repelling))
+
+
+def _reserving_around(floor: Floor, nodes: set[str]) -> set[str]:
+    """Gangs with reserved seats on one of these nodes, or in one of their domains."""
+    places = set(nodes)
+    for name in nodes if floor.keys and floor.held else ():
+        labels = floor.snapshot.rooms[name].node.labels
+        places.update(*(floor.domain(key, labels[key]) for key in floor.keys if key in labels))
+    return {held.gang.key for name in places for held in floor.held.get(name, ()) if held.reserved}
 
 
 # As actions

@@ -4,7 +4,7 @@
 file and name it in both (its struct is named in objects.decoding, its resource in objects.resources).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec.structs import replace
@@ -50,7 +50,7 @@ KINDS: dict[str, OutlineOf] = {
 
 LEVERS: dict[str, Callable[[Any], Lever]] = {
     "Job": lambda _: job.LEVER,
-    "JobSet": jobset.lever,
+    "JobSet": lambda _: jobset.LEVER,
     "PyTorchJob": lambda _: pytorchjob.LEVER,
     "TFJob": lambda _: tfjob.LEVER,
     "XGBoostJob": lambda _: xgboostjob.LEVER,
@@ -67,11 +67,15 @@ NO_GROUPS: Mapping[str, Definition] = {}
 
 
 def gang_of(
-    obj: Workload, context: Context, seen: Sequence[Sighting] = (), groups: Mapping[str, Definition] = NO_GROUPS
+    obj: Workload,
+    context: Context,
+    seen: Sequence[Sighting] = (),
+    groups: Mapping[str, Definition] = NO_GROUPS,
+    done: Set[str] = frozenset(),
 ) -> Gang | None:
     """The gang of a job. None: it is finished, or wants no pods, and none of them is left.
 
-    `groups` are those its pods are said to belong to, by island.
+    `groups` are those its pods are said to belong to, by island; `done` are places that its children say are done.
     """
     meta = obj.metadata
     created = seconds(meta.creation_timestamp) or 0.0
@@ -81,12 +85,12 @@ def gang_of(
     outline, pods = kueue.constrained(KINDS[obj.kind](obj, context, seen), seen)
     if groups:
         outline, pods = under(outline, pods, groups)
-    gang = assembled(Head(obj.kind, meta.namespace, meta.name, created, notes), outline, pods, context)
+    gang = assembled(Head(obj.kind, meta.namespace, meta.name, created, notes), outline, pods, context, done)
     if gang is None or not groups:
         return gang
-    done = max(sum(s.state is State.DONE for s in seen), getattr(obj.status, "succeeded", 0))
+    ended = max(sum(s.state is State.DONE for s in seen), getattr(obj.status, "succeeded", 0))
     for definition in {d.title: d for d in groups.values()}.values():
-        gang = formed(gang, definition, gang.size + done, f"{obj.title} has {gang.size + done}")
+        gang = formed(gang, definition, gang.size + ended, f"{obj.title} has {gang.size + ended}")
     return gang
 
 

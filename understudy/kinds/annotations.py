@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from understudy.model.gangs import Mode, OnPreemption, Topology
+from understudy.model.nodes import Fence
 from understudy.objects.errors import BadObject
 
 PREFIX = "understudy.dev/"
@@ -15,8 +16,11 @@ REQUEUED_AT = f"{PREFIX}requeued-at"
 DISPLACED_AT = f"{PREFIX}displaced-at"
 PREEMPTED_FOR = f"{PREFIX}preempted-for"
 FAILED_AT = f"{PREFIX}failed-at"
+STALLED_AT = f"{PREFIX}stalled-at"
+FENCED = f"{PREFIX}fenced"  # on a node: pods were force-deleted there while it was lost
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
+EXCLUSIVE_TOPOLOGY = f"{PREFIX}exclusive-topology"
 WARM = f"{PREFIX}warm"  # on a job: how many understudies it wants to have ready
 WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is one of
 UNDERSTUDY_OF = f"{PREFIX}understudy-of"  # a label: the name of its job
@@ -43,6 +47,7 @@ class Notes(msgspec.Struct, frozen=True):
     displaced: bool = False
     preempted_for_it: tuple[float, ...] = ()
     failures: tuple[float, ...] = ()
+    stalls: tuple[float, ...] = ()
     holds: tuple[tuple[str, str], ...] = ()
     last_seats: tuple[tuple[str, str], ...] = ()
     warm_for: str = ""
@@ -65,6 +70,7 @@ def notes_of(annotations: Mapping[str, str], titled: Titled) -> Notes:
         displaced=reader.time("displaced-at") is not None,
         preempted_for_it=reader.times("preempted-for"),
         failures=reader.times("failed-at"),
+        stalls=reader.times("stalled-at"),
         holds=reader.seats("holds"),
         last_seats=reader.seats("last-seats"),
         warm_for=annotations.get(WARM_FOR, "").strip(),
@@ -78,6 +84,17 @@ def times_in(annotations: Mapping[str, str], name: str, titled: Titled) -> tuple
 
 def time_in(annotations: Mapping[str, str], name: str, titled: Titled) -> float | None:
     return _Reader(annotations, titled).time(name)
+
+
+def fence_in(annotations: Mapping[str, str], titled: Titled) -> Fence | None:
+    return _Reader(annotations, titled).fence() if FENCED in annotations else None
+
+
+def written_fence(fence: Fence) -> str:
+    parts = [f"at={written_time(fence.at)}", f"grace={fence.grace}"]
+    parts += [f"boot={fence.boot}"] if fence.boot else []
+    parts += [f"returned={written_time(fence.returned)}"] if fence.returned is not None else []
+    return ",".join(parts)
 
 
 def written_time(moment: float) -> str:
@@ -167,3 +184,10 @@ class _Reader:
                 raise self._bad(name, f"{part.strip()!r} is not of the form member=node")
             found.append((member, node))
         return tuple(found)
+
+    def fence(self) -> Fence:
+        parts = dict(piece.strip().partition("=")[::2] for piece in self._text("fenced").split(","))
+        if "at" not in parts or not parts.get("grace", "").isdecimal():
+            raise self._bad("fenced", "is not of the form at=TIME,grace=SECONDS,boot=ID,returned=TIME")
+        returned = self._moment("fenced", parts["returned"]) if "returned" in parts else None
+        return Fence(self._moment("fenced", parts["at"]), int(parts["grace"]), parts.get("boot", ""), returned)

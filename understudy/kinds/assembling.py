@@ -1,6 +1,6 @@
 """Puts a gang together: who it is, the places its job wants filled, and the pods that were seen in them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
@@ -27,11 +27,14 @@ class Head(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: Context) -> Gang | None:
-    """None where nothing is left of it: no place to fill, and no pod that fills a seat."""
+def assembled(
+    head: Head, outline: Outline, pods: Sequence[Sighting], context: Context, done: Set[str] = frozenset()
+) -> Gang | None:
+    """None where nothing is left of it: no place to fill, and no pod that fills a seat. `done` are places whose pods
+    have succeeded, whether they are still there or not."""
     pods = sorted(_leaving_if_suspended(pods, outline), key=_seen_order)
     live = [s for s in pods if s.state is State.LIVE]
-    islands = places_of(outline, live, {s.ref.slot for s in pods if s.state is State.DONE and s.ref.slot})
+    islands = places_of(outline, live, {s.ref.slot for s in pods if s.state is State.DONE and s.ref.slot} | done)
     leaving = tuple(s.member for s in pods if s.state is State.LEAVING and s.member.node)
     domains_kept = {s.ref.island for s in pods if s.state is State.LEAVING and s.member.node and s.ref.island}
     if not leaving and not any(islands.values()):
@@ -66,6 +69,7 @@ def assembled(head: Head, outline: Outline, pods: Sequence[Sighting], context: C
         displaced=head.notes.displaced,
         preempted_for_it=head.notes.preempted_for_it,
         failures=head.notes.failures,
+        stalls=head.notes.stalls,
     )
 
 

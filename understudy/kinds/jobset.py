@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +19,7 @@ from understudy.kinds.ownership import (
     OLD_JOB_NAME,
     REPLICATED_JOB,
 )
-from understudy.model.gangs import Mode, Topology
+from understudy.model.gangs import Made, Mode, Topology
 from understudy.objects.jobs import JobSet, ReplicatedJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodTemplate, PodToleration
@@ -47,12 +48,26 @@ def _topologies(jobset: JobSet) -> dict[str, Topology | None]:
     return {role.island: role.topology for job in jobset.spec.replicated_jobs for role in _roles(jobset, job, "")}
 
 
-def lever(jobset: JobSet) -> Lever:
-    """With exclusive placement, followers are made when their leader has a seat; by order, jobs when others run."""
+LEVER = Lever(("spec", "suspend"))
+
+
+class _Stage(NamedTuple):
+    number: int = 0
+    made: Made = Made.AT_ONCE
+
+
+def _stages(jobset: JobSet) -> dict[str, _Stage]:
+    """By replicated job. InOrder, each waits until the one before is ready; else each for those it depends on."""
     jobs = jobset.spec.replicated_jobs
-    placed = any(EXCLUSIVE in m.annotations for m in (jobset.metadata, *(job.template.metadata for job in jobs)))
-    ordered = jobset.spec.startup_policy.startup_policy_order == "InOrder" or any(job.depends_on for job in jobs)
-    return Lever(("spec", "suspend"), staged=placed or ordered)
+    if jobset.spec.startup_policy.startup_policy_order == "InOrder":
+        return {job.name: _Stage(n, Made.WHEN_READY if n else Made.AT_ONCE) for n, job in enumerate(jobs)}
+    stages: dict[str, _Stage] = {}
+    for job in jobs:  # a job depends only on those that stand before it
+        before = [stages.get(one.name, _Stage()).number for one in job.depends_on]
+        done = any(one.status == "Complete" for one in job.depends_on)
+        made = Made.WHEN_DONE if done else Made.WHEN_READY if before else Made.AT_ONCE
+        stages[job.name] = _Stage(1 + max(before) if before else 0, made)
+    return stages
 
 
 def topology_of(annotations: Mapping[str, str], titled: Titled) -> Topology | None:
@@ -68,6 +83,7 @@ def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[Role]:
     topology = topology_of(own, jobset) or topology_of(jobset.metadata.annotations, jobset)
     preselected = EXCLUSIVE in (both := {**jobset.metadata.annotations, **own}) and NODE_SELECTOR in both
     indexes = pod_indexes(job.template.spec, indexed=True)
+    stage, made = _stages(jobset)[job.name]
     roles = []
     for replica in range(job.replicas):
         name = f"{jobset.metadata.name}-{job.name}-{replica}"
@@ -82,6 +98,9 @@ def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[Role]:
                 index_label=COMPLETION_INDEX,
                 indexes=indexes,
                 topology=None if preselected else topology,
+                stage=2 * stage,
+                made=made,
+                leads=EXCLUSIVE in both and not preselected,
             )
         )
     return roles

@@ -18,7 +18,6 @@ class Lever(msgspec.Struct, frozen=True):
     end: str = "Failed"  # the condition by which its controller knows that it has failed
     end_status: Mapping[str, str] = {}  # for kinds without conditions: the status that says the same
     end_through: str = ""  # the kind of the object of the same name that has to fail for it
-    staged: bool = False  # some of its pods are made only when others have seats
     spared: Mapping[str, str] = {}  # labels of pods that end by themselves when the others go, and stay to tell how
 
 

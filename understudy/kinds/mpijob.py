@@ -7,6 +7,7 @@ from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.kinds.training import RUN_POLICY, in_order, minimum
+from understudy.model.gangs import Made
 from understudy.objects.jobs import MPIJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodTemplate, Resources
@@ -25,13 +26,19 @@ def outline(job: MPIJob) -> Outline:
 
 
 def lever(job: MPIJob) -> Lever:
-    """The first version cannot be paused, and makes its launcher when all workers are ready. In all of them a launcher
-    without workers ends by itself; it has the log of the job."""
+    """The first version cannot be paused. In all of them a launcher without workers ends by itself; it has the log of
+    the job."""
     spared = {key: "launcher" for key in (MPI_ROLE, REPLICA_TYPE, JOB_ROLE) if key in _labels(job, "launcher")}
     if not job.spec.mpi_replica_specs:
-        return Lever(end_status={"launcherStatus": "Failed"}, staged=True, spared=spared)
-    waits = job.spec.launcher_creation_policy == "WaitForWorkersReady"
-    return msgspec.structs.replace(RUN_POLICY, staged=waits, spared=spared)
+        return Lever(end_status={"launcherStatus": "Failed"}, spared=spared)
+    return msgspec.structs.replace(RUN_POLICY, spared=spared)
+
+
+def _launcher_waits(job: MPIJob) -> bool:
+    """Whether the launcher is made when all workers are ready. One that has run may be held back until they are."""
+    if not job.spec.mpi_replica_specs or job.spec.launcher_creation_policy == "WaitForWorkersReady":
+        return True
+    return any(condition.type in ("Running", "Restarting") for condition in job.status.conditions)
 
 
 def _first_version(job: MPIJob) -> Outline:
@@ -74,6 +81,7 @@ def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: s
     """Launchers are one, and are named without a number."""
     name = job.metadata.name
     indexes = tuple(range(replicas))
+    late = role == "launcher" and _launcher_waits(job)
     return Role(
         island=name,
         names=tuple(f"{name}-launcher" if role == "launcher" else f"{name}-{role}-{i}" for i in indexes),
@@ -83,6 +91,8 @@ def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: s
         index_label=REPLICA_INDEX if job.spec.mpi_replica_specs else "",
         indexes=indexes,
         topology=notes_of(job.metadata.annotations, job).topology,
+        stage=2 if late else 0,
+        made=Made.WHEN_READY if late else Made.AT_ONCE,
     )
 
 

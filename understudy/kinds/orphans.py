@@ -12,7 +12,8 @@ from understudy.model.gangs import Gang
 
 
 def orphan_gang(seen: Sequence[Sighting], context: Context) -> Gang | None:
-    """Nothing is planned beyond what is there: whether its owner wants more nobody knows."""
+    """Nothing is planned beyond what is there: whether its owner wants more is not known. Pods say themselves which
+    domains they have to themselves: that is written on them with their seat."""
     first = min(seen, key=lambda s: (s.created, s.member.name))
     ref = first.ref
     topologies = {s.ref.island: topology_of(s.annotations, ref) for s in seen}

@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.kinds.context import Context
 from understudy.kinds.sightings import Sighting
-from understudy.model.gangs import Member, Shape, Topology
+from understudy.model.gangs import Made, Member, Shape, Topology
 from understudy.objects.pods import PodTemplate
 
 
@@ -22,6 +22,15 @@ class Role(msgspec.Struct, frozen=True):
     indexes: tuple[int, ...] = ()
     topology: Topology | None = None
     unsupported: tuple[str, ...] = ()
+    stage: int = 0  # even; the next odd one is for the followers of its first pod
+    made: Made = Made.AT_ONCE
+    leads: bool = False  # its first pod is a leader: the others are made when that one has a seat
+
+    def stage_at(self, position: int) -> tuple[int, Made]:
+        """The stage in which the pod at this position is made, and what it waits for."""
+        if self.leads and self.indexes[position] != 0:
+            return self.stage + 1, Made.WHEN_SEATED
+        return self.stage, self.made
 
     def labels_at(self, position: int) -> dict[str, str]:
         labels = {**self.template.metadata.labels, **self.labels}
@@ -72,5 +81,6 @@ def planned(role: Role, positions: Iterable[int], namespace: str, context: Conte
                 shape = msgspec.structs.replace(shape, unsupported=shape.unsupported + role.unsupported)
             if not (spec.affinity or spec.topology_spread_constraints or spec.volumes):
                 shared = shape
-        members.append(Member(name, shape, labels, exists=False, place=name))
+        stage, made = role.stage_at(position)
+        members.append(Member(name, shape, labels, exists=False, place=name, stage=stage, made=made))
     return members

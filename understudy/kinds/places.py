@@ -8,7 +8,7 @@ from understudy.kinds.context import Context
 from understudy.kinds.outlines import Outline, Role, planned
 from understudy.kinds.ownership import JOB_KEY
 from understudy.kinds.sightings import Sighting
-from understudy.model.gangs import Member, Mode, Topology
+from understudy.model.gangs import Made, Member, Mode, Topology
 
 
 class Place(msgspec.Struct):
@@ -77,7 +77,7 @@ def settle(islands: Islands, topologies: dict[str, Topology | None], namespace: 
         topology = topologies.get(island)
         for place in places:
             if place.sighting is not None:
-                place.member = _member(place.sighting, topology, context)
+                place.member = _staged(_member(place.sighting, topology, context), place)
             else:
                 waiting.setdefault(id(place.role), []).append(place)
     for places in waiting.values():
@@ -86,6 +86,11 @@ def settle(islands: Islands, topologies: dict[str, Topology | None], namespace: 
         made = planned(role, [place.position for place in places], namespace, context)
         for place, member in zip(places, made, strict=True):
             place.member = member
+
+
+def _staged(member: Member, place: Place) -> Member:
+    stage, made = place.role.stage_at(place.position) if place.role is not None else (0, Made.AT_ONCE)
+    return msgspec.structs.replace(member, stage=stage, made=made) if stage else member
 
 
 def _member(sighting: Sighting, topology: Topology | None, context: Context) -> Member:

@@ -14,8 +14,8 @@ from understudy.objects.jobs import JobSet, JobSetStatus, PodSpecPatch, Replicat
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodSpec, Resources
 
-# Its state is copied from the JobSet it makes, and its runtime may want initializers to be done before the rest.
-LEVER = Lever(("spec", "suspend"), end_through="JobSet", staged=True)
+# Its state is copied from the JobSet it makes.
+LEVER = Lever(("spec", "suspend"), end_through="JobSet")
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 

@@ -62,12 +62,23 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()  # negative weights: preferred anti-affinity
     spreads: tuple[Spread, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
-    unsupported: tuple[str, ...] = ()  # what this pod asks for that Understudy does not do, in words
+    unsupported: tuple[
+        str, ...
+    ] = ()  # what this pod asks for that is not there, or that Understudy does not do, in words
 
     @property
     def minds_neighbours(self) -> bool:
         """Whether a seat depends on which pods sit on other nodes."""
         return bool(self.affinity or self.anti_affinity or self.spreads)
+
+
+class Made(enum.StrEnum):
+    """When a controller makes the pods of a stage, given the pods of the stages before it."""
+
+    AT_ONCE = ""
+    WHEN_SEATED = "seated"
+    WHEN_READY = "ready"
+    WHEN_DONE = "done"
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -80,6 +91,8 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     last_node: str = ""  # where it sat before, for sticky seats
     exists: bool = True  # False: planned from the template
     place: str = ""  # the place it fills, which outlives its pod; empty where any place will do
+    stage: int = 0  # a controller makes the pods of one stage after those of the lower ones
+    made: Made = Made.AT_ONCE
 
 
 class Mode(enum.StrEnum):
@@ -142,6 +155,8 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     displaced: bool = False  # a failure cost it its seats, and it has not had others since
     preempted_for_it: tuple[float, ...] = ()  # when others were preempted for this gang
     failures: tuple[float, ...] = ()  # when it failed on healthy nodes
+    stalls: tuple[float, ...] = ()  # when it gave its seats back because its controller did not make all of its pods
+    stalled: bool = False  # its controller has not made the pods of the next stage in time
     warm_for: str = ""  # the key of the gang it holds itself ready for: it takes up no room and is in nobody's way
 
     @property
@@ -169,6 +184,18 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
 
     def unseated(self) -> list[Member]:
         return [m for island in self.islands for m in island.members if not m.node]
+
+    def reserved(self) -> list[tuple[Member, str]]:
+        """Held seats that are as good as taken: they are for members without one while others of the gang sit. To take
+        such a seat would leave a part of the gang running."""
+        if not self.holds or not any(m.node for m in self.members()):
+            return []
+        holds = dict(self.holds)
+        return [(m, holds[m.name]) for m in self.members() if not m.node and m.name in holds]
+
+    def occupied(self) -> list[str]:
+        """The nodes of its seats, the reserved ones included."""
+        return [m.node for m in self.seated()] + [node for _, node in self.reserved()]
 
     def reseated(self, seats: Mapping[str, str]) -> "Gang":
         """The same gang with the named members on the given nodes ('' takes the seat away; its node is remembered)."""

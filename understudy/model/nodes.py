@@ -61,6 +61,15 @@ class Health(msgspec.Struct, frozen=True, gc=False):
     deadline: float | None = None  # set for LEAVING
 
 
+class Fence(msgspec.Struct, frozen=True, gc=False):
+    """Pods were force-deleted on a node that was lost: where it comes back, they may still run there for a while."""
+
+    at: float  # when the last of them was deleted
+    grace: int  # seconds: the longest grace period among them
+    boot: str = ""  # which boot of the node they ran in; '': it does not say
+    returned: float | None = None  # since when the node is heard of again
+
+
 class SpareRole(enum.StrEnum):
     NONE = ""
     LENDABLE = "true"  # kept free for repairs; lent to gangs the policy calls preemptible

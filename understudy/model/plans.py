@@ -79,11 +79,14 @@ class Shrink(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Requeue(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """A broken gang that cannot be repaired gives up its seats and queues."""
+    """A broken gang that cannot be repaired gives up its seats and queues.
+
+    `stalled`: its controller has not made all of its pods. That is no failure of a node, and costs the gang a pause."""
 
     gang: str
     members: tuple[str, ...]
     why: str
+    stalled: bool = False
 
 
 class Dismiss(msgspec.Struct, frozen=True, tag=True, gc=False):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from understudy.objects.meta import Condition, KubeObject, ObjectMeta, Part
-from understudy.objects.pods import Affinity, Named, PodTemplate, PodToleration, Resources, SchedulingGate
+from understudy.objects.pods import Affinity, PodTemplate, PodToleration, Resources, SchedulingGate
 
 
 class JobSpec(Part, frozen=True, gc=False):
@@ -32,11 +32,16 @@ class JobTemplate(Part, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
 
 
+class DependsOn(Part, frozen=True, gc=False):
+    name: str = ""
+    status: str = ""  # Ready or Complete
+
+
 class ReplicatedJob(Part, frozen=True, gc=False):
     name: str
     template: JobTemplate
     replicas: int = 1
-    depends_on: tuple[Named, ...] = ()
+    depends_on: tuple[DependsOn, ...] = ()
 
 
 class StartupPolicy(Part, frozen=True, gc=False):

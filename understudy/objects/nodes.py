@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from understudy.objects.meta import Condition, KubeObject, Part, Time
 from understudy.objects.pods import Quantity
 
@@ -20,10 +22,15 @@ class NodeSpec(Part, frozen=True, gc=False):
     unschedulable: bool = False
 
 
+class NodeInfo(Part, frozen=True, gc=False):
+    boot_id: str = msgspec.field(name="bootID", default="")  # another one after every boot
+
+
 class NodeStatus(Part, frozen=True, gc=False):
     allocatable: Mapping[str, Quantity] = {}
     capacity: Mapping[str, Quantity] = {}
     conditions: tuple[Condition, ...] = ()
+    node_info: NodeInfo = NodeInfo()
 
 
 class Node(KubeObject, frozen=True, gc=False, kw_only=True):

@@ -145,6 +145,7 @@ class PodSpec(Part, frozen=True, gc=False):
     priority: int | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
+    termination_grace_period_seconds: int = 30
 
 
 class PodStatus(Part, frozen=True, gc=False):

@@ -26,11 +26,12 @@ class Storage:
         self.claims: dict[tuple[str, str], PersistentVolumeClaim] = {}
         self.volumes: dict[str, PersistentVolume] = {}
         self.classes: dict[str, StorageClass] = {}
+        self.complete = False  # whether a claim that is not here does not exist
 
     @property
     def is_known(self) -> bool:
-        """Without any claim or class, as in many a dump, claims are somebody else's matter."""
-        return bool(self.claims or self.classes)
+        """Files that have neither claims nor classes, as many a dump, say nothing about claims."""
+        return self.complete or bool(self.claims or self.classes)
 
     def claims_on(self, volume: str) -> list[tuple[str, str]]:
         return [name for name, claim in self.claims.items() if claim.spec.volume_name == volume]

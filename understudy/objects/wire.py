@@ -15,7 +15,7 @@ import msgspec
 
 from understudy.objects.checks import check
 from understudy.objects.meta import Condition, KubeObject, ObjectMeta, OwnerReference, Part, Time
-from understudy.objects.nodes import Lease, LeaseSpec, Node, NodeSpec, NodeStatus
+from understudy.objects.nodes import Lease, LeaseSpec, Node, NodeInfo, NodeSpec, NodeStatus
 from understudy.objects.pods import Affinity, Container, Pod, PodSpec, PodStatus, Volume, is_of_daemon_set
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.objects.texts import FEWER_TEXTS, NOTHING, Known, Raw, Texts, once
@@ -53,11 +53,11 @@ _SPEC = Texts(
     init_containers=_CONTAINERS,
 )
 _NODE_SPEC = Texts(NodeSpec)
-_NODE_STATUS = Texts(NodeStatus, conditions=tuple[Condition, ...])
+_NODE_STATUS = Texts(NodeStatus, conditions=tuple[Condition, ...], node_info=NodeInfo)
 
 _bonds = Known[bytes, tuple[Words, tuple[OwnerReference, ...], bool]](FEWER_TEXTS)  # labels and owners
 _specs = Known[bytes, PodSpec]()  # sound ones, each without a seat and without claims
-_offers = Known[bytes, tuple[NodeSpec, NodeStatus]]()  # sound ones, each without conditions
+_offers = Known[bytes, tuple[NodeSpec, NodeStatus]]()  # sound ones, each without what a node says of itself
 _said = Known[Saying, Saying]()  # what conditions say, but for the time
 
 
@@ -139,18 +139,19 @@ def _sound_spec(wire: WirePod, affinity: Any) -> PodSpec:
 
 
 def node_of(wire: WireNode) -> Node:
-    conditions, *offer = astuple(wire.status)
+    conditions, node_info, *offer = astuple(wire.status)
     key = BETWEEN.join((*astuple(wire.spec), *offer))
     spec, status = _offers.get(key) or _offers.keep(key, _sound_offer(wire))
-    if conditions:
+    if conditions or node_info.boot_id:
         status = _copied(status)
         force(status, "conditions", tuple([_condition(condition) for condition in conditions]))
+        force(status, "node_info", node_info)
     metadata, _ = _metadata_of(wire.metadata)
     return Node(kind="Node", api_version="v1", metadata=metadata, spec=spec, status=status)
 
 
 def _sound_offer(wire: WireNode) -> tuple[NodeSpec, NodeStatus]:
-    spec, status = _NODE_SPEC.made(astuple(wire.spec)), _NODE_STATUS.made(astuple(wire.status)[1:])
+    spec, status = _NODE_SPEC.made(astuple(wire.spec)), _NODE_STATUS.made(astuple(wire.status)[2:])
     node = check(Node(kind="Node", api_version="v1", metadata=ObjectMeta(wire.metadata.name), spec=spec, status=status))
     return node.spec, node.status
 

@@ -88,7 +88,7 @@ def formed(gang: Gang, definition: Definition, there: int, in_words: str) -> Gan
     gang = replace(gang, whole=gang.whole or definition.whole)
     if gang.seated():
         return gang
-    words = [f"{definition.title}: not supported: {word}" for word in definition.unsupported]
+    words = [f"{definition.title}: {word}" for word in definition.unsupported]
     if definition.absent:
         words.append(f"{definition.title} does not exist yet")
     elif there < definition.least:

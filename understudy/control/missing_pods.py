@@ -1,0 +1,151 @@
+"""Gangs whose controller has yet to make pods: none is seated in part, and no other gang gives way for pods that may
+not come.
+
+A controller may make pods in stages. Of a gang that waits, the pods of the first stage have to be there; the seats of
+the later ones are held before the first pod is bound. If the pods of a stage are not made in time, all is given back.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+import msgspec
+
+from understudy.control.deeds import Deed
+from understudy.control.desk import Desk
+from understudy.control.holding import hold
+from understudy.control.retries import Retries
+from understudy.control.seating import resume, sorted_out
+from understudy.control.telling import About
+from understudy.control.together import together
+from understudy.model.gangs import Gang, Made, Member, Suspension
+from understudy.ports import Refused
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """Seconds that a controller is given."""
+
+    make: float = 30.0  # to make the pods of a stage
+    remake: float = 300.0  # to make a pod again that has left its seat: it may back off
+
+
+class MissingPods:
+    def __init__(self, desk: Desk, retries: Retries, patience: Patience) -> None:
+        self._desk = desk
+        self._retries = retries
+        self._patience = patience
+        self._lacking: dict[str, float] = {}  # gang -> since when
+        self._limits: dict[str, float] = {}  # gang -> for how many seconds it may lack them
+
+    async def blocked(self, deeds: Mapping[str, Deed]) -> set[str]:
+        """The gangs whose deeds have to wait for pods."""
+        waiting = [deed.gang for deed in deeds.values() if self._lacks_first_stage(deed)]
+        begun = [deed.gang for deed in deeds.values() if lacks_pods(deed.gang)]
+        await self._give_back(self._overdue([*waiting, *begun]))
+        paused = [gang for gang in _preemptors(deeds) if gang.suspension is Suspension.REQUEUED]
+        await together(partial(self._let_make_pods, gang) for gang in paused)
+        return {gang.key for gang in (*waiting, *paused)}
+
+    def next_look(self) -> float | None:
+        """When the first of them has lacked its pods for too long."""
+        return min((since + self._limits[key] for key, since in self._lacking.items()), default=None)
+
+    def _lacks_first_stage(self, deed: Deed) -> bool:
+        gang = deed.gang
+        wanted = deed.starts or (dict(deed.holds or ()) if deed.waits_for and not gang.seated() else {})
+        if not wanted or gang.suspension is Suspension.REQUEUED:
+            return False
+        return lacks_first_stage(self._desk, gang, wanted)
+
+    def _overdue(self, gangs: Iterable[Gang]) -> list[Gang]:
+        """Those that have lacked their pods for too long. These gangs, and no others, lack any."""
+        now = self._desk.clock.now()
+        waiting = {gang.key: gang for gang in gangs}
+        self._lacking = {key: self._lacking.get(key, now) for key in waiting}
+        self._limits = {key: self._limit(gang) for key, gang in waiting.items()}
+        return [waiting[key] for key, since in self._lacking.items() if now - since >= self._limits[key]]
+
+    def _limit(self, gang: Gang) -> float:
+        due = _next_to_be_made(gang)
+        waits = due is not None and due.last_node and not _can_do_without(gang)
+        return self._patience.remake if waits else self._patience.make
+
+    async def _give_back(self, overdue: Iterable[Gang]) -> None:
+        """A gang without seats is passed over; one that can do without those pods goes on without; any other counts as
+        stalled, and the next plan takes its seats."""
+        for gang in overdue:
+            try:
+                if not await self._could_be_made(gang):
+                    self._lacking[gang.key] = self._desk.clock.now()
+                    continue
+                known = len(self._desk.view.pods_of(gang.key))
+                if gang.holds and (_can_do_without(gang) or not gang.seated()):
+                    await hold(self._desk, gang, {})
+                del self._lacking[gang.key]
+                # A pod may have come while that was written.
+                if not _can_do_without(gang) and len(self._desk.view.pods_of(gang.key)) == known:
+                    self._desk.view.pass_over(gang.key)
+                    self._tell(gang)
+            except Refused as error:
+                self._retries.refused(gang, error)
+
+    async def _could_be_made(self, gang: Gang) -> bool:
+        """Where a controller waits until the pods of the stage before are ready, they are looked at: the view does not
+        know."""
+        due = _next_to_be_made(gang)
+        if not gang.seated() or due is None or due.made is not Made.WHEN_READY:
+            return True
+        return all([await self._desk.is_ready(gang.namespace, m.name) for m in _stages_before(gang, due)])
+
+    def _tell(self, gang: Gang) -> None:
+        job = self._desk.view.job_of(gang.key)
+        missing = sum(1 for member in gang.members() if not member.exists)
+        if job is not None:
+            words = f"{missing} of its {gang.size} pods have not been made by its controller; nothing is kept for it"
+            self._desk.teller.waits(About.of(job), words)
+
+    async def _let_make_pods(self, gang: Gang) -> None:
+        """A paused job has no pods, and no gang is preempted for pods that may not come. So the job goes on first, and
+        waits for its seats like any other."""
+        try:
+            await resume(self._desk, gang, {})
+        except Refused as error:
+            self._retries.refused(gang, error)
+
+
+def lacks_first_stage(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
+    """Whether its controller has yet to make pods for these seats that it makes before any of the others sits."""
+    stages = {m.name: m.stage for m in gang.members() if m.name in seats}
+    first = min(stages.values(), default=0)
+    return any(stages.get(member, first) == first for member in sorted_out(desk, gang, seats).absent)
+
+
+def lacks_pods(gang: Gang) -> bool:
+    """Whether some members sit, and the controller may make another of the pods by now, and has not."""
+    return _next_to_be_made(gang) is not None
+
+
+def _next_to_be_made(gang: Gang) -> Member | None:
+    """Of the members with reserved seats whose pods could be there by now, one that has not sat before comes first."""
+    due = (m for m, _ in gang.reserved() if not m.exists and _may_be_made(gang, m))
+    return min(due, key=lambda m: (bool(m.last_node), m.stage), default=None)
+
+
+def _may_be_made(gang: Gang, member: Member) -> bool:
+    earlier = _stages_before(gang, member)
+    if earlier and member.made is Made.WHEN_DONE:  # once those are done, they are no members any more
+        return False
+    return all(m.node for m in earlier)
+
+
+def _can_do_without(gang: Gang) -> bool:
+    """Whether it runs with the members that sit, and the others are surplus."""
+    return gang.elastic and len(gang.seated()) >= gang.minimum
+
+
+def _stages_before(gang: Gang, member: Member) -> list[Member]:
+    return [m for m in gang.members() if m.stage < member.stage]
+
+
+def _preemptors(deeds: Mapping[str, Deed]) -> list[Gang]:
+    """The gangs for which others are to be preempted."""
+    return [deeds[key].gang for key in sorted({deed.by for deed in deeds.values() if deed.by in deeds})]
