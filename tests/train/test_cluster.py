@@ -1,12 +1,17 @@
 """From a pod to its job: by the service account's files or the kubeconfig it was given, and along its owners."""
 
+import asyncio
 import base64
 import json
+import urllib.error
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.client.plain_certificates import make_default_contexts_strict, plain_identity
+from tests.client.scripted import Reply, Request, serving
+from understudy.embedded.clusters.certificates import Identity
 from understudy.train import cluster, told
 from understudy.train.cluster import Access, access, job_of
 
@@ -15,7 +20,7 @@ WAY = Access("https://api:443", "token", "", "team", "train-0")
 
 @pytest.fixture(autouse=True)
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (told.POD, told.NAMESPACE, told.ACCESS, "HOSTNAME", "KUBERNETES_SERVICE_HOST"):
+    for name in (told.POD, told.NAMESPACE, told.ACCESS, told.ACCOUNT, "HOSTNAME", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -37,7 +42,16 @@ def test_in_kubernetes_the_service_account_is_the_way(tmp_path: Path, monkeypatc
     assert access(tmp_path / "not mounted") is None
 
 
-def test_in_an_embedded_cluster_it_is_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_account_may_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in pods of an embedded cluster, where mounts cannot be private."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv(told.ACCOUNT, str(account(tmp_path)))
+    found = access()
+    assert found is not None
+    assert (found.token, found.namespace) == ("secret", "team")
+
+
+def test_the_shared_access_of_pods_is_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = base64.b64encode(b"PEM").decode()
     document = {
         "clusters": [{"cluster": {"server": "https://here:1", "certificate-authority-data": authority}}],
@@ -87,3 +101,34 @@ def test_the_job_is_found_along_the_owners(
     monkeypatch.setattr(cluster, "_ask", lambda *_: next(answers))
     assert job_of(WAY) == job
     assert not list(answers)
+
+
+def job_found(served: Identity, trusted: Identity) -> str:
+    """The path of the job, by a server that shows one certificate and a pod that trusts another one's authority."""
+
+    async def lone_pod(_request: Request, reply: Reply) -> None:
+        await reply.json({"metadata": {}})
+
+    async def run() -> str:
+        async with serving(lone_pod, own=served) as server:
+            way = WAY._replace(server=f"https://127.0.0.1:{server.port}", authority=trusted.authority.decode())
+            return await asyncio.to_thread(job_of, way)
+
+    return asyncio.run(run())
+
+
+def test_a_server_whose_certificate_has_no_key_identifier_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_default_contexts_strict(monkeypatch)
+    own = plain_identity()
+    assert job_found(own, own) == "/api/v1/namespaces/team/pods/train-0"
+
+
+def test_a_server_that_another_authority_vouches_for_is_not() -> None:
+    with pytest.raises(urllib.error.URLError, match="certificate verify failed"):
+        job_found(plain_identity(), plain_identity())
+
+
+def test_a_server_of_another_name_is_not() -> None:
+    own = plain_identity(("api.example.org",))
+    with pytest.raises(urllib.error.URLError, match="certificate verify failed"):
+        job_found(own, own)

@@ -10,7 +10,8 @@ GRACE = "UNDERSTUDY_GRACE_SECONDS"  # between the signal and the end
 SIGNAL = "UNDERSTUDY_STOP_SIGNAL"  # such as SIGUSR1, where it is not SIGTERM
 POD = "UNDERSTUDY_POD"
 NAMESPACE = "UNDERSTUDY_NAMESPACE"
-ACCESS = "UNDERSTUDY_ACCESS"  # a kubeconfig as JSON, where the pod has no service account
+ACCESS = "UNDERSTUDY_ACCESS"  # a kubeconfig as JSON, where pods have the rights of the cluster's administrator
+ACCOUNT = "UNDERSTUDY_SERVICE_ACCOUNT"  # the folder of the service account, where it is not at its usual place
 SIGNAL_ANNOTATION = "understudy.dev/checkpoint-signal"
 
 DEFAULT_GRACE = 30.0  # that of Kubernetes

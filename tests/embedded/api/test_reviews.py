@@ -1,13 +1,15 @@
 """Reviews: who one is and what one may do."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
 from understudy.embedded.api import reviews
+from understudy.embedded.api.access import Attributes, Decision, Rule
 from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.reviews import REVIEWS
+from understudy.embedded.api.reviews import REVIEWS, Asked
 
 BY_KIND = {resource.kind: resource for resource in reversed(REVIEWS)}
 
@@ -15,14 +17,33 @@ BY_KIND = {resource.kind: resource for resource in reversed(REVIEWS)}
 class Person(NamedTuple):
     name: str
     groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, Sequence[str]] = {}
 
 
 ADMIN = Person("admin", ("system:masters",))
 
 
+class OneAdmin:
+    """A server with one user, who may do everything and has the token `secret`."""
+
+    def asking(self, attributes: Attributes) -> Decision:
+        return Decision(True, attributes.verb)
+
+    def about(self, name: str, groups: Sequence[str], attributes: Attributes) -> Decision:
+        return Decision(name == ADMIN.name or "system:masters" in groups, attributes.verb)
+
+    def rules(self, namespace: str) -> Sequence[Rule]:
+        every = frozenset("*")
+        return [Rule(every, every, every, frozenset([namespace])), Rule(every, paths=every)]
+
+    def owner_of(self, token: str, audiences: Collection[str]) -> tuple[Person | None, Sequence[str]]:
+        return (ADMIN, [*audiences]) if token == "secret" else (None, ())
+
+
 def ask(kind: str, spec: Any = None, body: bytes = b"") -> Any:
-    tokens = {"secret": ADMIN}
-    document = reviews.answer(BY_KIND[kind], body or msgspec.json.encode({"spec": spec or {}}), ADMIN, tokens.get)
+    asked = Asked(BY_KIND[kind], "", body or msgspec.json.encode({"spec": spec or {}}), ADMIN)
+    document = reviews.answer(asked, OneAdmin())
     assert document["kind"] == kind
     return msgspec.json.decode(msgspec.json.encode(document))
 
@@ -61,11 +82,23 @@ def test_nobody_else_may_do_anything(kind: str, who: dict[str, Any], allowed: bo
     assert ask(kind, spec)["status"]["allowed"] is allowed
 
 
+def test_a_local_review_is_about_its_own_namespace() -> None:
+    spec = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "other"}, "user": "admin"}
+    assert refusal("LocalSubjectAccessReview", spec).code == 422
+
+
+def test_users_are_told_with_uid_and_extras() -> None:
+    robot = Person("robot", (), "u-1", {"pod": ("p",)})
+    document = reviews.answer(Asked(BY_KIND["SelfSubjectReview"], "", b"", robot), OneAdmin())
+    told = document["status"]["userInfo"]
+    assert told == {"username": "robot", "groups": ["system:authenticated"], "uid": "u-1", "extra": {"pod": ["p"]}}
+
+
 def test_all_rules_at_once() -> None:
     answer = ask("SelfSubjectRulesReview", {"namespace": "team"})
     assert answer["spec"] == {"namespace": "team"}
     assert answer["status"] == {
-        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "resourceNames": ["team"]}],
         "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
         "incomplete": False,
     }
@@ -79,12 +112,13 @@ def test_who_am_i() -> None:
 
 def test_who_am_i_is_answered_in_the_version_asked() -> None:
     versions = [one for one in REVIEWS if one.kind == "SelfSubjectReview"]
-    answers = [reviews.answer(one, b"", ADMIN, lambda _: None)["apiVersion"] for one in versions]
+    answers = [reviews.answer(Asked(one, "", b"", ADMIN), OneAdmin())["apiVersion"] for one in versions]
     assert answers == ["authentication.k8s.io/v1", "authentication.k8s.io/v1beta1"]
 
 
 def test_whose_token_is_this() -> None:
-    known = ask("TokenReview", {"token": "secret"})["status"]
+    known = ask("TokenReview", {"token": "secret", "audiences": ["a"]})["status"]
+    assert known["audiences"] == ["a"]
     assert (known["authenticated"], known["user"]["username"]) == (True, "admin")
     unknown = ask("TokenReview", {"token": "guess"})["status"]
     assert (unknown["authenticated"], unknown["user"]) == (False, {})

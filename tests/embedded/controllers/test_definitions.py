@@ -11,6 +11,7 @@ from understudy.embedded.controllers.definitions import DIGEST, define_kinds, pr
 from understudy.embedded.definitions import shipped
 from understudy.embedded.provisions import provisions
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, DEFINITIONS, JOB_SETS
+from understudy.ports import Refused
 
 
 def test_every_file_defines_what_it_is_named_for() -> None:
@@ -50,6 +51,27 @@ def test_a_cluster_that_does_not_answer_yet_is_waited_for() -> None:
         await api.clock.advance(5)
         assert not defining.done()
         api.fault = lambda *_: ""
+        await api.clock.advance(5)
+        await defining
+        assert api.names(DEFINITIONS)
+
+    story(tell)
+
+
+def test_a_cluster_in_trouble_is_asked_again() -> None:
+    """A disk that is full when the controllers start has room later."""
+
+    async def tell(api: FakeCluster) -> None:
+        creating = api.create
+
+        async def full(*_: object, **__: object) -> bytes:
+            raise Refused(507, "InsufficientStorage", "the disk of the cluster is full")
+
+        api.create = full  # type: ignore[method-assign]
+        defining = asyncio.create_task(define_kinds(api, api.clock))
+        await api.clock.advance(5)
+        assert not defining.done()
+        api.create = creating  # type: ignore[method-assign]
         await api.clock.advance(5)
         await defining
         assert api.names(DEFINITIONS)

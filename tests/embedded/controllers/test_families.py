@@ -64,6 +64,25 @@ def test_a_watch_that_lags_makes_no_pod_twice() -> None:
     story(tell)
 
 
+def test_pods_that_went_unseen_are_not_written_to_again_and_again() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, JOB):
+            api.put(JOBS, job("train", parallelism=2, completions=2))
+            await quiet(200)
+            for name in api.names(PODS):
+                api.change(PODS, name, {"spec": {"nodeName": "a"}, "status": {"phase": "Running"}})
+            await api.clock.advance(1)
+            with api.deaf():
+                for name in api.names(PODS):
+                    api.remove(PODS, name)
+            before = api.writes("patch", PODS)
+            api.change(JOBS, "train", {"spec": {"suspend": True}})
+            await api.clock.advance(5)
+            assert api.writes("patch", PODS) - before <= 10
+
+    story(tell)
+
+
 def test_a_watch_that_lags_sends_no_pod_home_twice() -> None:
     async def tell(api: FakeCluster) -> None:
         async with at_work(api, JOB):

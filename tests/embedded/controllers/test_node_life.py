@@ -106,3 +106,97 @@ def test_a_renewal_costs_no_write() -> None:
             assert api.clock.now() >= BEGIN + 20
 
     story(tell)
+
+
+def test_after_a_pause_of_all_a_node_that_was_given_up_stays_so_until_its_lease_is_renewed() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            give(api, "a", "b")
+            await live(api, 7, "b")
+            assert ready(api, "a") == "Unknown"
+            api.requests.clear()
+            await api.clock.advance(60)
+            await live(api, 10, "b")
+            assert (ready(api, "a"), taints(api, "a")) == ("Unknown", ["mine", UNREACHABLE, UNREACHABLE])
+            assert api.requests == []
+            await live(api, 1, "a", "b")
+            assert (ready(api, "a"), taints(api, "a")) == ("True", ["mine"])
+
+    story(tell)
+
+
+def test_who_comes_later_does_not_take_a_marked_node_for_alive() -> None:
+    """The mark is all that is left of who found out, and the lease is met for the first time."""
+
+    async def tell(api: FakeCluster) -> None:
+        give(api, "a", "b")
+        async with at_work(api, node_life):
+            await live(api, 7, "b")
+            assert ready(api, "a") == "Unknown"
+        await api.clock.advance(3600)
+        api.requests.clear()
+        async with at_work(api, node_life):
+            await live(api, 10, "b")
+            assert (ready(api, "a"), taints(api, "a")) == ("Unknown", ["mine", UNREACHABLE, UNREACHABLE])
+            assert ready(api, "b") == "True"
+            assert api.requests == []
+
+    story(tell)
+
+
+def test_a_node_that_came_back_while_this_process_was_away_is_seen_to_be_back() -> None:
+    async def tell(api: FakeCluster) -> None:
+        give(api, "a", "b")
+        async with at_work(api, node_life):
+            await live(api, 7, "b")
+            assert ready(api, "a") == "Unknown"
+        await live(api, 10, "a", "b")
+        async with at_work(api, node_life):
+            await quiet()
+            assert (ready(api, "a"), taints(api, "a")) == ("True", ["mine"])
+
+    story(tell)
+
+
+def test_a_restart_after_a_pause_of_all_gives_no_living_node_up() -> None:
+    async def tell(api: FakeCluster) -> None:
+        give(api, "a", "b")
+        await api.clock.advance(3600)
+        async with at_work(api, node_life):
+            await api.clock.advance(60)
+            renew(api, "b")
+            await live(api, 1, "a", "b")
+            assert (ready(api, "a"), ready(api, "b")) == ("True", "True")
+            assert api.requests == []
+
+    story(tell)
+
+
+def test_a_node_that_died_while_this_process_was_away_is_marked_when_it_was_silent_long_enough() -> None:
+    async def tell(api: FakeCluster) -> None:
+        give(api, "a", "b")
+        await live(api, 60, "b")
+        async with at_work(api, node_life):
+            await live(api, 3, "b")
+            assert ready(api, "a") == "True"
+            await live(api, 3, "b")
+            assert ready(api, "a") == "Unknown"
+
+    story(tell)
+
+
+def test_a_clock_that_is_set_back_brings_no_node_back() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, node_life):
+            give(api, "a", "b")
+            await live(api, 7, "b")
+            assert ready(api, "a") == "Unknown"
+            await api.clock.advance(1)
+            api.requests.clear()
+            api.clock.jump(-3600)
+            await live(api, 10, "b")
+            assert (ready(api, "a"), api.requests) == ("Unknown", [])
+            await live(api, 1, "a", "b")
+            assert ready(api, "a") == "True"
+
+    story(tell)

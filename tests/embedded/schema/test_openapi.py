@@ -30,6 +30,7 @@ def test_there_is_a_document_for_every_group_and_version() -> None:
         "apis/coordination.k8s.io/v1",
         "apis/example.com/v1",
         "apis/policy/v1",
+        "apis/rbac.authorization.k8s.io/v1",
         "apis/scheduling.k8s.io/v1",
         "apis/scheduling.k8s.io/v1beta1",
     }

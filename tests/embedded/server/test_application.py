@@ -9,7 +9,7 @@ import pytest
 
 from tests.embedded.server.calling import CONFIG_MAPS, PODS, Exchange, config_map, pod, server
 from understudy.embedded.server import application, calls
-from understudy.embedded.store.records import WriteFailed
+from understudy.embedded.store.records import StoreFull, WriteFailed
 
 PATHS = ["/", "/version", "/healthz", "/livez", "/readyz", "/api", "/openapi/v2", PODS, f"{PODS}/x", "/no/such/path"]
 
@@ -260,6 +260,24 @@ def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path, monkeypatch: py
                 patched.setattr(ask.state.store, "submit", full)
                 await ask.refused(503, "ServiceUnavailable", "POST", PODS, pod("one"))
             await ask.refused(404, "NotFound", "GET", f"{PODS}/one")
+            await ask.post(PODS, pod("one"))
+
+    asyncio.run(scenario())
+
+
+def test_a_write_for_which_there_is_no_room_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not worth asking again a second later."""
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+
+            def full(_: object) -> None:
+                raise StoreFull("the database did not take the write: database or disk is full")
+
+            with monkeypatch.context() as patched:
+                patched.setattr(ask.state.store, "submit", full)
+                status = await ask.refused(507, "InsufficientStorage", "POST", PODS, pod("one"))
+            assert status["message"] == "the write was not stored: the disk of the cluster is full"
             await ask.post(PODS, pod("one"))
 
     asyncio.run(scenario())

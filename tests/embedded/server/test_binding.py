@@ -43,9 +43,14 @@ def test_a_pod_is_bound_once(tmp_path: Path) -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))
             await ask.post(f"{PODS}/one/binding", {"target": {"name": "node-a"}})
-            again = {"target": {"name": "node-b"}}
-            status = await ask.refused(409, "Conflict", "POST", f"{PODS}/one/binding", again)
-            assert 'already assigned to node "node-a"' in status["message"]
+            for node in ("node-a", "node-b"):
+                again = {"target": {"name": node}}
+                status = await ask.refused(409, "Conflict", "POST", f"{PODS}/one/binding", again)
+                assert status["details"] == {"name": "one", "kind": "pods/binding"}
+                assert 'pod one is already assigned to node "node-a"' in status["message"]
+                await ask.refused(409, "Conflict", "POST", f"{PODS}/one/binding?dryRun=All", again)
+            other = {"metadata": {"name": "two"}, "target": {"name": "node-a"}}
+            await ask.refused(400, "BadRequest", "POST", f"{PODS}/one/binding", other)
             await ask.refused(404, "NotFound", "POST", f"{PODS}/two/binding", again)
             await ask.refused(400, "BadRequest", "POST", f"{PODS}/one/binding", {"target": {"name": ""}})
             await ask.refused(400, "BadRequest", "POST", f"{PODS}/one/binding", {"target": 5})
@@ -86,6 +91,19 @@ async def leaving(ask: Server) -> None:
 
 async def elsewhere(ask: Server) -> None:
     await ask.post(f"{PODS}/b/binding", {"target": {"name": "node-b"}})
+
+
+def test_a_gang_whose_answer_was_lost_is_seated_when_it_is_asked_for_again(tmp_path: Path) -> None:
+    """Also where only some of its pods have seats: they were bound one by one."""
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            seats = await gang(ask, "a", "b")
+            await ask.post(f"{PODS}/a/binding", {"metadata": {"name": "a"}, "target": {"name": "node-a"}})
+            await ask.post(SEATINGS, {"seatings": seats})
+            assert (await ask.get(f"{PODS}/b"))["spec"]["nodeName"] == "node-a"
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("accident", [gone, replaced, leaving, elsewhere])

@@ -14,6 +14,7 @@ from understudy.embedded.server.yamls import BadYaml, load
         ("at: 1:30", {"at": "1:30"}),
         ("true: 1\n5: x", {"true": 1, "5": "x"}),
         ("- {a: [1, null]}", [{"a": [1, None]}]),
+        ("a: &x [1]\nb: *x", {"a": [1], "b": [1]}),
     ],
 )
 def test_it_becomes_what_json_can_say(text: str, value: Any) -> None:
@@ -24,7 +25,10 @@ def test_it_becomes_what_json_can_say(text: str, value: Any) -> None:
     ("text", "problem"),
     [
         ("a: 1\na: 2", "the key stands twice"),
-        ("a: &x [1]\nb: *x", "aliases"),
+        ("a: &x [1]\nb: &y [" + "*x, " * 1_000 + "]\nc: [" + "*y, " * 1_000 + "]", "aliases"),
+        ("a: &x [*x]", "an anchor refers to itself"),
+        ("a: 1\n---\nb: 2", "expected one document"),
+        ("? a\n: " + "- " * 200_000, "nested too deeply"),
         ("[" * 900 + "]" * 900, "nested too deeply"),
         ("[" * 100_000, "nested too deeply"),
         ("- " * 5_000 + "a", "nested too deeply"),

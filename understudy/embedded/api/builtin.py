@@ -12,7 +12,8 @@ from understudy.embedded.schema.namespaces import Namespace
 from understudy.embedded.schema.nodes import Node
 from understudy.embedded.schema.persistent import PersistentVolume
 from understudy.embedded.schema.pods import Pod
-from understudy.embedded.schema.rules import cluster, configs, jobs, names, pods, services, storage
+from understudy.embedded.schema.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+from understudy.embedded.schema.rules import cluster, configs, jobs, names, pods, rbac, services, storage
 from understudy.embedded.schema.scheduling import PriorityClass
 from understudy.embedded.schema.services import Endpoints, Service
 from understudy.embedded.schema.typed import Rules, TypedForm
@@ -51,6 +52,15 @@ _PRIORITY_RULES = Rules[PriorityClass](
     counted=True,
 )
 _BUDGET_RULES = Rules[PodDisruptionBudget](begin=cluster.begin_budget, check=cluster.check_budget, counted=True)
+
+_ROLE_RULES = Rules[Role](named=names.path_segment, check=rbac.check_role)
+_CLUSTER_ROLE_RULES = Rules[ClusterRole](named=names.path_segment, check=rbac.check_cluster_role)
+_ROLE_BINDING_RULES = Rules[RoleBinding](
+    named=names.path_segment, complete=rbac.complete_binding, check=rbac.check_binding, changed=rbac.changed_binding
+)
+_CLUSTER_ROLE_BINDING_RULES = Rules[ClusterRoleBinding](
+    named=names.path_segment, complete=rbac.complete_binding, check=rbac.check_binding, changed=rbac.changed_binding
+)
 
 BUILTIN: tuple[Served, ...] = (
     Served(
@@ -97,6 +107,7 @@ BUILTIN: tuple[Served, ...] = (
         TypedForm(at.SERVICE_ACCOUNTS, ServiceAccount, Rules()),
         "serviceaccount",
         short_names=("sa",),
+        subresources=("token",),
     ),
     Served(
         at.CLAIMS,
@@ -128,6 +139,14 @@ BUILTIN: tuple[Served, ...] = (
         subresources=("status",),
     ),
     Served(at.JOBS, TypedForm(at.JOBS, Job, _JOB_RULES), "job", categories=("all",), subresources=("status",)),
+    Served(at.ROLES, TypedForm(at.ROLES, Role, _ROLE_RULES), "role"),
+    Served(at.ROLE_BINDINGS, TypedForm(at.ROLE_BINDINGS, RoleBinding, _ROLE_BINDING_RULES), "rolebinding"),
+    Served(at.CLUSTER_ROLES, TypedForm(at.CLUSTER_ROLES, ClusterRole, _CLUSTER_ROLE_RULES), "clusterrole"),
+    Served(
+        at.CLUSTER_ROLE_BINDINGS,
+        TypedForm(at.CLUSTER_ROLE_BINDINGS, ClusterRoleBinding, _CLUSTER_ROLE_BINDING_RULES),
+        "clusterrolebinding",
+    ),
     Served(
         at.DEFINITIONS,
         DefinitionForm(),

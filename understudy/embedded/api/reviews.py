@@ -1,28 +1,51 @@
-"""Questions about who one is and what one may do: turns a review into its answer.
+"""Questions about who one is and what one may do: turns a review into its answer."""
 
-An embedded cluster has one kind of user, its administrator, who may do everything.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+from understudy.embedded.api.access import Attributes, Decision, Rule
 from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
 from understudy.objects.resources import Resource
 
 _AUTHENTICATED = "system:authenticated"
-_ADMINISTRATORS = "system:masters"
 
 
 class Subject(Protocol):
-    """Whoever sent a valid token."""
+    """A user with a valid token, or one that a review names."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def groups(self) -> tuple[str, ...]: ...
+
+    @property
+    def uid(self) -> str: ...
+
+    @property
+    def extra(self) -> Mapping[str, Sequence[str]]: ...
+
+
+class Authority(Protocol):
+    """What the server knows of tokens, users and their rights."""
+
+    def asking(self, attributes: Attributes) -> Decision:
+        """About the user who asks."""
+        ...
+
+    def about(self, name: str, groups: Sequence[str], attributes: Attributes) -> Decision:
+        """About a user by name."""
+        ...
+
+    def rules(self, namespace: str) -> Sequence[Rule]:
+        """Of the user who asks."""
+        ...
+
+    def owner_of(self, token: str, audiences: Collection[str]) -> tuple[Subject | None, Sequence[str]]:
+        """Whose token it is, and for which of the audiences; without any asked for, for which of the API's own."""
+        ...
 
 
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -62,23 +85,23 @@ class Review(_Part, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    spec: Spec
-    asking: Subject
-    subject_of: Callable[[str], Subject | None]  # by token
+    resource: Resource  # one of REVIEWS
+    namespace: str  # of the path
+    body: bytes
+    user: Subject
 
 
 Status = dict[str, Any]
 
 
-def answer(
-    resource: Resource, body: bytes, asking: Subject, subject_of: Callable[[str], Subject | None]
-) -> dict[str, Any]:
-    """The review with its status. `resource` is one of REVIEWS; `subject_of` knows whose a token is."""
-    spec = _read(resource, body).spec
-    status = _ANSWERS[resource.kind](Asked(spec, asking, subject_of))
-    asked = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
+def answer(asked: Asked, authority: Authority) -> dict[str, Any]:
+    """The review with its status."""
+    resource = asked.resource
+    spec = _read(resource, asked.body).spec
+    status = _ANSWERS[resource.kind](asked, spec, authority)
+    told = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
     about = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}}
-    return {**about, **asked, "status": status}
+    return {**about, **told, "status": status}
 
 
 def _read(resource: Resource, body: bytes) -> Review:
@@ -88,43 +111,62 @@ def _read(resource: Resource, body: bytes) -> Review:
         raise bad_request(f"the {resource.kind} cannot be read: {error}") from None
 
 
-def _own_access(asked: Asked) -> Status:
-    _check_attributes("SelfSubjectAccessReview", asked.spec)
-    return {"allowed": True, "reason": "everything is allowed in an embedded cluster"}
+def _own_access(_: Asked, spec: Spec, authority: Authority) -> Status:
+    return _decided(authority.asking(_attributes("SelfSubjectAccessReview", spec)))
 
 
-def _access(asked: Asked) -> Status:
-    spec = asked.spec
-    _check_attributes("SubjectAccessReview", spec)
+def _access(asked: Asked, spec: Spec, authority: Authority) -> Status:
+    kind = asked.resource.kind
+    attributes = _attributes(kind, spec)
     if not spec.user and not spec.groups:
-        raise _invalid("SubjectAccessReview", "spec.user", "at least one of user or group must be specified")
-    if spec.user == asked.asking.name or _ADMINISTRATORS in spec.groups:
-        return {"allowed": True, "reason": "everything is allowed in an embedded cluster"}
-    return {"allowed": False, "reason": f"an embedded cluster has no user {spec.user!r} but its administrator"}
+        raise _invalid(kind, "spec.user", "at least one of user or group must be specified")
+    if asked.resource.namespaced and attributes.namespace not in ("", asked.namespace):
+        problem = f"must be {asked.namespace}, the namespace of the review"
+        raise _invalid(kind, "spec.resourceAttributes.namespace", problem)
+    if asked.resource.namespaced:
+        attributes = msgspec.structs.replace(attributes, namespace=asked.namespace)
+    return _decided(authority.about(spec.user, spec.groups, attributes))
 
 
-def _rules(_: Asked) -> Status:
-    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+def _decided(decision: Decision) -> Status:
+    return {"allowed": decision.allowed} | ({"reason": decision.reason} if decision.reason else {})
+
+
+def _rules(_: Asked, spec: Spec, authority: Authority) -> Status:
+    rules = authority.rules(spec.namespace)
     return {
-        "resourceRules": [everything],
-        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        "resourceRules": [rule.document() for rule in rules if not rule.paths],
+        "nonResourceRules": [rule.document() for rule in rules if rule.paths],
         "incomplete": False,
     }
 
 
-def _oneself(asked: Asked) -> Status:
-    return {"userInfo": _user_info(asked.asking)}
+def _oneself(asked: Asked, _: Spec, __: Authority) -> Status:
+    return {"userInfo": _user_info(asked.user)}
 
 
-def _token(asked: Asked) -> Status:
-    subject = asked.subject_of(asked.spec.token)
+def _token(_: Asked, spec: Spec, authority: Authority) -> Status:
+    subject, audiences = authority.owner_of(spec.token, spec.audiences)
     if subject is None:
         return {"authenticated": False, "user": {}, "error": "the token is not valid here"}
-    return {"authenticated": True, "user": _user_info(subject)}
+    return {"authenticated": True, "user": _user_info(subject), "audiences": list(audiences)}
 
 
 def _user_info(subject: Subject) -> Status:
-    return {"username": subject.name, "groups": list(dict.fromkeys([*subject.groups, _AUTHENTICATED]))}
+    told: Status = {"username": subject.name, "groups": list(dict.fromkeys([*subject.groups, _AUTHENTICATED]))}
+    if subject.uid:
+        told["uid"] = subject.uid
+    if subject.extra:
+        told["extra"] = {key: list(values) for key, values in subject.extra.items()}
+    return told
+
+
+def _attributes(kind: str, spec: Spec) -> Attributes:
+    _check_attributes(kind, spec)
+    if plain := spec.non_resource_attributes:
+        return Attributes(plain.verb, path=plain.path or "/")
+    asked = spec.resource_attributes or ResourceAttributes()
+    return Attributes(asked.verb, asked.namespace, asked.group, asked.resource, asked.subresource, asked.name)
 
 
 def _check_attributes(kind: str, spec: Spec) -> None:
@@ -137,7 +179,7 @@ def _invalid(kind: str, field: str, problem: str) -> ApiError:
     return invalid(kind, "authorization.k8s.io", "", [Cause("FieldValueInvalid", f"Invalid value: {problem}", field)])
 
 
-_ANSWERS: Mapping[str, Callable[[Asked], Status]] = {
+_ANSWERS: Mapping[str, Callable[[Asked, Spec, Authority], Status]] = {
     "SelfSubjectAccessReview": _own_access,
     "SelfSubjectRulesReview": _rules,
     "SubjectAccessReview": _access,

@@ -56,7 +56,8 @@ class Carrier:
         """Whether anything was to be done. Raises what the cluster said no with; what was done until then is done."""
         namespace = parent.ref.namespace
         wrote = await self._write_status(parent, wanted)
-        patches = [self._patch(namespace, patch) for patch in wanted.patches]
+        gone: set[str] = set()  # children that are not there any more, whatever the watch says
+        patches = [self._patch(namespace, patch, gone) for patch in wanted.patches]
         if wanted.deletes:  # whoever is made may need a name, or a place, that is to become free first
             await _all_of(patches)
             await _all_of(self._delete(parent, delete) for delete in wanted.deletes)
@@ -68,7 +69,9 @@ class Carrier:
             await self._forgiving(
                 self._cluster.delete(parent.ref, uid=parent.metadata["uid"], propagation="Background")
             )
-        return wrote or bool(wanted.patches or wanted.deletes or wanted.creates)
+        # A patch of what is gone changes nothing: to look again at once would send it again, until the watch tells.
+        patched = any(patch.name not in gone for patch in wanted.patches)
+        return wrote or patched or bool(wanted.deletes or wanted.creates)
 
     def forget(self, uid: str) -> None:
         """The parent is gone."""
@@ -76,7 +79,7 @@ class Carrier:
 
     async def free(self, namespace: str, wanted: Wanted) -> None:
         """What is wanted of children who have no parent any more: only patches."""
-        await _all_of(self._patch(namespace, patch) for patch in wanted.patches)
+        await _all_of(self._patch(namespace, patch, set()) for patch in wanted.patches)
 
     async def _write_status(self, parent: Parent, wanted: Wanted) -> bool:
         if wanted.status is None:
@@ -89,10 +92,16 @@ class Carrier:
         await self._cluster.patch(parent.ref, patch, sub="status", form=PatchForm.MERGE)
         return True
 
-    async def _patch(self, namespace: str, patch: Patch) -> None:
+    async def _patch(self, namespace: str, patch: Patch, gone: set[str]) -> None:
+        """Adds the name of a child that is not there to `gone`."""
         form = PatchForm.JSON if isinstance(patch.patch, list) else PatchForm.MERGE
         ref = Ref(patch.resource, namespace, patch.name)
-        await self._forgiving(self._cluster.patch(ref, patch.patch, form=form))
+        try:
+            await self._cluster.patch(ref, patch.patch, form=form)
+        except Refused as error:
+            if error.code != 404:
+                raise
+            gone.add(patch.name)
 
     async def _delete(self, parent: Parent, delete: Delete) -> None:
         ref = Ref(delete.resource, parent.ref.namespace, delete.name)

@@ -33,6 +33,10 @@ BUILT_IN = (
     resources.PRIORITY_CLASSES,
     resources.BUDGETS,
     resources.JOBS,
+    resources.ROLES,
+    resources.ROLE_BINDINGS,
+    resources.CLUSTER_ROLES,
+    resources.CLUSTER_ROLE_BINDINGS,
     resources.DEFINITIONS,
 )
 

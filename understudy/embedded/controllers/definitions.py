@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 DIGEST = "understudy.dev/definition"  # which edition of ours it is; an object without it is somebody else's
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+IN_TROUBLE = 500  # from this code on it is the server's trouble, such as a full disk, and may pass
 
 Document = dict[str, Any]
 
@@ -41,11 +42,13 @@ async def _bring(cluster: Cluster, clock: Clock, ref: Ref, document: Document) -
             await _ensure(cluster, ref, document)
             return
         except Unreachable:
-            await clock.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+            pass
         except Refused as error:
             log.error("%s %s cannot be made: %s", ref.resource.kind, ref.name, error)
-            return
+            if error.code < IN_TROUBLE:
+                return
+        await clock.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE)
 
 
 async def _ensure(cluster: Cluster, ref: Ref, document: Document) -> None:

@@ -1,11 +1,15 @@
-"""Nodes that fall silent: one whose lease has run out is marked as unreachable, until it is heard of again."""
+"""Nodes that fall silent: one whose lease has run out is marked as unreachable, until its lease is renewed.
+
+A mark outlives this process. It is taken away only for a renewal that came after it, never for a lack of memory.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from understudy.control.health import HealthLimits
+from understudy.control.arrivals import Arrivals
+from understudy.control.health import HealthLimits, Heartbeat
 from understudy.control.pulse import Pulse
 from understudy.control.telling import About
 from understudy.embedded.controllers.events import Recorder
@@ -32,6 +36,14 @@ class SeenNode(SeenObject, frozen=True, gc=False, kw_only=True):
         silent = ready is not None and ready.status == "Unknown" and ready.reason == SILENT
         return silent or any(taint.key == UNREACHABLE for taint in self.spec.taints)
 
+    @property
+    def marked_at(self) -> float:
+        """To the second; for ever ago where that is not written."""
+        times = [taint.time_added for taint in self.spec.taints if taint.key == UNREACHABLE]
+        ready = condition_of(self.status.conditions, "Ready")
+        times += [ready.last_transition_time] if ready is not None and ready.reason == SILENT else []
+        return max((at for time in times if (at := seconds(time)) is not None), default=float("-inf"))
+
 
 _read_node = msgspec.json.Decoder(SeenNode).decode
 _read_lease = msgspec.json.Decoder(Lease).decode
@@ -47,10 +59,10 @@ class NodeLife:
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
-        self._pulse = Pulse(limits)
+        self._pulse = Pulse(limits, Arrivals(clock, one_clock=True))
         self._nodes: dict[str, bytes] = {}
         self._leases: dict[str, Lease] = {}
-        self._marked: set[str] = set()
+        self._marked: dict[str, bool] = {}  # and whether the lease was seen to be renewed since
 
     def hearings(self) -> Mapping[Resource, Hearing]:
         return {NODES: self._hear_node, LEASES: self._hear_lease}
@@ -59,11 +71,11 @@ class NodeLife:
         node = _read_node(change.raw)
         name = node.metadata.name
         self._nodes.pop(name, None)
-        self._marked.discard(name)
+        renewed_since = self._marked.pop(name, False)
         if change.type is not ChangeType.DELETED:
             self._nodes[name] = change.raw
             if node.marked:
-                self._marked.add(name)
+                self._marked[name] = renewed_since
             self.worklist.add(name)
 
     def _hear_lease(self, change: Change) -> None:
@@ -74,33 +86,36 @@ class NodeLife:
             return
         if change.type is ChangeType.DELETED:
             self._leases.pop(name, None)
+            self._pulse.forget(name)
             return
-        self._pulse.hear(lease)
+        lives = self._pulse.hear(lease)
         known = name in self._leases
         self._leases[name] = lease
+        if name in self._marked:
+            self._marked[name] |= lives
         if not known or name in self._marked:
             self.worklist.add(name)
 
     async def settle(self, key: str) -> float | None:
-        raw, lease = self._nodes.get(key), self._leases.get(key)
-        if raw is None or lease is None:
+        raw, lease, now = self._nodes.get(key), self._leases.get(key), self._clock.now()
+        beat = self._pulse.of(key, now)
+        if raw is None or lease is None or beat is None:
             return None
-        now = self._clock.now()
-        runs_out = self._runs_out(lease, now)
-        if runs_out is None:
-            return None
-        node = _read_node(raw)
-        if runs_out <= now and not node.marked:
+        node, runs_out = _read_node(raw), beat.since + lease.spec.lease_duration_seconds
+        if node.marked:
+            if self._is_back(node, beat):
+                await self._heal(node, raw)
+        elif runs_out <= now:
             await self._mark(node, raw)
-        elif runs_out > now and node.marked:
-            await self._heal(node, raw)
         # Silence of all nodes at once means nothing, so the time at which a lease runs out may move on by itself.
-        return max(runs_out, now + lease.spec.lease_duration_seconds / 4)
+        return max(runs_out, now + beat.interval)
 
-    def _runs_out(self, lease: Lease, now: float) -> float | None:
-        felt = self._pulse.felt(lease, now)
-        renewed = seconds(felt.spec.renew_time) if felt is not None else None
-        return None if renewed is None else renewed + lease.spec.lease_duration_seconds
+    def _is_back(self, node: SeenNode, beat: Heartbeat) -> bool:
+        """Whether its lease was renewed after it was marked. What was renewed before this process came tells that by
+        its time; later the order tells it, whatever the clock does."""
+        if beat.given_up or not beat.proven:
+            return False
+        return self._marked.get(node.metadata.name, False) or beat.renewed > node.marked_at
 
     async def _mark(self, node: SeenNode, raw: bytes) -> None:
         now = written(self._clock.now())

@@ -9,7 +9,7 @@ from understudy.embedded.schema.values import Int64, Maybe, NonEmpty, Time, enco
 
 _ACRONYMS = {
     "api": "API", "cidr": "CIDR", "cidrs": "CIDRs", "fqdn": "FQDN", "id": "ID", "io": "IO", "ip": "IP", "ipc": "IPC",
-    "ips": "IPs", "pid": "PID", "uri": "URI", "uuid": "UUID", "wwns": "WWNs",
+    "ips": "IPs", "pid": "PID", "uri": "URI", "urls": "URLs", "uuid": "UUID", "wwns": "WWNs",
 }  # fmt: skip
 
 

@@ -7,10 +7,11 @@ from understudy.embedded.server.answers import Answer, Stream, refusal, send_ans
 from understudy.embedded.server.calls import Call, Receive, Scope, Send, read_query
 from understudy.embedded.server.dispatching import dispatch, target_of
 from understudy.embedded.server.executing import execute
+from understudy.embedded.server.impersonation import IMPERSONATED, WITH_IMPERSONATION, impersonated
 from understudy.embedded.server.sockets import Socket
 from understudy.embedded.server.state import State
 from understudy.embedded.server.streaming import send_stream
-from understudy.embedded.store.records import StoreClosed, WriteFailed
+from understudy.embedded.store.records import StoreClosed, StoreFull, WriteFailed
 
 MAX_IN_FLIGHT = 400  # requests that are answered and done; Kubernetes allows as many
 MAX_STREAMS = 5_000  # watches, logs that are followed, commands in containers
@@ -61,6 +62,8 @@ class Application:
         self._streams += 1
         try:
             call = self._call({**scope, "method": "GET"}, receive)
+            if not call.user.is_admin:
+                call = await self.state.authorizer.check(call)
             target = target_of(self.state, call)
             if self._streams > MAX_STREAMS:
                 raise _busy()
@@ -79,6 +82,8 @@ class Application:
         """Whoever has no valid token gets no further than this."""
         headers = dict(scope["headers"])
         user = self.state.tokens.user(headers.get(b"authorization"))
+        if IMPERSONATED in headers or not headers.keys().isdisjoint(WITH_IMPERSONATION):
+            user = impersonated(self.state.authorizer, user, scope["headers"])
         if self._in_flight > MAX_IN_FLIGHT:
             raise _busy()
         path: str = scope["path"]
@@ -98,6 +103,9 @@ def _told(problem: Exception, scope: Scope) -> ApiError:
     match problem:
         case ApiError():
             return problem
+        case StoreFull():
+            log.error("%s %r: %s", scope.get("method"), scope["path"], problem)
+            return ApiError(507, "InsufficientStorage", "the write was not stored: the disk of the cluster is full")
         case WriteFailed() | StoreClosed():
             log.error("%s %r: %s", scope.get("method"), scope["path"], problem)
             return ApiError(503, "ServiceUnavailable", "the write could not be stored", Details(retry_after_seconds=1))

@@ -1,10 +1,12 @@
-"""What a cluster has before anybody has asked for anything: namespaces, system priorities, the API's own service."""
+"""What a cluster has before anybody has asked for anything: namespaces, system priorities, roles, the API's own
+service."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from understudy.embedded.api.served import Strictness
 from understudy.embedded.server import namespaces
+from understudy.embedded.server.authorization import policy
 from understudy.embedded.server.stamping import stamp
 from understudy.embedded.server.state import State
 from understudy.embedded.server.writing import put
@@ -30,6 +32,7 @@ def _documents(port: int) -> Iterable[tuple[Resource, dict[str, Any]]]:
         yield NAMESPACES, {"metadata": {"name": name}}
     for name, (value, description) in _CRITICAL.items():
         yield PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value, "description": description}
+    yield from policy.documents()
     labels = {"component": "apiserver", "provider": "kubernetes"}
     yield (
         SERVICES,

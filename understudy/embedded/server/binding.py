@@ -1,6 +1,6 @@
 """Pods onto nodes: one by one as Kubernetes does it, or a whole gang at once, all or nobody."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import UNSET
@@ -51,7 +51,11 @@ async def bind(state: State, call: Call, target: Target) -> Answer:
     if not given.target.name:
         raise bad_request("target.name: Required value")
     seating = Seating(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
-    await seat(state, target.namespace, [seating], dry_run=call.dry_run)
+    if given.metadata.name not in ("", target.name):
+        raise bad_request("name in URL does not match name in Binding object")
+    write = _seated(state, target.namespace, seating)
+    if write is not None and not call.dry_run:
+        await state.store.submit([write])
     return success(code=201)
 
 
@@ -64,34 +68,36 @@ async def seat_gang(state: State, call: Call, namespace: str) -> Answer:
     for seating in given:
         if state.store.newest(Key(PODS.key, namespace, seating.pod)) is None:
             raise conflict(PODS.plural, "", seating.pod, "the pod is gone")
-    await seat(state, namespace, given, dry_run=call.dry_run)
+    writes = [write for seating in given if (write := _seated(state, namespace, seating, repeatable=True)) is not None]
+    if writes and not call.dry_run:
+        await state.store.submit(writes)
     return success(code=201)
 
 
-async def seat(state: State, namespace: str, seatings: Sequence[Seating], *, dry_run: bool) -> None:
-    """All in one write. Whoever sits where it should already stays there."""
-    writes = [write for seating in seatings for write in _seated(state, namespace, seating)]
-    if writes and not dry_run:
-        await state.store.submit(writes)
-
-
-def _seated(state: State, namespace: str, seating: Seating) -> Sequence[Put]:
+def _seated(state: State, namespace: str, seating: Seating, *, repeatable: bool = False) -> Put | None:
+    """None where it is seated there already, if that is allowed. A gang may be: its request is made again when its
+    answer was lost. A single binding is refused then, as Kubernetes does."""
     key = Key(PODS.key, namespace, seating.pod)
     record = state.store.newest(key)
     if record is None:
         raise not_found(PODS.plural, "", seating.pod)
     pod = state.served(PODS).form.load(record.body)
     assert isinstance(pod, Pod)
+    if repeatable and _sits(pod, seating):
+        return None
     if why := why_not(pod, seating):
         raise conflict(f"{PODS.plural}/binding", "", seating.pod, why)
-    if pod.spec.node_name:
-        return ()
     pod.spec.node_name = seating.node
     if seating.annotations:
         pod.metadata.annotations = {**(pod.metadata.annotations or {}), **seating.annotations}
     pod.status.conditions = _scheduled(pod, state.timestamp())
     pod.status.nominated_node_name = UNSET  # it has the seat that was kept for it, or another
-    return (put(key, pod),)
+    return put(key, pod)
+
+
+def _sits(pod: Pod, seating: Seating) -> bool:
+    same = not seating.uid or pod.metadata.uid == seating.uid
+    return same and pod.metadata.deletion_timestamp is UNSET and pod.spec.node_name == seating.node
 
 
 def why_not(pod: Pod, seating: Seating) -> str:
@@ -100,7 +106,7 @@ def why_not(pod: Pod, seating: Seating) -> str:
         return f"Precondition failed: UID in precondition: {seating.uid}, UID in object meta: {pod.metadata.uid}"
     if pod.metadata.deletion_timestamp is not UNSET:
         return f"pod {seating.pod} is being deleted, cannot be assigned to a host"
-    if pod.spec.node_name and pod.spec.node_name != seating.node:
+    if pod.spec.node_name:
         return f'pod {seating.pod} is already assigned to node "{pod.spec.node_name}"'
     if pod.spec.scheduling_gates:
         return f"pod {seating.pod} has non-empty .spec.schedulingGates"

@@ -115,7 +115,7 @@ async def read_body(call: Call) -> bytes:
     receive = call.receive
     message = await receive()
     body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
+    if not message.get("more_body") and len(body) <= MAX_BODY:
         return body
     pieces, size = [body], len(body)
     while message.get("more_body"):

@@ -7,8 +7,9 @@ from msgspec import UNSET
 from understudy.embedded.api.errors import ApiError, Cause, Details, already_exists, bad_request, invalid, not_found
 from understudy.embedded.api.served import Reading
 from understudy.embedded.schema.meta import ObjectMeta
-from understudy.embedded.server import definitions, namespaces
+from understudy.embedded.server import definitions, namespaces, pod_accounts
 from understudy.embedded.server.answers import Answer, with_warnings
+from understudy.embedded.server.authorization import escalation
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.glances import glance
@@ -46,6 +47,8 @@ async def store_new(state: State, call: Call, target: Target, reading: Reading) 
     stamp(meta, key, state.timestamp())
     target.served.form.admit_create(draft, state.lookup)
     definitions.prepare(state, draft)
+    escalation.check(state.authorizer, call.user, target, draft)
+    pod_accounts.admit(state, draft)
     if call.dry_run:
         body = draft.encode()
     else:

@@ -9,6 +9,8 @@ from understudy.embedded.server.verbs import verb_for
 
 
 async def dispatch(state: State, call: Call) -> Answer | Stream:
+    if not call.user.is_admin:
+        call = await state.authorizer.check(call)
     parts = resource_parts(call.path)
     if parts is None:
         _only(call, "GET", "HEAD")

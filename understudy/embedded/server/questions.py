@@ -1,15 +1,17 @@
 """Kinds that are asked and never stored: what may I do, who am I, whose token is this."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from understudy.embedded.api import reviews
+from understudy.embedded.api.access import Attributes, Decision, Rule
 from understudy.embedded.server.answers import Answer
 from understudy.embedded.server.authentication import User
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.calls import Call
 from understudy.embedded.server.routes import no_such_path, not_allowed
+from understudy.embedded.server.service_accounts import AUDIENCES
 from understudy.embedded.server.state import State
 from understudy.objects.resources import Resource
 
@@ -17,20 +19,43 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def ask(state: State, call: Call, group: str, version: str, rest: Sequence[str]) -> Answer:
-    resource = _asked(group, version, rest)
+    resource, namespace = _asked(group, version, rest)
     if call.method != "POST":
         raise not_allowed()
-
-    def subject_of(token: str) -> User | None:
-        return state.tokens.find(token.encode())
-
-    body = await read_json(call)
-    return Answer(_encode(reviews.answer(resource, body, call.user, subject_of)), 201)
+    asked = reviews.Asked(resource, namespace, await read_json(call), call.user)
+    return Answer(_encode(reviews.answer(asked, _Authority(state, call.user))), 201)
 
 
-def _asked(group: str, version: str, rest: Sequence[str]) -> Resource:
+class _Authority:
+    def __init__(self, state: State, user: User) -> None:
+        self._state = state
+        self._user = user
+
+    def asking(self, attributes: Attributes) -> Decision:
+        return self._state.authorizer.decide(self._user, attributes)
+
+    def about(self, name: str, groups: Sequence[str], attributes: Attributes) -> Decision:
+        """Users of the cluster's own tokens have the groups that these give them."""
+        known = self._state.tokens.groups_of(name)
+        return self._state.authorizer.decide_about(name, (*groups, *known), attributes)
+
+    def rules(self, namespace: str) -> Sequence[Rule]:
+        return self._state.authorizer.rules(self._user, namespace)
+
+    def owner_of(self, token: str, audiences: Collection[str]) -> tuple[User | None, Sequence[str]]:
+        wanted = tuple(audiences) or AUDIENCES
+        own = self._state.tokens.find(token.encode())
+        if own is not None:
+            shared = [one for one in wanted if one in AUDIENCES]
+            return (own, shared) if shared else (None, ())
+        return self._state.accounts.reviewed(token.encode(), wanted)
+
+
+def _asked(group: str, version: str, rest: Sequence[str]) -> tuple[Resource, str]:
+    """The review, and the namespace its path lies in."""
     for resource in reviews.REVIEWS:
-        scope = ["namespaces", rest[1]] if resource.namespaced and len(rest) == 3 else []
+        namespace = rest[1] if resource.namespaced and len(rest) == 3 else ""
+        scope = ["namespaces", namespace] if namespace else []
         if (resource.group, resource.version, [*scope, resource.plural]) == (group, version, list(rest)):
-            return resource
+            return resource, namespace
     raise no_such_path()

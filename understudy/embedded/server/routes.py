@@ -28,13 +28,19 @@ def resource_parts(path: str) -> tuple[str, str, list[str]] | None:
             return None
 
 
+def scoped(rest: list[str]) -> tuple[str | None, list[str]]:
+    """The namespace a path below its group and version lies in, and what follows; None where it lies in none."""
+    if len(rest) > 2 and rest[0] == "namespaces" and not (len(rest) == 3 and rest[2] in _OF_THE_NAMESPACE):
+        return rest[1], rest[2:]
+    return None, rest
+
+
 def locate(registry: Registry, group: str, version: str, rest: list[str]) -> Target | None:
     """None: nothing of that name is served, or a cluster-wide resource was sought in a namespace."""
-    namespace = ""
-    if len(rest) > 2 and rest[0] == "namespaces" and not (len(rest) == 3 and rest[2] in _OF_THE_NAMESPACE):
-        namespace, rest = rest[1], rest[2:]
-        if not namespace:
-            return None
+    namespace, rest = scoped(rest)
+    if namespace == "":
+        return None
+    namespace = namespace or ""
     served = registry.find(group, version, rest[0])
     if served is None or len(rest) > 3 or "" in rest or (namespace and not served.resource.namespaced):
         return None

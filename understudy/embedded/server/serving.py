@@ -15,6 +15,7 @@ import uvicorn
 
 from understudy.embedded.api.builtin import BUILTIN
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.log_output import log_to_stderr
 from understudy.embedded.server.application import Application
 from understudy.embedded.server.authentication import Tokens
 from understudy.embedded.server.beginnings import begin
@@ -22,7 +23,7 @@ from understudy.embedded.server.definitions import Definitions
 from understudy.embedded.server.protocol import GuardedProtocol
 from understudy.embedded.server.registry import Registry
 from understudy.embedded.server.state import State
-from understudy.embedded.store.records import StoreUnusable
+from understudy.embedded.store.records import StoreUnusable, WriteFailed
 from understudy.embedded.store.store import Store
 
 SHUTDOWN_SECONDS = 2
@@ -44,14 +45,14 @@ class Settings(msgspec.Struct, frozen=True):
 
 def run(folder: ClusterFolder) -> None:
     """Until SIGTERM or SIGINT."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    log_to_stderr("%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     _keep_memory()
     _allow_many_connections()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve_until_told(folder))
-    except (OSError, StoreUnusable) as problem:
+    except (OSError, StoreUnusable, WriteFailed) as problem:
         log.error("the server cannot start: %s", problem)
         sys.exit(1)
 
@@ -108,6 +109,7 @@ async def serve(folder: ClusterFolder, stop: asyncio.Event, on_ready: Callable[[
             await begin(state, settings.port)
             async with Definitions.kept(state):
                 on_ready(settings)
+                state.warm_up()
                 await _serve(state, listener, stop)
         finally:
             await store.close()

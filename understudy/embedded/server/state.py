@@ -7,8 +7,11 @@ from collections.abc import Callable
 from understudy.embedded.api.served import Draft, Served
 from understudy.embedded.folders import ClusterFolder
 from understudy.embedded.server.authentication import Tokens
+from understudy.embedded.server.authorization.authorizer import Authorizer
 from understudy.embedded.server.fanout import Fanout
 from understudy.embedded.server.registry import Registry
+from understudy.embedded.server.service_accounts import ServiceAccountTokens
+from understudy.embedded.server.signing import SigningKey
 from understudy.embedded.store.records import Key, Record
 from understudy.embedded.store.store import Store
 from understudy.objects.resources import Resource
@@ -28,6 +31,10 @@ class State:
         self.tokens = tokens
         self.folder = folder
         self.now = now
+        self.signing_key = SigningKey(folder.signing_key)
+        self.accounts = ServiceAccountTokens(store, self.signing_key, now)
+        self.authorizer = Authorizer(store, registry)
+        tokens.issued = self.accounts.user
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.fanout = Fanout()
         self._second = 0
@@ -37,6 +44,12 @@ class State:
         """Everything that would go on for ever ends now."""
         if not self.closing.done():
             self.closing.set_result(None)
+
+    def warm_up(self) -> None:
+        """Loads what the first token would have to wait for, beside the first requests. A key that cannot be read is
+        told of by the request that needs it."""
+        warming = asyncio.get_running_loop().run_in_executor(None, self.signing_key.load)
+        warming.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def timestamp(self) -> str:
         """Now, as Kubernetes writes it."""

@@ -11,6 +11,7 @@ from understudy.embedded.api.served import Draft
 from understudy.embedded.schema.meta import ManagedFields, ObjectMeta
 from understudy.embedded.schema.namespaces import Namespace
 from understudy.embedded.server.answers import Answer, with_warnings
+from understudy.embedded.server.authorization import escalation
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.deletion import is_over, mismatch
@@ -66,6 +67,7 @@ async def amend(state: State, call: Call, target: Target, amendment: Amendment) 
     check_identity(target, draft.metadata, old.metadata)
     target.served.form.admit_update(draft, old, target.sub, state.lookup)
     _check_finalizers(target, draft.metadata, old.metadata)
+    escalation.check(state.authorizer, call.user, target, draft, old)
     if not amendment.applied:
         _track(draft, old, writer_of(call, target, state.timestamp()), target.served.form.list_keys)
     body = await settle(state, amendment.record, draft, dry_run=call.dry_run)

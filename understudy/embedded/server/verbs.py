@@ -13,6 +13,7 @@ from understudy.embedded.server import (
     namespaces,
     patching,
     reading,
+    tokens,
     updating,
 )
 from understudy.embedded.server.answers import Answer, Stream
@@ -44,6 +45,7 @@ SUBRESOURCES: Mapping[tuple[str, str], Verbs] = {
     ("pods", "eviction"): {"POST": evicting.evict},
     ("pods", "log"): {"GET": logs.read_log},
     ("pods", "exec"): {"GET": executing.without_upgrade, "POST": executing.without_upgrade},
+    ("serviceaccounts", "token"): {"POST": tokens.create_token},
     ("namespaces", "finalize"): {"PUT": namespaces.finalize},
 }
 

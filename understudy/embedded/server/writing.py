@@ -36,6 +36,7 @@ def _stamping(draft: Draft) -> Callable[[int], bytes]:
 
 
 def check_size(size: int) -> None:
+    """A kube-apiserver hands on etcd's refusal as a 500, which clients take for trouble that passes; 413 does not."""
     if size > MAX_OBJECT:
         said = f"the object has {size} bytes, at most {MAX_OBJECT} can be stored"
         raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")

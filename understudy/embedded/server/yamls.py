@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from understudy.objects.yamls import DuplicateKey, KubernetesLoader, too_deep
+from understudy.objects.yamls import DuplicateKey, load_one
 
 
 class BadYaml(ValueError):
@@ -13,14 +13,9 @@ class BadYaml(ValueError):
 
 
 def load(text: str) -> Any:
-    """Aliases are refused: a few lines of them make gigabytes."""
-    if too_deep(text):
-        raise BadYaml("nested too deeply")
+    """Aliases are written out, as far as what they stand for is not too much."""
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=KubernetesLoader)):
-            raise BadYaml("it uses aliases: write out what they stand for")
-        value = yaml.load(text, Loader=KubernetesLoader)  # noqa: S506 - a SafeLoader
-        return msgspec.json.decode(msgspec.json.encode(_with_text_keys(value)))
+        return msgspec.json.decode(msgspec.json.encode(_with_text_keys(load_one(text))))
     except RecursionError:
         raise BadYaml("nested too deeply") from None
     except (yaml.YAMLError, DuplicateKey, TypeError) as wrong:

@@ -33,6 +33,10 @@ PRINTERS: Mapping[str, AnyPrinter] = {
     resources.LEASES.key: stored.LEASES,
     resources.PRIORITY_CLASSES.key: stored.PRIORITY_CLASSES,
     resources.BUDGETS.key: stored.BUDGETS,
+    resources.ROLES.key: stored.ANYTHING,
+    resources.CLUSTER_ROLES.key: stored.ANYTHING,
+    resources.ROLE_BINDINGS.key: stored.BINDINGS,
+    resources.CLUSTER_ROLE_BINDINGS.key: stored.BINDINGS,
     resources.DEFINITIONS.key: stored.ANYTHING,
 }
 

@@ -1,5 +1,5 @@
 """Kinds that mostly hold data, as kubectl prints them: config maps, secrets, service accounts, namespaces, leases,
-priority classes, disruption budgets, definitions."""
+priority classes, disruption budgets, role bindings, definitions."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from msgspec import field
 
 from understudy.embedded.api.served import Column
 from understudy.embedded.api.tables.ages import age
-from understudy.embedded.api.tables.printing import AGE, NAME, Meta, Piece, Printer, Row
+from understudy.embedded.api.tables.printing import AGE, NAME, Meta, Piece, Printer, Row, wide
 
 
 class Named(Piece, frozen=True):
@@ -71,6 +71,23 @@ class Budget(Piece, frozen=True):
     status: BudgetStatus = BudgetStatus()
 
 
+class Subject(Piece, frozen=True):
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+class RoleRef(Piece, frozen=True):
+    kind: str = ""
+    name: str = ""
+
+
+class Binding(Piece, frozen=True):
+    metadata: Meta = Meta()
+    role_ref: RoleRef = RoleRef()
+    subjects: tuple[Subject, ...] = ()
+
+
 def _config_map(one: ConfigMap, now: float) -> Row:
     return Row([one.metadata.name, len(one.data) + len(one.binary_data), age(one.metadata.creation_timestamp, now)])
 
@@ -100,6 +117,15 @@ def _budget(one: Budget, now: float) -> Row:
     limits = ("N/A" if limit is None else str(limit) for limit in (one.spec.min_available, one.spec.max_unavailable))
     created = age(one.metadata.creation_timestamp, now)
     return Row([one.metadata.name, *limits, one.status.disruptions_allowed, created])
+
+
+def _binding(one: Binding, now: float) -> Row:
+    role, created = f"{one.role_ref.kind}/{one.role_ref.name}", age(one.metadata.creation_timestamp, now)
+    users, groups = (
+        ", ".join(subject.name for subject in one.subjects if subject.kind == kind) for kind in ("User", "Group")
+    )
+    accounts = [f"{subject.namespace}/{subject.name}" for subject in one.subjects if subject.kind == "ServiceAccount"]
+    return Row([one.metadata.name, role, created, users, groups, ", ".join(accounts)])
 
 
 def _named(one: Named, _now: float) -> Row:
@@ -139,5 +165,17 @@ BUDGETS = Printer(
     ),
     Budget,
     _budget,
+)
+BINDINGS = Printer(
+    (
+        NAME,
+        Column("Role", description="The role that is granted."),
+        AGE,
+        wide("Users", "Users it is granted to."),
+        wide("Groups", "Groups it is granted to."),
+        wide("ServiceAccounts", "Service accounts it is granted to."),
+    ),
+    Binding,
+    _binding,
 )
 ANYTHING = Printer((NAME, _CREATED), Named, _named)

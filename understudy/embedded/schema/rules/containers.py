@@ -18,6 +18,7 @@ from understudy.embedded.schema.containers import (
 from understudy.embedded.schema.meta import json_name
 from understudy.embedded.schema.probes import Lifecycle, LifecycleHandler, Probe
 from understudy.embedded.schema.rules import names
+from understudy.embedded.schema.rules.volumes import inside
 from understudy.embedded.schema.values import Quantities, amount_of
 
 _ENV_SOURCES = ("config_map_key_ref", "field_ref", "resource_field_ref", "secret_key_ref")
@@ -142,14 +143,6 @@ def _mounts(mounts: list[VolumeMount], field: str, volumes: Collection[str]) -> 
             yield causes.bad_value(
                 f"{field}[{i}].subPathExpr", mount.sub_path_expr, "subPathExpr and subPath are mutually exclusive"
             )
-
-
-def inside(path: str, field: str) -> Iterator[Cause]:
-    """A path that cannot lead out of the folder it is in."""
-    if path.startswith("/"):
-        yield causes.bad_value(field, path, "must be a relative path")
-    if ".." in path.split("/"):
-        yield causes.bad_value(field, path, "must not contain '..'")
 
 
 def _looking_after(container: Container, field: str) -> Iterator[Cause]:

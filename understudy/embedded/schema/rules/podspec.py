@@ -3,7 +3,6 @@
 import ipaddress
 from collections.abc import Iterator
 
-import msgspec
 from msgspec import UNSET
 
 from understudy.embedded.api.errors import Cause
@@ -11,9 +10,9 @@ from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.containers import Container
 from understudy.embedded.schema.pods import PodSpec
-from understudy.embedded.schema.rules import containers, metadata, names, selection
+from understudy.embedded.schema.rules import containers, metadata, names, selection, volumes
 from understudy.embedded.schema.values import PullPolicy
-from understudy.embedded.schema.volumes import EmptyDirVolumeSource, Volume
+from understudy.embedded.schema.volumes import EmptyDirVolumeSource
 
 
 def complete(spec: PodSpec) -> None:
@@ -24,7 +23,7 @@ def complete(spec: PodSpec) -> None:
             for port in container.ports or ():
                 port.host_port = port.container_port
     for volume in spec.volumes or ():
-        if not _sources_of(volume):
+        if not volumes.sources_of(volume):
             volume.empty_dir = EmptyDirVolumeSource()
 
 
@@ -34,14 +33,9 @@ def _pull_policy(image: str) -> PullPolicy:
     return "Always" if latest else "IfNotPresent"
 
 
-def _sources_of(volume: Volume) -> int:
-    return sum(value is not UNSET for value in msgspec.structs.astuple(volume)) - 1  # the name is none
-
-
 def check(spec: PodSpec, field: str) -> Iterator[Cause]:
-    volumes = {volume.name for volume in spec.volumes or ()}
-    yield from _volumes(spec.volumes or [], child(field, "volumes"))
-    yield from _containers(spec, field, volumes)
+    yield from volumes.check(spec.volumes or [], child(field, "volumes"))
+    yield from _containers(spec, field, {volume.name for volume in spec.volumes or ()})
     yield from _placing(spec, field)
     yield from _naming(spec, field)
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
@@ -55,40 +49,18 @@ def check(spec: PodSpec, field: str) -> Iterator[Cause]:
         yield from containers.resources(spec.resources, child(field, "resources"))
 
 
-def _volumes(volumes: list[Volume], field: str) -> Iterator[Cause]:
-    seen = set()
-    for i, volume in enumerate(volumes):
-        where = member(field, i)
-        if problem := names.label(volume.name):
-            yield causes.bad_value(child(where, "name"), volume.name, problem)
-        if volume.name in seen:
-            yield causes.duplicate(child(where, "name"), volume.name)
-        seen.add(volume.name)
-        if _sources_of(volume) > 1:
-            yield causes.not_allowed(where, "may not specify more than 1 volume type")
-        if volume.host_path and ".." in volume.host_path.path.split("/"):
-            yield causes.bad_value(child(where, "hostPath.path"), volume.host_path.path, "must not contain '..'")
-        if volume.config_map is not UNSET and not volume.config_map.name:
-            yield causes.required(child(where, "configMap.name"))
-        if volume.secret is not UNSET and not volume.secret.secret_name:
-            yield causes.required(child(where, "secret.secretName"))
-        for name, keys in (("configMap", volume.config_map), ("secret", volume.secret)):
-            for n, item in enumerate((keys.items if keys is not UNSET else UNSET) or ()):
-                yield from containers.inside(item.path, f"{where}.{name}.items[{n}].path")
-
-
-def _containers(spec: PodSpec, field: str, volumes: set[str]) -> Iterator[Cause]:
+def _containers(spec: PodSpec, field: str, declared: set[str]) -> Iterator[Cause]:
     seen: set[str] = set()
     for i, container in enumerate(spec.containers):
         where = f"{field}.containers[{i}]"
         yield from _unique(container, where, seen)
-        yield from containers.check(container, where, volumes)
+        yield from containers.check(container, where, declared)
         if container.restart_policy is not UNSET:
             yield causes.not_allowed(child(where, "restartPolicy"), "may not be set for non-init containers")
     for i, container in enumerate(spec.init_containers or ()):
         where = f"{field}.initContainers[{i}]"
         yield from _unique(container, where, seen)
-        yield from containers.check(container, where, volumes)
+        yield from containers.check(container, where, declared)
         yield from _initial(container, where)
     yield from _host_ports(spec, field)
 

@@ -1,0 +1,118 @@
+"""Requests and rights as values: what a request asks for, what a rule of a role allows, and whether rules cover rules.
+
+The meaning of every field is that of Kubernetes' RBAC. Nothing here looks anything up.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from understudy.embedded.schema.rbac import PolicyRule
+
+ANY = "*"
+MOST_COMBINATIONS = 20_000  # of verbs, groups, resources and names in one role that is compared with others
+
+
+class Attributes(msgspec.Struct, frozen=True, gc=False):
+    """What a request wants to do. Where it is about no resource, only the verb and the path are set."""
+
+    verb: str
+    namespace: str = ""
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def full_resource(self) -> str:
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+class Rule(msgspec.Struct, frozen=True, gc=False):
+    verbs: frozenset[str]
+    groups: frozenset[str] = frozenset()
+    resources: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # none: all
+    paths: frozenset[str] = frozenset()
+
+    def allows(self, asked: Attributes) -> bool:
+        if not _has(self.verbs, asked.verb):
+            return False
+        if asked.path:
+            return any(_path_matches(path, asked.path) for path in self.paths)
+        return (
+            _has(self.groups, asked.group)
+            and _resource_matches(self.resources, asked)
+            and (not self.names or asked.name in self.names)
+        )
+
+    def document(self) -> dict[str, list[str]]:
+        """As the reviews tell it. A rule is about paths or about resources, never about both."""
+        if self.paths:
+            return {"verbs": sorted(self.verbs), "nonResourceURLs": sorted(self.paths)}
+        told = {
+            "verbs": sorted(self.verbs),
+            "apiGroups": sorted(self.groups),
+            "resources": sorted(self.resources),
+        }
+        return told | ({"resourceNames": sorted(self.names)} if self.names else {})
+
+
+class Decision(msgspec.Struct, frozen=True, gc=False):
+    """Whether a request may be carried out, and why."""
+
+    allowed: bool
+    reason: str = ""
+    reports_only: bool = False  # the only change allowed is the report of a checkpoint
+
+
+def rule_of(given: PolicyRule) -> Rule:
+    return Rule(
+        verbs=frozenset(given.verbs),
+        groups=frozenset(given.api_groups or ()),
+        resources=frozenset(given.resources or ()),
+        names=frozenset(given.resource_names or ()),
+        paths=frozenset(given.non_resource_urls or ()),
+    )
+
+
+def uncovered(wanted: Iterable[Rule], held: Sequence[Rule]) -> Rule | None:
+    """The first of the wanted rules that allows something which none of the held ones does; None where all is covered.
+    Raises ValueError where a rule has too many combinations to be compared."""
+    for rule in wanted:
+        if not all(any(_contains(one, atom) for one in held) for atom in _atoms(rule)):
+            return rule
+    return None
+
+
+def _atoms(rule: Rule) -> Iterator[Attributes]:
+    """Every single right in a rule. Wildcards stand for themselves: only a wildcard covers them."""
+    names = rule.names or {""}
+    if len(rule.verbs) * (len(rule.groups) * len(rule.resources) * len(names) + len(rule.paths)) > MOST_COMBINATIONS:
+        raise ValueError("a rule names too many combinations of verbs, groups, resources and names to be compared")
+    for verb, group, resource, name in itertools.product(rule.verbs, rule.groups, rule.resources, names):
+        plain, _, sub = resource.partition("/")
+        yield Attributes(verb, "", group, plain, sub, name)
+    for verb, path in itertools.product(rule.verbs, rule.paths):
+        yield Attributes(verb, path=path)
+
+
+def _contains(rule: Rule, atom: Attributes) -> bool:
+    """An atom without a name is about all names."""
+    return rule.allows(atom) and not (rule.names and not atom.name)
+
+
+def _has(values: frozenset[str], wanted: str) -> bool:
+    return wanted in values or ANY in values
+
+
+def _resource_matches(resources: frozenset[str], asked: Attributes) -> bool:
+    if ANY in resources or asked.full_resource in resources:
+        return True
+    return bool(asked.subresource) and f"{ANY}/{asked.subresource}" in resources
+
+
+def _path_matches(pattern: str, path: str) -> bool:
+    return pattern in (ANY, path) or (pattern.endswith(ANY) and path.startswith(pattern[:-1]))

@@ -1,0 +1,82 @@
+"""Decides about requests: administrators may do everything, roles say what others may, a pod reports on its own job."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from understudy.embedded.api.access import Attributes, Decision, Rule
+from understudy.embedded.server.authentication import ADMINISTRATORS, AUTHENTICATED, User
+from understudy.embedded.server.authorization.attributes import attributes_of, forbidden
+from understudy.embedded.server.authorization.own_pod import OwnPod, report_only
+from understudy.embedded.server.authorization.roles import Roles, Who, who
+from understudy.embedded.server.bodies import media_type
+from understudy.embedded.server.calls import Call
+from understudy.embedded.server.registry import Registry
+from understudy.embedded.store.records import Key
+from understudy.embedded.store.store import Store
+from understudy.ports import PatchForm
+
+_EVERYTHING = (
+    Rule(frozenset("*"), frozenset("*"), frozenset("*")),
+    Rule(frozenset("*"), paths=frozenset("*")),
+)
+
+
+class Authorizer:
+    def __init__(self, store: Store, registry: Registry) -> None:
+        self._store = store
+        self.roles = Roles(store)
+        self._own_pod = OwnPod(store, registry)
+
+    def decide(self, user: User, asked: Attributes) -> Decision:
+        if user.is_admin:
+            return Decision(True, f"members of {ADMINISTRATORS} may do everything")
+        by_role = self._by_role(_who(user), asked)
+        return by_role if by_role.allowed else self._own_pod.decide(user, asked)
+
+    def decide_about(self, name: str, groups: Collection[str], asked: Attributes) -> Decision:
+        """About a user that is not the one who asks: exactly these groups count."""
+        if ADMINISTRATORS in groups:
+            return Decision(True, f"members of {ADMINISTRATORS} may do everything")
+        return self._by_role(who(name, groups), asked)
+
+    def _by_role(self, one: Who, asked: Attributes) -> Decision:
+        if any(rule.allows(asked) for rule in self.roles.rules_for(one, asked.namespace)):
+            return Decision(True, "RBAC: a role that is bound to the user allows it")
+        return Decision(False)
+
+    def rules(self, user: User, namespace: str) -> tuple[Rule, ...]:
+        """All that the user may do in the namespace."""
+        if user.is_admin:
+            return _EVERYTHING
+        return (*self.roles.rules_for(_who(user), namespace), *self._own_pod.rules(user, namespace))
+
+    def granted(self, user: User, namespace: str) -> tuple[Rule, ...]:
+        """What roles allow the user: that may be passed on, unlike the rights of a pod on its own job."""
+        return self.roles.rules_for(_who(user), namespace)
+
+    async def check(self, call: Call) -> Call:
+        """The call as it may be carried out. Raises a 403."""
+        asked = attributes_of(call)
+        decision = self.decide(call.user, asked)
+        if not decision.allowed:
+            raise forbidden(call.user, asked)
+        if decision.reports_only:
+            return await report_only(call, asked)
+        if self._creates(call, asked):
+            creation = msgspec.structs.replace(asked, verb="create")
+            if not self.decide(call.user, creation).allowed:
+                raise forbidden(call.user, creation)
+        return call
+
+    def _creates(self, call: Call, asked: Attributes) -> bool:
+        """Server-side apply makes what is not there."""
+        if asked.verb != "patch" or media_type(call.headers.get(b"content-type", b"")) != PatchForm.APPLY:
+            return False
+        resource = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
+        return not asked.subresource and self._store.newest(Key(resource, asked.namespace, asked.name)) is None
+
+
+def _who(user: User) -> Who:
+    """Every user that has come this far is authenticated."""
+    return who(user.name, (*user.groups, AUTHENTICATED))
