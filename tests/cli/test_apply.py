@@ -77,6 +77,31 @@ def test_what_others_need_comes_first(api: Api) -> None:
     assert "c" in api.names("/api/v1/namespaces/lab/configmaps")
 
 
+def test_a_folder_is_sent_by_kind_and_not_by_file_name(api: Api) -> None:
+    """A job must not be seen before the claim that its pods name."""
+    spec = "{template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}"
+    claim = "{accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+    folder = {
+        "a-job": f"{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {spec}}}",
+        "b-claim": f"{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: p}}, spec: {claim}}}",
+        "c-service": "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {clusterIP: None}}",
+        "d-config": (CONFIG % 1).replace("name: c", "name: z"),
+        "e-config": CONFIG % 1,
+        "f-account": "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}",
+    }
+    (api.shell.folder / "all").mkdir()
+    for name, text in folder.items():
+        (api.shell.folder / "all" / f"{name}.yaml").write_text(text)
+    assert [line.split()[0] for line in api.run("apply", "-f", "all").splitlines()] == [
+        "serviceaccount/a",
+        "configmap/z",
+        "configmap/c",
+        "persistentvolumeclaim/p",
+        "service/s",
+        "job.batch/j",
+    ]
+
+
 def test_a_kind_and_its_first_object_in_one_file(api: Api) -> None:
     schema = "{openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}"
     definition = f"""
@@ -109,7 +134,12 @@ spec:
             "apiVersion: this cluster does not serve nowhere/v1",
         ),
         ("{kind: ConfigMap, metadata: {name: x}}", "apiVersion: missing"),
-        ("&a {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: *a}", "nested too deeply"),
+        ("&a {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: *a}", "an anchor refers to itself"),
+        (
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, "
+            "a: &a [1, 1], b: &b [" + "*a, " * 999 + "], c: [" + "*b, " * 999 + "]}",
+            "its aliases stand for more than 4 MiB",
+        ),
         ("{apiVersion: v1, kind: ConfigMap}", "metadata.name: missing"),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {generateName: x-}}", "can be created, not applied"),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, dota: {}}", "dota"),

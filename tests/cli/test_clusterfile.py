@@ -68,6 +68,7 @@ def test_there_is_no_other_example() -> None:
             "pools[0].spot: 'maybe' is none of true, false, azure, gke, aws",
         ),
         ("runtime: runc\npools: [{name: a}]", "runtime: the runtimes are: docker, podman, process"),
+        ("podAccess: root\npools: [{name: a}]", "podAccess: it is one of: admin, service-account"),
         ("runtime: dokcer\npools: [{name: a}]", "runtime: did you mean docker?"),
     ],
 )

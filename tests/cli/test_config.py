@@ -55,6 +55,9 @@ def test_with_a_cluster_it_shows_what_that_one_runs_with(shell: Shell) -> None:
     assert found["policy.minRuntime"] == ["7.0", "understudy up"]
     assert found["health.notReadyLost"] == ["5.0", "default of embedded clusters"]
     assert found["policy.backoff"] == ["10.0", "default"]
+    assert found["podAccess"] == ["service-account", "default"]
+    make_cluster("open", pod_access="admin")
+    assert rows(shell, "--cluster", "open")["podAccess"] == ["admin", "understudy up"]
 
 
 def test_programs_read_the_same(shell: Shell) -> None:

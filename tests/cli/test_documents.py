@@ -79,7 +79,12 @@ def test_anchors_and_merges_work() -> None:
         ("kind: Node\nspec: {a: 1, a: 2}\n", "c.yaml: line 2: a: the key stands twice in one mapping; remove one"),
         ("just words\n", "c.yaml: line 1: 'just words' is no object; expected apiVersion, kind and metadata"),
         ("kind: Node\n---\n- 1\n", "c.yaml: line 3: '[1]' is no object; expected apiVersion, kind and metadata"),
-        ("a: " + "[" * 5000 + "]" * 5000, "c.yaml: nested too deeply for a Kubernetes object; "),
+        ("a: " + "[" * 5000 + "]" * 5000, "c.yaml: line 1: nested too deeply: more than 500 levels"),
+        ("a: &a {b: *a}", "c.yaml: line 1: nested without end: an anchor refers to itself"),
+        (
+            "a: &a [1]\nb: &b [" + "*a, " * 999 + "]\nc: [" + "*b, " * 999 + "]",
+            "c.yaml: line 3: its aliases stand for more than 4 MiB; write out what is needed",
+        ),
         ("kind: List\nitems: 3\n", "c.yaml: line 1: List: items: expected a list of objects"),
         ("kind: List\nitems:\n- 3\n", "c.yaml: line 3: List: items[0]: expected an object"),
         ("a: !!python/object:os.system {}\n", "c.yaml: line 1, column 4: not YAML: "),

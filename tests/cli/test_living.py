@@ -177,9 +177,9 @@ def test_a_cluster_that_does_not_come_up_says_why(cluster: Shell) -> None:
     folder = folder_of("default")
     folder.path.mkdir(parents=True)
     folder.database.write_bytes(b"this is no database" * 1000)
-    code, out, err = cluster.run("up", "--detach", "--wait", "2", "--port", free_port())
+    code, out, err = cluster.run("up", "--detach", "--wait", "8", "--port", free_port())
     assert (code, out) == (1, "")
-    assert err.startswith("understudy: cluster default did not come up: after 2 s the API does not answer\n")
+    assert err.startswith("understudy: cluster default did not come up: after 8 s the API does not answer\n")
     assert str(folder.logs / "server.log") in err
     assert status(cluster)["state"] == "down"
 

@@ -116,7 +116,7 @@ BAD = {
     ),
     "nesting without end": (
         "apiVersion: v1\nkind: Node\nmetadata: &loop {name: x, labels: *loop}\n",
-        "understudy: c.yaml: document 1 (line 1): nested too deeply for a Kubernetes object; ",
+        "understudy: c.yaml: line 3: nested without end: an anchor refers to itself",
     ),
     "a key twice": (
         "kind: Pod\nkind: Node\n",

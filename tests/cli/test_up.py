@@ -7,7 +7,9 @@ import pytest
 from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
 from tests.embedded.clusters.settings import node
+from understudy.cli import bringup
 from understudy.embedded.clusters.processes import SUPERVISOR, holding
+from understudy.embedded.clusters.readiness import Readiness
 from understudy.embedded.folders import folder_of
 
 
@@ -54,6 +56,19 @@ def test_a_port_that_another_program_has(shell: Shell) -> None:
     assert complaint.startswith(f"understudy: 127.0.0.1:{port} cannot be had: another program listens there")
 
 
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> Readiness:
+    """What is found of the cluster, with nothing lacking."""
+    found = Readiness(failed=set(), waiting={}, kinds=set(), objects={}, answers=True)
+
+    async def readiness(*_: object) -> Readiness:
+        return found
+
+    monkeypatch.setattr(bringup, "readiness", readiness)
+    return found
+
+
+@pytest.mark.usefixtures("answering")
 def test_a_cluster_that_is_up_is_said_to_be(shell: Shell) -> None:
     folder = make_cluster("default", port=7777)
     with holding(folder.processes / SUPERVISOR):
@@ -63,6 +78,30 @@ def test_a_cluster_that_is_up_is_said_to_be(shell: Shell) -> None:
     assert f"export KUBECONFIG={folder.kubeconfig}\n" in out
     assert "understudy down" in out
     assert "Images are not pulled" in out
+
+
+def test_nodes_of_a_cluster_that_is_up_are_told_of(shell: Shell, answering: Readiness) -> None:
+    answering.failed.add("a")
+    answering.waiting["b"] = "NodeStatusUnknown: Kubelet stopped posting node status."
+    folder = make_cluster("slices", nodes=(node("a"), node("b"), node("c")))
+    with holding(folder.processes / SUPERVISOR):
+        code, out, err = shell.run("up", "--name", "slices", "--detach")
+    assert (code, out.splitlines()[0][-13:]) == (0, "is up already")
+    assert err == (
+        "warning: 2 of 3 nodes are not ready\n"
+        "  a: it has failed; `understudy node recover a --cluster slices` brings it back\n"
+        "  b: NodeStatusUnknown: Kubelet stopped posting node status;"
+        " `understudy node list --cluster slices` shows when it comes\n"
+    )
+
+
+def test_a_cluster_that_runs_and_does_not_answer_is_not_said_to_be_up(shell: Shell) -> None:
+    folder = make_cluster("default", port=7777)
+    with holding(folder.processes / SUPERVISOR):
+        code, out, err = shell.run("up", "--detach", "--wait", "0.1")
+    assert (code, out) == (1, "")
+    assert err.startswith("understudy: cluster default did not come up: after 0.1 s the API does not answer\n")
+    assert "what runs goes on, and it is tried again for ever; `understudy down` ends it" in err
 
 
 def test_a_cluster_that_is_up_is_not_changed(shell: Shell) -> None:
@@ -81,6 +120,7 @@ def test_two_at_once_do_not_get_in_each_others_way(shell: Shell) -> None:
         assert "is being started by another `understudy up`; wait for it" in shell.refuses("up")
 
 
+@pytest.mark.usefixtures("answering")
 def test_an_address_that_others_reach_comes_with_a_warning(shell: Shell) -> None:
     folder = make_cluster("default", address="0.0.0.0")
     with holding(folder.processes / SUPERVISOR):

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from tests.embedded.witness import Witness
+from tests.embedded.witness import Witness, is_partly_seated
 from understudy.cli import clusterfile
 from understudy.client import KubeClient, connect
 from understudy.decide.policy import Policy
@@ -146,13 +146,14 @@ async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -
             witness = Witness(client, (*setup.kinds, *setup.looks), setup.policy)
             async with witness.watching():
                 yield RealCluster(folder, client, witness)
-                await witness.until("gangs that sit whole or not at all", lambda: not list(_partly_seated(witness)))
+                await witness.until("gangs that sit whole or not at all", lambda: not _partly_seated(witness))
     finally:
         stop.ask()
         await parts
     ended = [words for words in trouble.told if not any(re.search(one, words) for one in setup.expected)]
     assert not ended, f"parts did not live through it: {ended}"
     assert not witness.wrong, f"rules were broken on the way: {witness.wrong}"
+    assert not (started := witness.partial_starts()), f"gangs started in part: {started}"
     assert not (left := list(_left_behind(folder))), f"processes were left behind: {left}"
     assert not (words := list(complaints(folder, setup.expected))), "\n".join(words)
 
@@ -257,11 +258,9 @@ def _in(resource: Resource, namespace: str) -> str:
     return namespace if resource.namespaced else ""
 
 
-def _partly_seated(witness: Witness) -> Iterator[str]:
-    """One that waits for seats that are held for it may be, when it has lost some."""
-    for gang in witness.snapshot().gangs.values():
-        if gang.seated() and len(gang.seated()) < gang.minimum and not gang.holds:
-            yield gang.title
+def _partly_seated(witness: Witness) -> list[str]:
+    """One that waits for seats that are held for all it lacks may be, when it has lost some."""
+    return [gang.title for gang in witness.snapshot().gangs.values() if is_partly_seated(gang)]
 
 
 def _left_behind(folder: ClusterFolder) -> Iterator[str]:

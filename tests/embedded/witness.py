@@ -6,11 +6,13 @@ Tests wait for what they expect to see; nobody sleeps and hopes.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 
+from bench.hotswap.replay import JobSight, PodSight, replayed
+from tests.chaos.sights import job_sight, pod_sight
 from tests.decide import rules
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
@@ -18,6 +20,7 @@ from understudy.decide.policy import Policy
 from understudy.embedded.looping import EMBEDDED
 from understudy.kinds.children import FAMILIES
 from understudy.kinds.ownership import owner_of
+from understudy.model.gangs import Gang
 from understudy.model.snapshot import Snapshot
 from understudy.objects import resources
 from understudy.objects.decoding import decode_json
@@ -31,6 +34,7 @@ Found = TypeVar("Found")
 
 PATIENCE = 90.0  # seconds; what is waited for takes a fraction of one on a machine that has nothing else to do
 _LOOK = 0.02
+LONGEST_SWAP = 60.0  # seconds that a gang may lack seats; what explains it takes a few
 
 _SEEN_ONLY = (EVENTS, resources.SERVICES, resources.CONFIG_MAPS)  # the view has no use for these
 _UNREMARKABLE = (LEASES, EVENTS)  # they come while nothing happens
@@ -43,9 +47,10 @@ EVERYWHERE = (
     PODS,
     *_SEEN_ONLY,
 )
+_JOBS = tuple(family.parent for family in FAMILIES)
 FOLLOWED = (
     *EVERYWHERE,
-    *(family.parent for family in FAMILIES),
+    *_JOBS,
     *(consulted for family in FAMILIES for consulted in family.consults),
 )
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
@@ -66,6 +71,9 @@ class Witness:
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last
         self.places: dict[str, str] = {}  # of every pod that was ever seen, its place in its gang
+        self._sights: dict[str, list[PodSight | JobSight]] = {}  # by the name of the job
+        self._sizes: dict[str, dict[str, int]] = {}  # by the name of the job and the key of the gang
+        self._partial_since: dict[str, float] = {}
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -103,6 +111,16 @@ class Witness:
     def snapshot(self) -> Snapshot:
         return self.view.snapshot(time.time())
 
+    def partial_starts(self) -> list[str]:
+        """Gangs of which a process ran before all members had seats or held ones, at any time, by the order of the
+        store. Jobs of one name and several kinds are left out: their pods cannot be told apart here."""
+        sizes = {name: max(keys.values()) for name, keys in self._sizes.items() if len(keys) == 1}
+        return [
+            words
+            for name, size in sorted(sizes.items())
+            for words in replayed(name, size, self._sights.get(name, ())).partial_starts()
+        ]
+
     async def until(self, what: str, seen: Callable[[], Found | None]) -> Found:
         """Returns what is seen as soon as it is something."""
         deadline = time.monotonic() + PATIENCE
@@ -127,13 +145,13 @@ class Witness:
         while True:
             try:
                 async for change in self._cluster.follow(resource):
-                    self._hear(resource, change)
+                    self.hear(resource, change)
             except Refused as error:
                 if error.code != 404 or resource not in self._unsynced:  # kinds are defined while the cluster starts
                     raise
             await asyncio.sleep(_LOOK)
 
-    def _hear(self, resource: Resource, change: Change) -> None:
+    def hear(self, resource: Resource, change: Change) -> None:
         if change.type is ChangeType.SYNCED:
             self._unsynced.discard(resource)
         else:
@@ -152,6 +170,7 @@ class Witness:
             self._documents[resource][key] = document
         if resource not in _SEEN_ONLY:
             self._show(change.raw, gone)
+        self._note(resource, change.raw, document, gone)
         if resource is PODS and not self._unsynced:
             self._check()
 
@@ -162,7 +181,29 @@ class Witness:
             if isinstance(obj, Pod):
                 self.places[obj.metadata.name] = owner_of(obj).slot or obj.metadata.name
 
+    def _note(self, resource: Resource, raw: bytes, document: Document, gone: bool) -> None:
+        """For `partial_starts`."""
+        now = time.monotonic()
+        if resource is PODS:
+            pod = pod_sight(raw, document, now, gone)
+            self._sights.setdefault(pod.gang, []).append(pod)
+        elif resource in _JOBS:
+            job = job_sight(document, now, gone)
+            self._sights.setdefault(job.name, []).append(job)
+
+    def _note_gangs(self, gangs: Iterable[Gang]) -> Iterator[str]:
+        """How many members each has, and which of them have lacked seats for too long."""
+        now = time.monotonic()
+        for gang in gangs:
+            sizes = self._sizes.setdefault(gang.name, {})
+            sizes[gang.key] = max(sizes.get(gang.key, 0), gang.minimum)
+            if not is_partly_seated(gang):
+                self._partial_since.pop(gang.key, None)
+            elif now - self._partial_since.setdefault(gang.key, now) > LONGEST_SWAP:
+                yield f"{gang.title} has had seats for some members only, for more than {LONGEST_SWAP:g} s"
+
     def _check(self) -> None:
+        self.wrong += [words for words in self._note_gangs(self.snapshot().gangs.values()) if words not in self.wrong]
         board = rules.board_of(self.snapshot())
         board.nodes = {name: node for name, node in board.nodes.items() if self.find(resources.NODES, name)}
         found = rules.overfull(board) + rules.quarrels(board)
@@ -173,6 +214,13 @@ class Witness:
         for task in self._tasks:
             if task.done():
                 task.result()
+
+
+def is_partly_seated(gang: Gang) -> bool:
+    """Whether some members have seats and others neither a seat nor one that is held for them."""
+    held = {name for name, _ in gang.holds}
+    covered = [member for member in gang.members() if member.node or {member.name, member.place} & held]
+    return bool(gang.seated()) and len(covered) < gang.minimum
 
 
 def _pod_in_words(pod: Document) -> str:

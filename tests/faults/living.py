@@ -85,13 +85,18 @@ class Living:
         return f"until [ -e {self.marks / 'gate'} ]; do sleep 0.02; done\n"
 
     async def pod(self, name: str) -> Document | None:
-        try:
-            found: Document = msgspec.json.decode(await self.client.get(Ref(PODS, NAMESPACE, name)))
-        except Refused as refused:
-            if refused.code == 404:
-                return None
-            raise
-        return found
+        """A server that is being started again, on a busy machine, may be away for longer than a client knocks."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    found: Document = msgspec.json.decode(await self.client.get(Ref(PODS, NAMESPACE, name)))
+                    return found
+                except Refused as refused:
+                    if refused.code == 404:
+                        return None
+                    raise
+                except Unreachable:
+                    await asyncio.sleep(LOOK)
 
     async def wait_for(self, condition: Callable[[Mapping[str, Document]], bool]) -> dict[str, Document]:
         """Until it holds for the pods by name."""

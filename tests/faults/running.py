@@ -168,13 +168,19 @@ class ClusterProcesses:
 
     def understudy(self, *arguments: str) -> str:
         """What the command printed."""
+        return self.told(*arguments).stdout
+
+    def told(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "understudy", *arguments]
-        environment = {**os.environ, "UNDERSTUDY_HOME": str(self.home)}
         done = subprocess.run(
-            command, env=environment, cwd=package_root(), capture_output=True, text=True, timeout=120, check=False
+            command, env=self.environment, cwd=package_root(), capture_output=True, text=True, timeout=120, check=False
         )
-        assert done.returncode == 0, f"understudy {' '.join(arguments)}: {done.stdout}{done.stderr}"
-        return done.stdout
+        assert done.returncode == code, f"understudy {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        return done
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "UNDERSTUDY_HOME": str(self.home)}
 
     def part(self, name: str) -> Holder | None:
         return holder(self.folder.processes / name)
@@ -203,20 +209,31 @@ class ClusterProcesses:
 @contextlib.contextmanager
 def running_cluster(description: str) -> Iterator[ClusterProcesses]:
     """Of the nodes that the text, a cluster file, describes."""
-    with temporary_folder() as home:
-        (home / "cluster.yaml").write_text(description)
-        cluster = ClusterProcesses(home, "default")
-        try:
-            cluster.understudy("up", "--detach", "--port", str(free_port()), "-f", str(home / "cluster.yaml"))
-            yield cluster
-        finally:
-            _end(cluster)
+    with temporary_folder() as home, cluster_in(home, description) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def cluster_in(home: Path, description: str) -> Iterator[ClusterProcesses]:
+    (home / "cluster.yaml").write_text(description)
+    with ended_at_last(ClusterProcesses(home, "default")) as cluster:
+        cluster.understudy("up", "--detach", "--port", str(free_port()), "-f", str(home / "cluster.yaml"))
+        yield cluster
+
+
+@contextlib.contextmanager
+def ended_at_last(cluster: ClusterProcesses) -> Iterator[ClusterProcesses]:
+    try:
+        yield cluster
+    finally:
+        _end(cluster)
 
 
 def _end(cluster: ClusterProcesses) -> None:
     """Even where the command itself is what does not work."""
     try:
-        cluster.understudy("down", "--now")
+        if cluster.folder.settings.exists():
+            cluster.understudy("down", "--now")
     finally:
         for part in (SUPERVISOR, *PARTS):
             if (found := cluster.part(part)) is not None:

@@ -234,9 +234,11 @@ def test_objects_with_a_hundred_thousand_elements(server: ServerProcess) -> None
         b"a: &a [x]\n" + b"".join(b"%c: &%c [%s]\n" % (n, n, b"*%c," % (n - 1) * 9) for n in range(98, 122)),
         b"? " * 500_000,
         b"- " * MEGA,
+        b"? a\n: " + b"- " * MEGA,
+        b"[ # ]\n" * 300_000,
         b"!!python/object/apply:os.system [true]",
     ],
-    ids=["map", "list", "anchors", "aliases", "keys", "sequences", "objects"],
+    ids=["map", "list", "anchors", "aliases", "keys", "sequences", "value", "comments", "objects"],
 )
 def test_yaml_that_bombs(server: ServerProcess, text: bytes) -> None:
     assert asked(server.config, "POST", MAPS, text, Content_Type="application/yaml").told[0] in (400, 413, 422)

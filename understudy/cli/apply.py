@@ -8,7 +8,8 @@ from understudy.cli.target import add_target
 _ABOUT = """\
 Create the objects of a file, or change those there are into what the file says. Any kind the
 cluster serves. Everything is tried before anything is stored, so a file with a mistake in it
-changes nothing.
+changes nothing. Objects are sent by kind: what others refer to (namespaces, definitions, priorities,
+config maps, claims) first, jobs last.
 
 PriorityClasses written for scheduling.k8s.io/v1beta1, which Kubernetes no longer serves, are
 applied as v1."""

@@ -1,26 +1,30 @@
-"""Starts a cluster, in this process or in the background, and waits until it is ready or cannot be."""
+"""Starts a cluster, in this process or in the background, and waits until it is ready. What ran before runs on."""
 
 import argparse
 import asyncio
-import datetime
+import contextlib
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import msgspec
 
 from understudy.cli.complaint import BadInput
 from understudy.cli.reaching import how_to_reach, name_flag, say, title
-from understudy.embedded.clusters.access import grant
-from understudy.embedded.clusters.files import private_folder, write_private
+from understudy.cli.unready import Verdict, verdict_on, words_on
+from understudy.embedded.clusters import pods
+from understudy.embedded.clusters.files import private_folder
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import machine_node
 from understudy.embedded.clusters.partlogs import last_lines, log_file, open_log
 from understudy.embedded.clusters.parts import Site, package_root, part_command
-from understudy.embedded.clusters.processes import PARTS, SUPERVISOR, Taken, holder, holding
-from understudy.embedded.clusters.readiness import NotReady, until_ready
+from understudy.embedded.clusters.ports import save_settings, until_lost
+from understudy.embedded.clusters.processes import PARTS, SERVER, SUPERVISOR, Holder, Taken, holder, holding
+from understudy.embedded.clusters.readiness import Readiness, readiness
 from understudy.embedded.clusters.settling import (
     Around,
     Wanted,
@@ -30,42 +34,86 @@ from understudy.embedded.clusters.settling import (
     read_settings,
     settled,
 )
-from understudy.embedded.clusters.supervisor import Stop, end_parts, stop_cluster, supervise
+from understudy.embedded.clusters.supervisor import Stop, stop_cluster, supervise
 from understudy.embedded.folders import ClusterFolder, ClusterSettings, folder_of
+from understudy.embedded.log_output import timestamped
 
-FAILED = 1
+FAILED, REFUSED = 1, 2
 LINES_OF_LOG = 3
+LOST = Readiness(failed=set(), waiting={}, kinds=set(), objects={}, is_port_lost=True)
+_LOOK = 0.02
 _left_running: list["subprocess.Popen[bytes]"] = []  # children that are meant to outlive this process
+_warn = timestamped("%H:%M:%S")
 
 
 class Bringing(msgspec.Struct, frozen=True):
     """A cluster on its way up."""
 
     folder: ClusterFolder
-    settings: ClusterSettings
-    wait: float  # seconds until it is given up
+    wait: float  # seconds for it to become ready
     began: float
+    is_new: bool  # it was never up before
+    orphan: Holder | None  # a server that an earlier supervisor left alone; the next one replaces it
+
+    @property
+    def settings(self) -> ClusterSettings:
+        """As they are now: its port may have been chosen anew."""
+        return self.folder.read_settings()
+
+    async def readiness(self, seconds: float | None) -> Readiness:
+        """Of the cluster as it starts now, not of what is left of it from before."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.orphan is not None and holder(self.folder.processes / SERVER) == self.orphan:
+                    await asyncio.sleep(_LOOK)
+        lost = asyncio.create_task(until_lost(self.folder))
+        ready = asyncio.create_task(readiness(self.folder, seconds))
+        done, _ = await asyncio.wait([lost, ready], return_when=asyncio.FIRST_COMPLETED)
+        for task in (lost, ready):
+            task.cancel()
+        await asyncio.gather(lost, ready, return_exceptions=True)
+        return ready.result() if ready in done else LOST
+
+    def verdict(self, found: Readiness) -> Verdict:
+        return verdict_on(found, may_be_stopped=self.is_new and not pods.running(self.folder))
 
     def told(self) -> list[str]:
-        seconds = time.monotonic() - self.began
-        return [f"{title(self.settings)} is up after {seconds:.1f} s", "", *how_to_reach(self.folder, self.settings)]
+        seconds, settings = time.monotonic() - self.began, self.settings
+        return [f"{title(settings)} is up after {seconds:.1f} s", "", *how_to_reach(self.folder, settings)]
 
 
 def bring_up(wanted: Wanted, options: argparse.Namespace) -> int:
     began = time.monotonic()
     folder = folder_of(wanted.name)
+    with _folder_made(folder):
+        lock = folder.processes / SUPERVISOR
+        if holder(lock) is not None:
+            return _already_up(folder, wanted, options.wait)
+        try:
+            with holding(lock):
+                orphan = holder(folder.processes / SERVER)
+                bringing = Bringing(folder, options.wait, began, not folder.settings.exists(), orphan)
+                prepare(folder, wanted)
+                code = 0 if options.detach else asyncio.run(_in_this_process(bringing))
+        except Taken:
+            raise BadInput(f"cluster {wanted.name} is being started by another `understudy up`; wait for it") from None
+        code = _in_background(bringing) if options.detach else code
+        if code == REFUSED:
+            raise BadInput(_cannot_be_had(bringing.settings))
+        return code
+
+
+@contextlib.contextmanager
+def _folder_made(folder: ClusterFolder) -> Iterator[None]:
+    """A wish that is refused leaves no folder behind where there was none."""
+    existed = folder.path.exists()
     _make_folder(folder)
-    lock = folder.processes / SUPERVISOR
-    if holder(lock) is not None:
-        return _already_up(folder, wanted)
     try:
-        with holding(lock):
-            bringing = Bringing(folder, prepare(folder, wanted), options.wait, began)
-            if not options.detach:
-                return asyncio.run(_in_this_process(bringing))
-    except Taken:
-        raise BadInput(f"cluster {wanted.name} is being started by another `understudy up`; wait for it") from None
-    return _in_background(bringing)
+        yield
+    except BadInput:
+        if not existed and holder(folder.processes / SUPERVISOR) is None:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
 
 
 def _make_folder(folder: ClusterFolder) -> None:
@@ -78,51 +126,73 @@ def _make_folder(folder: ClusterFolder) -> None:
         raise BadInput(f"{folder.path}: cannot be written to; set UNDERSTUDY_HOME to a folder that can") from None
 
 
-def _already_up(folder: ClusterFolder, wanted: Wanted) -> int:
+def _already_up(folder: ClusterFolder, wanted: Wanted, wait: float) -> int:
+    """Its supervisor runs. It may be another `understudy up` that has just begun."""
     running = read_settings(folder)
     if running is None:
         raise BadInput(f"cluster {wanted.name} is being started by another `understudy up`; wait for it")
-    if found := differences(wanted, running):
+    if other := differences(wanted, running):
         down = f"understudy down --name {wanted.name}"
-        raise BadInput(f"cluster {wanted.name} is up, and {' and '.join(found)}; `{down}` first")
+        raise BadInput(f"cluster {wanted.name} is up, and {' and '.join(other)}; `{down}` first")
+    found = asyncio.run(readiness(folder, wait))
+    if not found.answers:
+        return _complain(folder, found, Verdict.ABSENT, wait)
+    running = folder.read_settings()
     say(f"{title(running)} is up already", "", *how_to_reach(folder, running))
+    for line in words_on(found, running):
+        print(line, file=sys.stderr)
     return 0
 
 
 def prepare(folder: ClusterFolder, wanted: Wanted) -> ClusterSettings:
-    """Everything the parts find in the folder when they start. The caller holds the supervisor's lock."""
-    if any(holder(folder.processes / part) for part in PARTS):  # left alone by their supervisor, and on its port
-        asyncio.run(end_parts(folder))
+    """Everything the parts find in the folder when they start. The caller holds the supervisor's lock.
+
+    Parts left alone by their supervisor run on meanwhile; the next supervisor replaces them.
+    """
+    before = read_settings(folder)
+    own = (before.address, before.port) if before and holder(folder.processes / SERVER) else None
+
+    def can_be_had(address: str, port: int) -> bool:
+        return (address, port) == own or is_free(address, port)
+
     around = Around(
         others=[settings for name, settings in all_clusters().items() if name != wanted.name],
-        is_free=is_free,
+        is_free=can_be_had,
         local_node=lambda: machine_node(this_machine()),
         chance=random.Random(),
     )
-    settings = settled(wanted, read_settings(folder), around)
-    if not is_free(settings.address, settings.port):
-        raise BadInput(
-            f"{settings.address}:{settings.port} cannot be had: another program listens there, or the address is not"
-            " one of this machine; choose others with --port and --address"
-        )
-    write_private(folder.settings, msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
-    grant(folder, settings, datetime.datetime.now(datetime.UTC))
+    settings = settled(wanted, before, around)
+    if not can_be_had(settings.address, settings.port):
+        raise BadInput(_cannot_be_had(settings))
+    try:
+        save_settings(folder, settings)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            if before is not None:
+                save_settings(folder, before)  # parts that run on go by it
+        raise BadInput(f"{folder.path}: cannot be written to: {problem.strerror}") from None
+    if before is not None and before.port != settings.port and wanted.port is None:
+        _warn(f"port {before.port} is taken by another program: the API is at port {settings.port} from now on")
     return settings
+
+
+def _cannot_be_had(settings: ClusterSettings) -> str:
+    return (
+        f"{settings.address}:{settings.port} cannot be had: another program listens there, or the address is not"
+        " one of this machine; choose others with --port and --address"
+    )
 
 
 async def _in_this_process(bringing: Bringing) -> int:
     stop = Stop()
     stop.on_signals()
     cluster = asyncio.create_task(supervise(Site(bringing.folder, _warn), stop))
-    ready = asyncio.create_task(until_ready(bringing.folder, bringing.wait))
+    ready = asyncio.create_task(_until_it_is_up(bringing))
     asked = asyncio.create_task(stop.asked.wait())
     await asyncio.wait([cluster, ready, asked], return_when=asyncio.FIRST_COMPLETED)
     code = 0
-    if ready.done() and (error := ready.exception()) is not None:
-        code = _complain(bringing.folder, error)
+    if ready.done() and (code := _code(ready)):
         stop.ask()
-    elif ready.done():
-        say(*bringing.told(), "", "Ctrl-C stops it, and its pods.")
     await asyncio.wait([cluster, asked], return_when=asyncio.FIRST_COMPLETED)
     _warn("stopping; Ctrl-C once more stops at once")
     for task in (ready, asked):
@@ -130,8 +200,31 @@ async def _in_this_process(bringing: Bringing) -> int:
     await cluster
     if code == 0:
         again = f"understudy up{name_flag(bringing.settings)}"
-        say(f"cluster {bringing.settings.name} is down; `{again}` brings it back with its objects")
+        _tell(f"cluster {bringing.settings.name} is down; `{again}` brings it back with its objects")
     return code
+
+
+def _code(ready: "asyncio.Task[int]") -> int:
+    """That its readiness could not be found out is no reason to stop it."""
+    if (problem := ready.exception()) is not None:
+        _warn(f"whether it is ready cannot be told: {problem!r}")
+        return 0
+    return ready.result()
+
+
+async def _until_it_is_up(bringing: Bringing) -> int:
+    """The exit code, other than 0 where all is to be stopped. Else one that does not answer in time is waited for."""
+    found = await bringing.readiness(bringing.wait)
+    verdict = bringing.verdict(found)
+    if verdict is Verdict.STOP:
+        return _complain(bringing.folder, found, verdict, bringing.wait)
+    if verdict is Verdict.ABSENT:
+        _complain(bringing.folder, found, verdict, bringing.wait)
+        found = await readiness(bringing.folder, None)
+    _tell(*bringing.told(), "", "Ctrl-C stops it, and its pods.")
+    for line in words_on(found, bringing.settings):
+        _warn(line)
+    return 0
 
 
 def start_supervisor(folder: ClusterFolder) -> "subprocess.Popen[bytes]":
@@ -153,26 +246,40 @@ def start_supervisor(folder: ClusterFolder) -> "subprocess.Popen[bytes]":
 
 
 def _in_background(bringing: Bringing) -> int:
-    start_supervisor(bringing.folder)
-    try:
-        asyncio.run(until_ready(bringing.folder, bringing.wait))
-    except NotReady as error:
+    supervisor = start_supervisor(bringing.folder)
+    found = asyncio.run(bringing.readiness(bringing.wait))
+    verdict = bringing.verdict(found)
+    if verdict is Verdict.STOP:
+        supervisor.terminate()  # it may not have come to say yet that it is the one to be asked
         asyncio.run(stop_cluster(bringing.folder))
-        return _complain(bringing.folder, error)
+        supervisor.wait()
+    if verdict is not Verdict.UP:
+        return _complain(bringing.folder, found, verdict, bringing.wait)
     say(*bringing.told())
+    for line in words_on(found, bringing.settings):
+        print(line, file=sys.stderr)
     return 0
 
 
-def _complain(folder: ClusterFolder, error: BaseException) -> int:
+def _complain(folder: ClusterFolder, found: Readiness, verdict: Verdict, wait: float) -> int:
     """Says what is wrong, with the last words of every part that left any."""
-    if not isinstance(error, NotReady):
-        raise error
-    print(f"understudy: cluster {folder.path.name} did not come up: {error}", file=sys.stderr)
+    settings, after = folder.read_settings(), "" if found.is_port_lost else f"after {wait:g} s "
+    if found.is_port_lost and verdict is Verdict.STOP:
+        return REFUSED
+    lines = [f"understudy: cluster {settings.name} did not come up: {after}{found.lacks}"]
+    if verdict is Verdict.ABSENT:
+        lines.append(
+            f"  what runs goes on, and it is tried again for ever; `understudy down{name_flag(settings)}` ends it"
+        )
     for part in (SUPERVISOR, *PARTS):
-        if lines := last_lines(folder, part, LINES_OF_LOG):
-            print(f"  {log_file(folder, part)}:", *(f"    {line}" for line in lines), sep="\n", file=sys.stderr)
+        if said := last_lines(folder, part, LINES_OF_LOG):
+            lines += [f"  {log_file(folder, part)}:", *(f"    {line}" for line in said)]
+    with contextlib.suppress(OSError):
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
     return FAILED
 
 
-def _warn(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+def _tell(*lines: str) -> None:
+    """As `say`, where a reader who has gone must not end what runs."""
+    with contextlib.suppress(OSError, ValueError):
+        say(*lines)

@@ -9,19 +9,22 @@ import msgspec
 from understudy.cli.complaint import BadInput, suggestion
 from understudy.cli.documents import Text, load_text, mappings
 from understudy.embedded.clusters.pools import Pool, Taint, Topology
+from understudy.embedded.folders import ADMIN_ACCESS, OWN_ACCESS
 
 RUNTIMES = ("process", "docker", "podman")
 _WORDS = {"int": "a whole number", "float": "a number", "str": "text", "array": "a list", "object": "a mapping",
           "bool": "true or false"}  # fmt: skip
+_CHOICES_ARE = {"runtime": "the runtimes are", "podAccess": "it is one of"}
 _TYPES = re.compile(r"`([^`]+)`")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _CHOICES = {"spot": (True, False, "azure", "gke", "aws", "karpenter"), "spare": (True, False, "keep")}
 
 
-class ClusterFile(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pools: tuple[Pool, ...]
     name: str = ""
     runtime: str = ""
+    pod_access: str = ""
 
 
 def read(path: str) -> ClusterFile:
@@ -39,8 +42,12 @@ def read(path: str) -> ClusterFile:
         cluster = msgspec.convert(document, ClusterFile)
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: {_placed(str(error))}") from None
-    if cluster.runtime and cluster.runtime not in RUNTIMES:
-        raise BadInput(f"{path}: runtime: {suggestion(cluster.runtime, RUNTIMES, 'the runtimes are')}")
+    for key, given, choices in (
+        ("runtime", cluster.runtime, RUNTIMES),
+        ("podAccess", cluster.pod_access, (OWN_ACCESS, ADMIN_ACCESS)),
+    ):
+        if given and given not in choices:
+            raise BadInput(f"{path}: {key}: {suggestion(given, choices, _CHOICES_ARE[key])}")
     return cluster
 
 

@@ -75,10 +75,12 @@ def _target(options: argparse.Namespace) -> list[Any]:
 def _of_cluster(name: str) -> list[Any]:
     """What the scheduler of an embedded cluster runs with."""
     from understudy.cli.clusters import chosen
-    from understudy.cli.settings import DEFAULT, EVERYWHERE, Settings, told
+    from understudy.cli.settings import DEFAULT, EVERYWHERE, Origin, Settings, told
+    from understudy.embedded.folders import OWN_ACCESS
     from understudy.embedded.looping import EMBEDDED, looped
 
-    loop = chosen(name, "--cluster").settings.loop
+    running = chosen(name, "--cluster").settings
+    loop = running.loop
     own, plain = (_by_key(told(settings, lambda *_: "")) for settings in (_settings(EMBEDDED), Settings()))
 
     def source(section: str, key: str) -> str:
@@ -87,7 +89,8 @@ def _of_cluster(name: str) -> list[Any]:
         full = f"{section}.{key}"
         return DEFAULT if own[full] == plain[full] else f"{DEFAULT} of embedded clusters"
 
-    return told(_settings(looped(loop)), source, EVERYWHERE)
+    access = Origin("podAccess", running.pod_access, DEFAULT if running.pod_access == OWN_ACCESS else "understudy up")
+    return [access, *told(_settings(looped(loop)), source, EVERYWHERE)]
 
 
 def _settings(loop: "LoopSettings") -> "Settings":

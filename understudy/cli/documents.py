@@ -144,14 +144,14 @@ def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _yaml_values(text: Text) -> list[Loaded]:
     import yaml  # costs a fifth of the start-up, and JSON does without
 
-    from understudy.objects.yamls import DuplicateKey, load_all, too_deep
+    from understudy.objects.yamls import DuplicateKey, ExcessiveYaml, load_all
 
-    if too_deep(text.text):
-        raise BadInput(f"{text.source}: {TOO_DEEP}")
     try:
         return [Loaded(*loaded) for loaded in load_all(text.text)]
     except DuplicateKey as error:
         raise BadInput(f"{text.source}: line {error.line}: {error}") from None
+    except ExcessiveYaml as error:
+        raise BadInput(f"{text.source}: line {error.line}: {error.problem}") from None
     except yaml.YAMLError as error:
         raise BadInput(_yaml_complaint(text.source, error)) from None
 

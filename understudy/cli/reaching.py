@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from understudy.cli.paint import Painter
 from understudy.embedded.clusters.access import url
-from understudy.embedded.folders import DEFAULT_NAME, ClusterFolder, ClusterSettings
+from understudy.embedded.folders import ADMIN_ACCESS, DEFAULT_NAME, ClusterFolder, ClusterSettings
 
 NO_IMAGES = "Images are not pulled: a container's command runs as a process of this machine."
 
@@ -33,6 +33,8 @@ def how_to_reach(folder: ClusterFolder, settings: ClusterSettings) -> Iterator[s
         yield f"  {command:<34} {meaning}".rstrip()
     yield ""
     yield NO_IMAGES if settings.runtime == "process" else f"Containers run under {settings.runtime}."
+    if settings.pod_access == ADMIN_ACCESS:
+        yield "warning: every pod may do everything at the API; `--pod-access service-account` ends that"
     if not ipaddress.ip_address(settings.address).is_loopback:
         yield f"warning: the API listens on {settings.address}; whoever has a token can run commands here from afar"
 

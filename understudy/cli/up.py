@@ -24,7 +24,9 @@ examples:
 A cluster that was down comes back with its objects. `understudy down` stops it,
 `understudy reset` forgets it.
 
-exit codes: 0 it is up (or was already), 1 it did not come up, 2 the input is wrong"""
+Nodes that are not ready are named, and the cluster is up all the same. Nothing that runs is stopped.
+
+exit codes: 0 it is up (or was already), 1 it does not answer, 2 the input is wrong"""
 
 WAIT = 30.0
 
@@ -36,14 +38,18 @@ def add_to(verbs: Any) -> None:
     add("-f", "--filename", metavar="FILE", dest="file", help="which nodes it has (default: this machine)")
     add("--name", metavar="NAME", help="what it is called (default: as the file says, else default)")
     add("--detach", action="store_true", help="leave it running in the background")
-    add("--port", metavar="N", type=int, help="of the API (default: one that is free, and the same one ever after)")
+    add("--port", metavar="N", type=int,
+        help="of the API (default: one that is free, and the same one while it can be had)")  # fmt: skip
     add("--address", metavar="ADDR", help="where the API listens (default: 127.0.0.1, this machine alone)")
     add("--settings", metavar="FILE",
         help="an understudy.yaml for its scheduler (default: $UNDERSTUDY_SETTINGS, else as before)")  # fmt: skip
     add("--runtime", choices=("process", "docker", "podman"),
         help="what runs containers (default: process, without their images)")  # fmt: skip
+    add("--pod-access", choices=("service-account", "admin"),
+        help="whose rights pods have at the API: their service account's, or an administrator's, as all had "
+             "before (default: service-account, or as it was)")  # fmt: skip
     add("--wait", metavar="SECONDS", type=float, default=WAIT,
-        help=f"give up when it is not ready by then (default: {WAIT:g})")  # fmt: skip
+        help=f"for how long to wait until it is ready; what runs goes on either way (default: {WAIT:g})")  # fmt: skip
     parser.set_defaults(run=run)
 
 

@@ -16,10 +16,10 @@ from understudy.embedded.folders import DEFAULT_NAME
 
 
 def wanted_of(options: argparse.Namespace) -> Wanted:
-    name, runtime, nodes = options.name, options.runtime, None
+    name, runtime, nodes, pod_access = options.name, options.runtime, None, options.pod_access
     if options.file is not None:
         file = clusterfile.read(options.file)
-        name, runtime = name or file.name, runtime or file.runtime
+        name, runtime, pod_access = name or file.name, runtime or file.runtime, pod_access or file.pod_access or None
         try:
             nodes = pool_nodes(file.pools, this_machine())
         except BadPool as error:
@@ -30,6 +30,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
         address=_address(options.address),
         port=_port(options.port),
         runtime=_runtime(runtime),
+        pod_access=pod_access,
         nodes=nodes,
         loop=given(options.settings),
     )

@@ -17,6 +17,8 @@ from understudy.client import connect
 from understudy.control.clock import SystemClock
 from understudy.control.scheduling import LoopSettings, SchedulingLoop
 from understudy.control.telling import Teller
+from understudy.embedded.controllers.accounts import AccountController
+from understudy.embedded.controllers.aggregation import RoleAggregation
 from understudy.embedded.controllers.budgets import BudgetController
 from understudy.embedded.controllers.carrying import Carrier
 from understudy.embedded.controllers.catalogue import Catalogue
@@ -35,6 +37,7 @@ from understudy.embedded.controllers.supervising import supervised
 from understudy.embedded.controllers.understudies import UnderstudyController
 from understudy.embedded.controllers.watching import SharedCluster
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.log_output import log_to_stderr
 from understudy.embedded.looping import EMBEDDED, looped
 from understudy.kinds.children import FAMILIES, Family
 from understudy.ports import Clock
@@ -57,7 +60,7 @@ class Parts(NamedTuple):
 
 def run(folder: ClusterFolder) -> None:
     """Until SIGTERM or SIGINT."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr("%(asctime)s %(levelname)s %(name)s: %(message)s")
     uvloop.run(_until_told_to_end(folder))
 
 
@@ -112,6 +115,8 @@ def tasks_of(parts: Parts) -> Iterator[Task]:
     yield emptier.name, lambda: operate(emptier, cluster)
     yield PodGarbage.name, lambda: operate(PodGarbage(cluster, clock), cluster)
     yield BudgetController.name, lambda: operate(BudgetController(cluster, clock), cluster)
+    yield AccountController.name, lambda: operate(AccountController(cluster, clock), cluster)
+    yield RoleAggregation.name, lambda: operate(RoleAggregation(cluster, clock), cluster)
     yield EndpointController.name, lambda: operate(EndpointController(cluster, clock), cluster)
     yield ClaimController.name, lambda: operate(ClaimController(cluster, clock, parts.folder.claims), cluster)
     yield NodeLife.name, lambda: operate(NodeLife(cluster, clock, recorder, parts.settings.limits), cluster)

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 DEFAULT_NAME = "default"
-PODS = "pods"  # whose way in is theirs together
+PODS = "pods"  # whose way in is theirs together, where they have no tokens of their own
+OWN_ACCESS, ADMIN_ACCESS = "service-account", "admin"  # whose rights pods have at the API
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -16,9 +17,11 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     name: str
     address: str  # where the server listens
     port: int
+    fixed_port: bool = False  # the user asked for this one; else another is taken where it cannot be had
     runtime: str  # process, docker or podman
     pod_network: str  # the addresses pods get, such as 127.77.0.0/16
     nodes: tuple[dict[str, Any], ...]  # Node documents, as they are to be registered
+    pod_access: str = OWN_ACCESS
     loop: dict[str, dict[str, Any]] = {}  # settings of policy and health that are not the default, by section and key
 
 
@@ -64,8 +67,13 @@ class ClusterFolder(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> Path:
-        """Lines of `token,user,group`; the server takes no other."""
+        """Lines of `token,user,group`: the tokens of people and of the cluster's own parts."""
         return self.path / "tokens"
+
+    @property
+    def signing_key(self) -> Path:
+        """What the tokens of service accounts are signed with; the server makes it."""
+        return self.path / "service-accounts.key"
 
     @property
     def agent_socket(self) -> Path:

@@ -47,6 +47,14 @@ def node(**annotations: str) -> dict[str, Any]:
             "lemon node: ",
         ),
         (node(**{"failed-at": written(NOW - 6000)}), 1.0, Verdict.HEALTHY, ""),
+        (
+            node(fenced=f"at={written(NOW - 99)},grace=30,returned={written(NOW - 10)}"),
+            1.0,
+            Verdict.SUSPECT,
+            "held back until 2027-01-15T08:00:50Z: pods that were force-deleted there may still run",
+        ),
+        (node(fenced=f"at={written(NOW - 99)},grace=30,returned={written(NOW - 60)}"), 1.0, Verdict.HEALTHY, ""),
+        (node(fenced=f"at={written(NOW - 99)},grace=30"), 30.0, Verdict.LOST, "its lease has run out"),
         (node(**{"drain-deadline": "soon"}), 1.0, Verdict.SUSPECT, "Node a: metadata.annotations"),
     ],
 )

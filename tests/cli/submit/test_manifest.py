@@ -100,7 +100,7 @@ def test_the_kind_may_be_said_and_must_be_right(api: Api) -> None:
         (JOB.replace("name: train, ", ""), [], "--name: missing, and the manifest has no metadata.name"),
         (JOB.replace("restartPolicy: Never", "restartPolice: Never"), [], "restartPolice"),
         (MANIFEST, [], "this cluster has no PyTorchJob"),
-        ("&a {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: *a}", [], "nested too deeply"),
+        ("&a {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: *a}", [], "an anchor refers to itself"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_anything_is_made(api: Api, text: str, arguments: list[str], words: str) -> None:

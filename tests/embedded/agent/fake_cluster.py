@@ -24,6 +24,8 @@ class FakeCluster:
         self.objects: dict[Key, Document] = {}
         self.writes: list[tuple[str, str]] = []  # verbs and paths, in order
         self.reachable = True
+        self.lists = asyncio.Event()  # what there is can be listed; until then whoever follows it waits
+        self.lists.set()
         self.knocked = asyncio.Event()  # somebody asked while it was not
         self._followers: list[tuple[str, asyncio.Queue[Change]]] = []
         self._changed = asyncio.Condition()
@@ -37,6 +39,7 @@ class FakeCluster:
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         assert (namespace, labels, fields, decoded) == ("", "", "", False), "not needed so far"
+        await self.lists.wait()
         queue: asyncio.Queue[Change] = asyncio.Queue()
         for (key, _, _), document in self.objects.items():
             if key == resource.key:

@@ -60,6 +60,16 @@ def test_an_agent_that_starts_again_knows_who_has_what() -> None:
     assert devices.take(pod("y", 2)) == {"c0": {GPU: ("2", "3")}}
 
 
+def test_what_an_ended_pod_gives_back_after_a_restart_is_not_taken_from_the_one_that_has_it_now() -> None:
+    devices = two_nodes()
+    devices.restore("ended", {"main": {GPU: ("0", "1")}})
+    devices.restore("lives", {"main": {GPU: ("0",)}})
+    assert devices.release("ended")
+    assert devices.take(pod("new", 3)) == {"c0": {GPU: ("1", "2", "3")}}
+    assert devices.release("lives")
+    assert devices.take(pod("next", 1)) == {"c0": {GPU: ("0",)}}
+
+
 def test_containers_side_by_side_have_their_own_and_init_containers_borrow() -> None:
     shares = two_nodes().take(pod("x", 1, 2, init=(2,)))
     assert shares == {"c0": {GPU: ("0",)}, "c1": {GPU: ("1", "2")}, "i0": {GPU: ("0", "1")}}

@@ -1,6 +1,7 @@
 """A disk that fills up is told of every node on it, once, and so is its end."""
 
 import asyncio
+import errno
 
 from tests.embedded.agent.fake_cluster import FakeCluster
 from tests.embedded.agent.worlds import node
@@ -36,3 +37,10 @@ def test_a_full_disk_is_told_and_so_is_its_end() -> None:
         assert [pressure(cluster, name) for name in "ab"] == ["False", "False"]
 
     asyncio.run(story())
+
+
+def test_a_disk_that_cannot_be_asked_ends_nothing() -> None:
+    def broken() -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    asyncio.run(DiskWatch(FakeCluster(), ("a",), broken, lambda: 7.0).look())

@@ -241,6 +241,31 @@ def test_what_stood_still_is_ended_also_by_an_agent_that_started_since(tmp_path:
     play(tmp_path, scene, nodes=(node(), node("node-1")))
 
 
+@pytest.mark.parametrize("asked", [RecoverNode(NODE), FailNode(NODE)])
+def test_an_agent_that_does_not_know_its_pods_yet_decides_nothing_about_nodes(
+    tmp_path: Path, asked: RecoverNode | FailNode
+) -> None:
+    """It would leave their processes as they are: stopped for ever, or alive on a dead node."""
+
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
+        await world.phase("a", "Running")
+        process = process_of(world, uid)
+        if isinstance(asked, RecoverNode):
+            await doorway.ask(world.folder.agent_socket, FailNode(NODE, "freeze"))
+        await world.stop_agent()
+        world.cluster.lists.clear()
+        await world.start_agent()
+        await until(world.folder.agent_socket.exists)
+        asking = asyncio.create_task(doorway.ask(world.folder.agent_socket, asked))
+        await asyncio.wait([asking], timeout=0.2)
+        world.cluster.lists.set()
+        await asking
+        await until(lambda: linux.birth(process) is None)
+
+    play(tmp_path, scene)
+
+
 def test_nodes_of_others_cannot_be_made_to_fail(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         await sleeper(world)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.worlds import World, play
+from tests.embedded.disks import Room
 from understudy.embedded.agent.addresses import Addresses, NoAddress
 from understudy.embedded.agent.hosts import HostsFile
 from understudy.embedded.agent.names import Directory, Resident, Service, rewritten
@@ -32,6 +33,27 @@ class TestHostsFile:
         assert entries(tmp_path / "hosts") == ["127.0.0.1 localhost", "127.64.0.1 a", "127.64.0.3 c"]
         file.put("c", "127.64.0.4 c")
         assert entries(tmp_path / "hosts") == ["127.0.0.1 localhost", "127.64.0.1 a", "127.64.0.4 c"]
+        file.close()
+
+    def test_a_full_disk_costs_no_line_once_there_is_room(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path, room = tmp_path / "hosts", Room(monkeypatch)
+        file = HostsFile(path, "127.0.0.1 localhost", {"a": "127.64.0.1 a"})
+        room.bytes = 5
+        file.put("b", "127.64.0.2 b")
+        file.put("c", "127.64.0.3 c")
+        file.drop("a")
+        assert file.is_stale
+        assert path.read_text() == "127.0.0.1 localhost\n127.64.0.1 a\n", "no half of a line"
+        room.bytes = 10
+        file.mend()
+        assert path.read_text() == "127.0.0.1 localhost\n127.64.0.2 b\n", "as far as there is room"
+        room.bytes = None
+        file.mend()
+        assert entries(path) == ["127.0.0.1 localhost", "127.64.0.2 b", "127.64.0.3 c"]
+        file.put("d", "127.64.0.4 d")
+        assert entries(path)[-1] == "127.64.0.4 d"
         file.close()
 
     def test_the_file_stays_the_same_one(self, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from tests.embedded.agent.fake_cluster import FakeCluster
 from tests.embedded.agent.worlds import node
+from tests.embedded.disks import Room
+from understudy.embedded import failed_nodes
 from understudy.embedded.agent import nodes, registry
 from understudy.embedded.agent.registry import Registry
 from understudy.objects.resources import LEASES, NODES
@@ -179,6 +181,26 @@ def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) 
         await again.register_all()
         assert {key[2] for key in cluster.objects if key[0] == NODES.key} == {"b"}
         again.close()
+
+    registering(tmp_path, scene, "a", "b")
+
+
+def test_a_failure_that_cannot_be_written_down_is_written_down_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_PAUSE", 0.01)
+    room = Room(monkeypatch)
+
+    async def scene(_: FakeCluster, kept: Registry) -> None:
+        room.bytes = 0
+        kept.fail("a")
+        kept.unplug("b")
+        assert (kept.failed, kept.unplugged) == ({"a"}, {"b"})
+        assert failed_nodes.load(tmp_path).names == set()
+        room.bytes = None
+        async with asyncio.timeout(10):
+            while failed_nodes.load(tmp_path).names != {"a", "b"}:
+                await asyncio.sleep(0.01)
 
     registering(tmp_path, scene, "a", "b")
 

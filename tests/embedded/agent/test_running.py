@@ -1,5 +1,7 @@
 """Pods as real processes: what they are given, in which order they start, how they end."""
 
+import asyncio
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,11 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.worlds import World, play, state
+from understudy.embedded.agent import tenancy
+from understudy.embedded.agent.crew import Crew
+from understudy.embedded.agent.keeper import Keeper
+from understudy.embedded.agent.pods import Container
+from understudy.embedded.agent.sights import Sight
 from understudy.objects.resources import CONFIG_MAPS
 from understudy.ports import Ref
 
@@ -23,8 +30,53 @@ def test_a_pod_runs_logs_and_ends(tmp_path: Path) -> None:
         terminated = state(pod)["state"]["terminated"]
         assert (terminated["exitCode"], terminated["reason"]) == (3, "Error")
         assert sorted((await world.log(uid)).splitlines()) == ["hi", "oops"]
-        told = ["Created", "Started"]  # in passing: perhaps after the end of so short a life, and one before the other
-        await world.cluster.until(lambda: sorted(reason for reason, _ in world.cluster.events("hello")) == told)
+        await world.cluster.until(lambda: reasons(world, "hello") == ["Created", "Started"])
+
+    play(tmp_path, scene)
+
+
+def reasons(world: World, pod: str) -> list[str]:
+    return [reason for reason, _ in world.cluster.events(pod)]
+
+
+def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine: the first thing the agent sees of it is its end."""
+    look = Crew._look
+
+    def look_when_it_has_ended(crew: Crew, container: Container, sight: Sight) -> None:
+        if crew._folder.attempt(container.name, sight.attempt).exit.exists():
+            look(crew, container, sight)
+        else:
+            asyncio.get_running_loop().call_later(0.01, crew.examine, container.name)
+
+    monkeypatch.setattr(Crew, "_look", look_when_it_has_ended)
+
+    async def scene(world: World) -> None:
+        await world.run_pod("hello", "exit 3")
+        await world.phase("hello", "Failed")
+        await world.cluster.until(lambda: reasons(world, "hello") == ["Created", "Started"])
+
+    play(tmp_path, scene)
+
+
+def test_a_pod_that_cannot_be_kept_at_first_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it needs to be written down may fit on the disk a moment later, and nobody tells of the pod once more."""
+    monkeypatch.setattr(tenancy, "_LATER", 0.05)
+    refusals = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))] * 3
+
+    def keeper(*given: Any) -> Keeper:
+        if refusals:
+            raise refusals.pop()
+        return Keeper(*given)
+
+    monkeypatch.setattr(tenancy, "Keeper", keeper)
+
+    async def scene(world: World) -> None:
+        await world.run_pod("hello", "exit 0")
+        await world.phase("hello", "Succeeded")
+        assert refusals == []
 
     play(tmp_path, scene)
 

@@ -1,13 +1,14 @@
 """What an agent tells the API, and asks of it: statuses, events, ConfigMaps; with an API that is not always there."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
 from tests.embedded.agent.fake_cluster import FakeCluster
+from understudy.embedded.agent import events as agent_events
 from understudy.embedded.agent import reporting
 from understudy.embedded.agent.events import NORMAL, WARNING, Event, Recorder, Subject
 from understudy.embedded.agent.pods import decode_pod
@@ -134,14 +135,44 @@ class TestEvents:
         clock = [0.0]
         recording(scene, lambda: clock[0])
 
-    def test_what_cannot_be_told_does_not_keep_the_next_from_being_told(self) -> None:
+    def test_events_wait_for_a_server_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
+
         async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
             cluster.reachable = False
-            recorder.tell(Event(SUBJECT, NORMAL, "Lost", ""))
+            for reason in ("First", "Second"):
+                recorder.tell(Event(SUBJECT, NORMAL, reason, ""))
             await cluster.knocked.wait()
             cluster.reachable = True
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
+
+        recording(scene)
+
+    def test_an_event_whose_answer_was_lost_is_there_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
+
+        async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
+            create, answers = cluster.create, iter([False, True, True])
+
+            async def losing(ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+                made = await create(ref, body, sub)
+                if not next(answers):
+                    raise Unreachable("the answer was lost")
+                return made
+
+            monkeypatch.setattr(cluster, "create", losing)
+            for reason in ("First", "Second"):
+                recorder.tell(Event(SUBJECT, NORMAL, reason, ""))
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
+
+        recording(scene)
+
+    def test_what_is_refused_does_not_keep_the_next_from_being_told(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: Recorder) -> None:
+            recorder.tell(Event(SUBJECT, NORMAL, "Known", "", name="same"))
+            recorder.tell(Event(SUBJECT, NORMAL, "Refused", "", name="same"))
             recorder.tell(Event(SUBJECT, NORMAL, "Heard", ""))
-            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Heard"])
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Known", "Heard"])
 
         recording(scene)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.worlds import World, play
+from understudy.embedded.agent import launching
 from understudy.embedded.agent.downward import PodFacts
 from understudy.embedded.agent.pods import HostPath, Metadata, Pod, Spec, Volume
 from understudy.embedded.agent.projections import BadVolume, File, safe_path, tree_problem
@@ -207,3 +208,18 @@ def test_names_from_the_api_cannot_lead_elsewhere(tmp_path: Path) -> None:
     storage = Storage(PodFolder(tmp_path / "pod"), tmp_path / "claims")
     with pytest.raises(BadVolume, match="is not a name"):
         storage.place(Volume("../../etc"), FACTS, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [("/a/b/", "/a/b"), ("a/b", "/a/b"), ("../a", "/a"), ("/a/../../b", "/b"), ("//a", "/a"), ("/a:b", "/a:b")],
+)
+def test_a_mount_path_is_read_from_the_root_of_the_container(given: str, seen: str) -> None:
+    """Kubernetes accepts them all, and a kubelet makes them absolute."""
+    assert launching._absolute(given) == seen
+
+
+@pytest.mark.parametrize("given", ["/", "..", "."])
+def test_the_root_itself_is_no_mount_path(given: str) -> None:
+    with pytest.raises(BadVolume, match="is the root of the container"):
+        launching._absolute(given)

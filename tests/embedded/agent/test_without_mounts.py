@@ -34,6 +34,15 @@ def test_paths_below_a_mount_point_move(text: str, expected: str) -> None:
     assert relocated(text, {"/data": "/pod/v", "/data/deep": "/pod/w"}) == expected
 
 
+def test_the_access_to_the_api_is_where_a_variable_says(tmp_path: Path) -> None:
+    async def scene(world: World) -> None:
+        uid = await world.run_pod("one", "cat $UNDERSTUDY_SERVICE_ACCOUNT/token $UNDERSTUDY_SERVICE_ACCOUNT/namespace")
+        await world.phase("one", "Succeeded", "Failed")
+        assert await world.log(uid) == "secretdefault"
+
+    play(tmp_path, scene)
+
+
 def test_volumes_are_found_by_their_paths_all_the_same(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         main = {

@@ -13,6 +13,7 @@ import msgspec
 from tests.embedded.agent.fake_cluster import Document, FakeCluster
 from understudy.embedded import logfiles
 from understudy.embedded.agent.agent import Agent
+from understudy.embedded.agent.credentials import SharedToken, TokenSource
 from understudy.embedded.folders import ClusterFolder, ClusterSettings
 from understudy.embedded.logfiles import LogOptions
 from understudy.objects.resources import PODS
@@ -36,6 +37,7 @@ class World:
     def __init__(self, path: Path, nodes: tuple[Document, ...] = (node(),), runtime: str = "process") -> None:
         self.folder = ClusterFolder(path)
         self.cluster = FakeCluster()
+        self.tokens: TokenSource = SharedToken("secret")
         self._settings = ClusterSettings(
             name="test",
             address="127.0.0.1",
@@ -50,7 +52,7 @@ class World:
 
     async def start_agent(self) -> None:
         self._stopped = asyncio.Event()
-        agent = Agent(self.folder, self.cluster, "https://127.0.0.1:16443", token="secret")
+        agent = Agent(self.folder, self.cluster, "https://127.0.0.1:16443", self.tokens)
         self._agent = asyncio.create_task(agent.run(self._stopped))
 
     async def stop_agent(self) -> None:

@@ -30,7 +30,7 @@ def test_nothing_of_it_can_be_read_by_others(tmp_path: Path) -> None:
     folder = granted(tmp_path)
     assert folder.path.stat().st_mode & 0o777 == 0o700
     modes = {file.name: file.stat().st_mode & 0o777 for file in folder.path.rglob("*") if file.is_file()}
-    assert len(modes) == 11
+    assert len(modes) == 10
     assert set(modes.values()) == {0o600}
 
 
@@ -44,7 +44,7 @@ def test_a_kubeconfig_for_people_and_one_for_each_part(tmp_path: Path) -> None:
     users = {line.split(",")[0]: line.split(",")[1:] for line in folder.tokens.read_text().splitlines()}
     assert users[own.token] == ["admin", "system:masters"]
     assert users[agent.token] == ["understudy:agent", "system:masters"]
-    assert len(users) == 6
+    assert len(users) == 5
     assert min(map(len, users)) >= 40
 
 
@@ -52,6 +52,18 @@ def test_the_kubeconfig_is_yaml_with_a_context_named_for_the_cluster(tmp_path: P
     text = granted(tmp_path, name="slices").kubeconfig.read_text()
     assert yaml.safe_load(text)["current-context"] == "understudy-slices"
     assert text.startswith("apiVersion: v1\n")
+
+
+def test_pods_share_a_token_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    """A cluster of an earlier release has one: it ends, and comes back with the flag."""
+    folder = granted(tmp_path, pod_access="admin")
+    shared = Config.from_kubeconfig(folder.access("pods")).token
+    assert f"{shared},understudy:pods,system:masters\n" in folder.tokens.read_text()
+    granted(tmp_path)
+    assert not folder.access("pods").exists()
+    assert shared not in folder.tokens.read_text()
+    granted(tmp_path, pod_access="admin")
+    assert Config.from_kubeconfig(folder.access("pods")).token in folder.tokens.read_text()
 
 
 def test_starting_again_changes_nothing(tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 import asyncio
 import contextlib
+import errno
+import fcntl
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import msgspec
+import pytest
 
 from understudy.embedded.clusters import pods
 from understudy.embedded.folders import ClusterFolder
@@ -91,3 +97,23 @@ def test_control_groups_that_a_killed_agent_left_are_taken_away(tmp_path: Path) 
     folder.control_groups.write_text(f"{base}\n{tmp_path / 'missing'}\n")
     assert asyncio.run(pods.end_all(folder, 0.0)) == 0
     assert [path.name for path in base.iterdir()] == ["busy"], "somebody is in it"
+
+
+def test_a_full_disk_keeps_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a container that cannot be marked as stopped, nor a shim that cannot write down how it ended."""
+    monkeypatch.setattr(pods, "LAST_WORDS", 0.1)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    folder = ClusterFolder(tmp_path)
+    with container(folder, "pod", POLITE) as process, subprocess.Popen(["sleep", "3600"]) as shim:
+        attempt = PodFolder(folder.pods / "pod").attempt("main", 0)
+        state = orders.read(attempt.state, State)
+        assert state is not None
+        orders.write(attempt.state, msgspec.structs.replace(state, shim=shim.pid))
+        held = os.open(attempt.path, os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        monkeypatch.setattr(Path, "touch", refuse)
+        assert ended(folder, 30.0, process, shim) == [-signal.SIGTERM, -signal.SIGKILL]
+        os.close(held)

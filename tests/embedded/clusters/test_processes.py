@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.embedded.disks import Room
 from understudy.embedded.clusters import processes
 from understudy.embedded.clusters.processes import SERVER, SUPERVISOR, Taken, end, holder, holding
 
@@ -80,3 +81,31 @@ def test_a_part_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> Non
         process.stderr.readline()
         asyncio.run(end(tmp_path / "run" / SERVER, 0.1))
     assert process.returncode == -9
+
+
+def test_a_part_on_a_full_disk_is_found_by_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / SUPERVISOR
+    room = Room(monkeypatch)
+    room.bytes = 0
+    with holding(path):
+        assert path.read_text() == ""
+        assert holder(path) == processes.Holder(os.getpid(), processes.holder(path).started)  # type: ignore[union-attr]
+
+
+def test_a_record_that_could_not_be_written_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+    """To end a cluster by it would be to end another process."""
+    with subprocess.Popen([sys.executable, FAKE, SERVER, tmp_path], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        path = tmp_path / "run" / SERVER
+        for left in (f'{{"pid": {os.getpid()}, "started": 1}}', "", '{"pid'):
+            with open(path, "r+") as file:
+                file.truncate(0)
+                file.write(left)
+            found = holder(path)
+            assert found is not None
+            assert found.pid == process.pid
+            assert abs(found.started - time.time()) < 3600
+            assert holder(path) == found
+        asyncio.run(end(path, 10.0))
+    assert holder(path) is None

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 
 from tests.client.scripted import Reply, Request, Server, encoded, serving, write_kubeconfig
 from tests.embedded.clusters.settings import node, settings
+from understudy.embedded import failed_nodes
 from understudy.embedded.clusters.processes import SUPERVISOR
-from understudy.embedded.clusters.readiness import NotReady, until_ready
+from understudy.embedded.clusters.readiness import UNREGISTERED, NotReady, readiness, until_ready
 from understudy.embedded.definitions import shipped
+from understudy.embedded.failed_nodes import FailedNodes
 from understudy.embedded.folders import ClusterFolder
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, DEFINITIONS
 
@@ -94,6 +97,71 @@ def test_a_server_that_is_still_starting_is_waited_for(tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
             await server.start()
             await ready
+
+    asyncio.run(run())
+
+
+def test_a_cluster_that_is_being_prepared_is_waited_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path, Api([node_object("a"), node_object("b")])) as (folder, _):
+            access = folder.access(SUPERVISOR)
+            text = access.read_bytes()
+            access.unlink()
+            ready = asyncio.create_task(until_ready(folder, 10.0))
+            await asyncio.sleep(0.05)
+            access.write_bytes(text)
+            await ready
+
+    asyncio.run(run())
+
+
+def test_an_api_that_moves_before_it_answers_is_found(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path, Api([node_object("a"), node_object("b")])) as (folder, server):
+            access = folder.access(SUPERVISOR)
+            text = access.read_text()
+            with socket.create_server(("127.0.0.1", 0)) as stranger:
+                elsewhere = f"https://127.0.0.1:{stranger.getsockname()[1]}"
+            access.write_text(text.replace(server.config().server, elsewhere))
+            ready = asyncio.create_task(until_ready(folder, 10.0))
+            await asyncio.sleep(0.05)
+            access.write_text(text)
+            await ready
+
+    asyncio.run(run())
+
+
+def test_nodes_that_have_failed_are_told_of_and_not_waited_for(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path, Api([node_object("a"), node_object("b", "Unknown")])) as (folder, _):
+            failed_nodes.save(folder.path, FailedNodes(dead={"b", "of another time"}))
+            found = await readiness(folder, None)
+            assert (found.answers, found.failed, found.waiting, found.ready_nodes) == (True, {"b"}, {}, 1)
+
+    asyncio.run(run())
+
+
+def test_a_node_that_turns_out_to_have_failed_is_waited_for_no_longer(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with cluster(tmp_path, Api([node_object("a"), node_object("b", "Unknown")])) as (folder, _):
+            looking = asyncio.create_task(readiness(folder, None))
+            await asyncio.sleep(0.05)
+            assert not looking.done()
+            failed_nodes.save(folder.path, FailedNodes(unplugged={"b"}))
+            async with asyncio.timeout(10):
+                assert (await looking).failed == {"b"}
+
+    asyncio.run(run())
+
+
+def test_nodes_that_are_not_ready_come_with_the_reason(tmp_path: Path) -> None:
+    async def run() -> None:
+        silent = node_object("b", "Unknown")
+        silent["status"]["conditions"][0] |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting."}
+        async with cluster(tmp_path, Api([silent])) as (folder, _):
+            found = await readiness(folder, 0.3)
+        assert found.waiting == {"a": UNREGISTERED, "b": "NodeStatusUnknown: Kubelet stopped posting."}
+        assert (found.failed, found.kinds, found.objects) == (set(), set(), {})
 
     asyncio.run(run())
 

@@ -26,6 +26,7 @@ def test_the_first_time_it_is_this_machine_on_loopback() -> None:
     made = settled(Wanted(name="default"), None, around())
     assert (made.name, made.address, made.port, made.runtime) == ("default", "127.0.0.1", 16443, "process")
     assert made.nodes == (LOCAL_NODE,)
+    assert made.pod_access == "service-account"
     assert made.pod_network.startswith("127.")
 
 
@@ -42,6 +43,7 @@ def test_pods_of_two_clusters_never_share_addresses() -> None:
 def test_the_next_time_it_is_as_it_was() -> None:
     loop = {"policy": {"backoff": 1.0}}
     before = settings(address="10.0.0.7", port=7777, runtime="docker", nodes=(node("a"), node("b")), loop=loop)
+    before = msgspec.structs.replace(before, pod_access="admin")
     assert settled(Wanted(name="test"), before, around()) == before
 
 
@@ -52,7 +54,9 @@ def test_this_machine_is_looked_at_anew() -> None:
 
 def test_what_is_asked_for_wins() -> None:
     wanted = Wanted(name="test", address="0.0.0.0", port=1234, runtime="podman", nodes=[node("new")])
+    wanted = msgspec.structs.replace(wanted, pod_access="admin")
     made = settled(wanted, settings(), around())
+    assert made.pod_access == "admin"
     assert (made.address, made.port, made.runtime, made.nodes) == ("0.0.0.0", 1234, "podman", (node("new"),))
     assert made.pod_network == settings().pod_network
 
@@ -64,6 +68,8 @@ def test_what_is_asked_for_wins() -> None:
         ({"address": "127.0.0.1", "port": 16443, "runtime": "process", "nodes": [node("a")]}, []),
         ({"port": 1}, ["its port is 16443, not 1"]),
         ({"runtime": "docker"}, ["its runtime is process, not docker"]),
+        ({"pod_access": "admin"}, ["its pod access is service-account, not admin"]),
+        ({"pod_access": "service-account"}, []),
         ({"nodes": [node("a"), node("b")]}, ["it has other nodes than the file"]),
         ({"nodes": [node("a", zone="x")]}, ["it has other nodes than the file"]),
         ({"loop": {}}, []),

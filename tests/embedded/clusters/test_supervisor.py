@@ -2,17 +2,24 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.embedded.clusters.settings import settings
 from understudy.embedded.clusters import parts
-from understudy.embedded.clusters.parts import Site
+from understudy.embedded.clusters.parts import Site, Tell
+from understudy.embedded.clusters.ports import move_if_taken, save_settings
 from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, Holder, holder
+from understudy.embedded.clusters.settling import PORTS
 from understudy.embedded.clusters.supervisor import Stop, stop_cluster, supervise
 from understudy.embedded.folders import ClusterFolder
 
@@ -50,9 +57,9 @@ class Cluster:
 
 
 @contextlib.asynccontextmanager
-async def supervised(path: Path) -> AsyncIterator[Cluster]:
+async def supervised(path: Path, tell: Tell | None = None) -> AsyncIterator[Cluster]:
     cluster = Cluster(path)
-    task = asyncio.create_task(supervise(Site(cluster.folder, cluster.told.append, command), cluster.stop))
+    task = asyncio.create_task(supervise(Site(cluster.folder, tell or cluster.told.append, command), cluster.stop))
     try:
         yield cluster
     finally:
@@ -168,3 +175,98 @@ def test_a_cluster_without_a_supervisor_is_stopped_part_by_part(tmp_path: Path) 
         assert (tmp_path / "stopped").read_text().split() == [CONTROL, AGENT, SERVER]
 
     asyncio.run(run())
+
+
+def _is_another(cluster: Cluster, part: str, before: int) -> bool:
+    return cluster.pid(part) not in (0, before)
+
+
+def test_what_cannot_be_told_ends_nothing(tmp_path: Path) -> None:
+    def tell(_: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async def run() -> None:
+        async with supervised(tmp_path, tell) as cluster:
+            for part in PARTS:
+                await until(cluster.all_run)
+                before = {name: cluster.pid(name) for name in PARTS}
+                os.kill(before[part], signal.SIGKILL)
+                await until(partial(_is_another, cluster, part, before[part]))
+                assert all(cluster.pid(name) == before[name] for name in PARTS if name != part)
+
+    asyncio.run(run())
+
+
+def test_a_part_that_cannot_be_started_is_tried_again_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For want of processes, memory or descriptors, which other programs may give back."""
+    monkeypatch.setattr(parts, "FIRST_PAUSE", 0.01)
+    started, refused = asyncio.create_subprocess_exec, 0
+
+    async def start(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        nonlocal refused
+        if AGENT in arguments and refused < 5:
+            refused += 1
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return await started(*arguments, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+
+    async def run() -> None:
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+            assert (
+                cluster.told
+                == ["agent cannot be started: [Errno 11] Resource temporarily unavailable; starting it again"] * 5
+            )
+
+    asyncio.run(run())
+
+
+def test_a_port_that_another_program_took_is_chosen_anew_and_all_parts_learn_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path / "home"))
+
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            taken = listener.getsockname()[1]
+            save_settings(folder, settings(port=taken))
+            async with supervised(tmp_path) as cluster:
+                await until(cluster.all_run)
+                port = folder.read_settings().port
+                assert port in PORTS
+                assert str(port) in folder.kubeconfig.read_text()
+                assert cluster.told == [f"port {taken} is taken by another program: the API moves to port {port}"]
+
+    asyncio.run(run())
+
+
+def test_parts_that_run_are_started_again_when_the_port_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path / "home"))
+
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        save_settings(folder, settings(port=port))
+        async with supervised(tmp_path) as cluster:
+            await until(cluster.all_run)
+            before = {name: cluster.pid(name) for name in PARTS}
+            with socket.create_server(("127.0.0.1", port)):
+                os.kill(before[SERVER], signal.SIGKILL)
+                await until(lambda: all(cluster.pid(name) not in (0, before[name]) for name in PARTS))
+            assert folder.read_settings().port != port
+
+    asyncio.run(run())
+
+
+def test_a_port_that_the_user_asked_for_is_never_changed(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        asked = settings(port=listener.getsockname()[1], fixed_port=True)
+        save_settings(folder, asked)
+        assert move_if_taken(folder) == ""
+    assert folder.read_settings() == asked

@@ -57,7 +57,7 @@ class Workers:
                     os.kill(pid, 9)
             process.kill()
 
-    def fail_node(self, name: str, how: str) -> None:
+    async def fail_node(self, name: str, how: str) -> None:
         raise LookupError(name, how)
 
     async def recover_node(self, name: str) -> None:

@@ -1,10 +1,13 @@
 """Log files: lines with their time and stream, in files that do not grow for ever."""
 
+import errno
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.embedded.disks import Room
 from understudy.embedded.shim.journal import Journal
 from understudy.embedded.shim.layout import LOG_FILES, AttemptFolder
 
@@ -52,3 +55,51 @@ def test_a_line_larger_than_a_file_is_kept_whole(tmp_path: Path) -> None:
     journal.write(b"stdout", b"after\n")
     journal.close()
     assert [len(line) for line in written(AttemptFolder(tmp_path))] == [5040, 45]
+
+
+def test_a_full_disk_costs_lines_and_says_how_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room, folder = Room(monkeypatch), AttemptFolder(tmp_path)
+    journal = Journal(folder)
+    journal.write(b"stdout", b"before\n")
+    room.bytes = 60  # the first of the lines, and a part of the second
+    journal.write(b"stdout", b"one\ntwo\nthree\n")
+    journal.write(b"stdout", b"four\n")
+    room.bytes = None
+    journal.write(b"stdout", b"after\n")
+    journal.close()
+    missing = "understudy: 19 bytes of output are missing here: No space left on device"
+    assert [line[len("2024-01-31T12:00:00.000000000Z ") :] for line in written(folder)] == [
+        "stdout F before",
+        "stdout F one",
+        f"stderr F {missing}",
+        "stdout F after",
+    ]
+
+
+def test_a_log_that_cannot_be_begun_anew_is_begun_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The descriptor of the old file is given to another by then: nothing must be written to it."""
+    folder, opened = AttemptFolder(tmp_path), os.open
+    journal = Journal(folder, largest=10)
+    journal.write(b"stdout", b"old\n")
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "open", refuse)
+    journal.write(b"stdout", b"lost\n")
+    monkeypatch.setattr(os, "open", opened)
+    read, write = os.pipe()
+    journal.write(b"stdout", b"new\n")
+    journal.close()
+    os.close(write)
+    assert os.read(read, 100) == b""
+    os.close(read)
+    assert [line.rsplit(" ", 1)[1] for line in written(folder)] == ["old", "device", "new"]
+
+
+def test_a_container_starts_without_a_log_where_there_is_no_room_for_one(tmp_path: Path) -> None:
+    journal = Journal(AttemptFolder(tmp_path / "missing"))
+    journal.write(b"stdout", b"lost\n")
+    journal.close()

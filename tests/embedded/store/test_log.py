@@ -9,7 +9,7 @@ import pytest
 
 from tests.embedded.store.writing import opened, put
 from understudy.embedded.store import Store, StoreDamaged, StoreUnusable
-from understudy.embedded.store.log import APPLICATION_ID, Log
+from understudy.embedded.store.log import APPLICATION_ID, Log, is_full
 
 
 def written(path: Path, objects: int = 1) -> None:
@@ -128,3 +128,16 @@ def test_the_write_ahead_log_does_not_grow_for_ever(tmp_path: Path) -> None:
             assert (tmp_path / "db-wal").stat().st_size < 16 << 20
 
     asyncio.run(scenario())
+
+
+def test_a_write_that_finds_no_room_is_known_by_its_error() -> None:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("PRAGMA max_page_count = 2")
+        connection.execute("CREATE TABLE t (body BLOB)")
+        with pytest.raises(sqlite3.OperationalError) as full:
+            connection.execute("INSERT INTO t VALUES (zeroblob(1000000))")
+        with pytest.raises(sqlite3.OperationalError) as other:
+            connection.execute("SELECT * FROM nowhere")
+    assert is_full(full.value)
+    assert not is_full(other.value)
+    assert not is_full(OSError(28, "No space left on device"))

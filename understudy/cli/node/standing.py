@@ -11,7 +11,8 @@ from understudy.cli.jobs.gathering import pods_on
 from understudy.cli.jobs.instances import natural
 from understudy.cli.jobs.nodes import Usage, node_figures, usage_of
 from understudy.cli.jobs.seen import SeenNode
-from understudy.control.health import HealthLimits, verdict
+from understudy.control.fences import FenceBook
+from understudy.control.health import HealthLimits, examined, heartbeat, is_silent
 from understudy.control.scheduling import LoopSettings
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy
@@ -80,7 +81,10 @@ class Judge(msgspec.Struct, frozen=True):
         try:
             node = decode(document)
             assert isinstance(node, Node)
-            health = verdict(node, self.leases.get(node.metadata.name), self.now, self.limits)
+            beat = heartbeat(self.leases.get(node.metadata.name))
+            found = examined(node, beat, self.now, self.limits)
+            silent = is_silent(node, beat, self.now, self.limits)
+            health = FenceBook(self.limits.return_margin).judged(node, found, silent, self.now).health
             failures = times_in(node.metadata.annotations, "failed-at", node)
         except BadObject as error:
             return Verdict.SUSPECT, str(error)

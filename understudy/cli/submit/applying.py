@@ -10,7 +10,7 @@ import msgspec
 
 from understudy.cli.complaint import BadInput
 from understudy.cli.documents import TOO_DEEP, Document
-from understudy.cli.submit import setting
+from understudy.cli.submit import apply_order, setting
 from understudy.cli.submit.creating import Piece
 from understudy.cli.submit.discovery import NOT_FOUND, Catalogue
 from understudy.cli.target import Session
@@ -18,7 +18,6 @@ from understudy.objects.resources import PRIORITY_CLASSES
 from understudy.ports import PatchForm, Ref, Refused
 
 _QUERY = "fieldManager=understudy&force=true&fieldValidation=Strict"
-_FIRST = ("Namespace", "CustomResourceDefinition", "PriorityClass")  # what others may refer to
 _OLD_CLASSES = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha1")
 _BOOKKEEPING = ("managedFields", "resourceVersion", "generation")
 _PATIENCE = 5.0  # seconds in which a kind that was just defined is served
@@ -41,7 +40,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 async def apply(session: Session, documents: Sequence[Document], *, dry_run: bool) -> int:
-    items = sorted(map(_item, documents), key=lambda item: _FIRST.index(item.kind) if item.kind in _FIRST else 9)
+    items = sorted(map(_item, documents), key=lambda item: apply_order.rank(item.kind))
     catalogue = Catalogue(session.client)
     items = [await _modern(catalogue, item) for item in items]
     tried = await _tried(session, catalogue, items)

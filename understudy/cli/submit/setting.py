@@ -56,10 +56,10 @@ def _value(written: str, text: str) -> Any:
     """As YAML reads it: 3 is a number, true is a truth, [a, b] is a list, anything else text."""
     import yaml
 
-    from understudy.objects.yamls import DuplicateKey, load_all, too_deep
+    from understudy.objects.yamls import DuplicateKey, load_all
 
     try:
-        found = [] if too_deep(written) else [loaded.value for loaded in load_all(written)]
+        found = [loaded.value for loaded in load_all(written)]
     except (yaml.YAMLError, DuplicateKey, RecursionError):
         raise BadInput(f"--set {text}: {written!r} is not YAML; put text with special characters in quotes") from None
     return found[0] if len(found) == 1 else written

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from understudy.embedded.agent.bodies import EAGER, Bodies
+from understudy.embedded.agent.credentials import TokenSource
 from understudy.embedded.agent.disk import DiskWatch, free_bytes
 from understudy.embedded.agent.door import Door
 from understudy.embedded.agent.events import NORMAL, Event, Recorder, Subject
+from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.names import Directory, Service
 from understudy.embedded.agent.nursery import Nursery
 from understudy.embedded.agent.registry import Registry
@@ -36,14 +38,14 @@ log = logging.getLogger(__name__)
 
 
 class Agent:
-    """`server` is the address of the API as pods are to know it; `token`, one that they may use there."""
+    """`server` is the address of the API as pods are to know it; `tokens`, where they get theirs from."""
 
-    def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, token: str = "") -> None:
+    def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, tokens: TokenSource) -> None:
         self.tell_after = 0.0  # seconds by which events are late, and so is clearing up
         self._folder = folder
         self._cluster = cluster
         self._server = server
-        self._token = token
+        self._tokens = tokens
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Until `stopped` is set. Pods run on when it ends."""
@@ -57,8 +59,7 @@ class Agent:
             stack.callback(machine.close)
             lives = Bodies(nursery, self._folder.nodes, len(settings.nodes))
             stack.callback(lives.close)
-            house = household(self._folder, settings, self._cluster, lives, machine)
-            house.token = self._token
+            house = household(self._folder, self._cluster, lives, machine, self._tokens)
             stack.push_async_callback(house.recorder.close)
             stack.push_async_callback(house.remains.close)
             house.recorder.delay = house.remains.delay = self.tell_after
@@ -76,13 +77,16 @@ class Agent:
                 for name in registry.names - registry.failed:
                     lives.begin(name)
             _announce(house.recorder, settings)
-            await self._work(registry, tenancy, machine.directory, stopped)
+            await self._work(registry, tenancy, house, stopped)
 
-    async def _work(self, registry: Registry, tenancy: Tenancy, names: Directory, stopped: asyncio.Event) -> None:
+    async def _work(self, registry: Registry, tenancy: Tenancy, house: Household, stopped: asyncio.Event) -> None:
+        names = house.machine.directory
         async with asyncio.TaskGroup() as group:
             tasks = [
+                group.create_task(house.credentials.run()),
                 group.create_task(_register(registry)),
                 group.create_task(self._watch_disk(registry.names)),
+                group.create_task(_mend(names)),
                 group.create_task(self._follow(NODES, registry.changed)),
                 group.create_task(self._follow(PODS, tenancy.changed)),
                 group.create_task(self._follow(SERVICES, lambda change: _note_service(change, names))),
@@ -110,6 +114,13 @@ def _noted(change: Change, note: Callable[[Change], None]) -> None:
         note(change)
     except Exception:
         log.exception("%s %.200s", change.type, change.raw)
+
+
+async def _mend(names: Directory) -> None:
+    """Names that could not be written down, since the disk was full."""
+    while True:
+        await asyncio.sleep(_PAUSE)
+        names.mend()
 
 
 async def _register(registry: Registry) -> None:

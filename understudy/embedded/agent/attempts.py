@@ -1,7 +1,6 @@
 """One start of a container, as its files and processes show it: looks, and strikes."""
 
 import contextlib
-import fcntl
 import os
 import signal
 import time
@@ -20,17 +19,7 @@ _LAST_LINES = 80
 
 def shim_is_alive(folder: AttemptFolder) -> bool:
     """It holds the lock on the folder from before its first breath to after its last."""
-    try:
-        file = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
+    return linux.is_locked(folder.path)
 
 
 def anything_runs(pod: PodFolder) -> bool:

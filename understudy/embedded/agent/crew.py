@@ -140,6 +140,8 @@ class Crew:
         alive = attempts.shim_is_alive(folder)  # asked first: a shim writes everything before it lets go of its folder
         state, how = attempts.state_of(folder), attempts.exit_of(folder)
         if how is not None:
+            if state is not None and not sight.is_running and not self.is_slain:
+                self._tell_of_start(name, state)  # it ran and ended since the last look
             self._ended(container, how)
         elif alive and state is not None:
             if not sight.is_running:
@@ -195,13 +197,17 @@ class Crew:
         if WARM_FOR in self.pod.metadata.annotations:
             ready = self._holds(name)
         self.note(name, asked=False, started_at=state.started_at, started=started, ready=ready)
-        if name not in self._found_again:
-            self.voice.normal("Created", f"Created container: {name}", name)
-            self.voice.normal("Started", f"Started container {name}", name)
-            for note in state.notes:
-                self.voice.warning("NotAsAsked", note, name)
+        self._tell_of_start(name, state)
         self._attendants[name] = Attendant(container, Inside(self, name), Ear(self, container))
         self._attendants[name].start(started=started)
+
+    def _tell_of_start(self, name: str, state: State) -> None:
+        if name in self._found_again:
+            return
+        self.voice.normal("Created", f"Created container: {name}", name)
+        self.voice.normal("Started", f"Started container {name}", name)
+        for note in state.notes:
+            self.voice.warning("NotAsAsked", note, name)
 
     def _holds(self, name: str) -> bool:
         """An understudy is ready when it has loaded all it can, which is looked for until it is so."""

@@ -1,5 +1,6 @@
 """Accelerators: numbers them through all nodes of the cluster, hands them to containers, tells those which they got."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -61,7 +62,9 @@ class Devices:
         """`nodes` as documents, in the order in which their devices are numbered."""
         self._offered: dict[tuple[str, str], Ids] = {}
         self._taken: dict[str, Shares] = {}
-        self._held: dict[str, set[str]] = {}
+        # How many pods have each device: after a restart of the agent, one that has ended and one that lives may both
+        # be on record with the same device, and what the first gives back is still the second's.
+        self._held: dict[str, Counter[str]] = {}
         counted: dict[str, int] = {}
         for node in nodes:
             known = _known_devices(node["metadata"].get("annotations", {}))
@@ -80,9 +83,10 @@ class Devices:
         return self._taken[uid]
 
     def restore(self, uid: str, shares: Shares) -> None:
+        self.release(uid)
         self._taken[uid] = shares
-        for resource, ids in _flattened(shares):
-            self._held.setdefault(resource, set()).update(ids)
+        for resource, ids in _by_resource(shares).items():
+            self._held.setdefault(resource, Counter()).update(ids)
 
     def hand_over(self, giver: str, taker: str) -> Shares:
         """All that one pod has is another's from now on; nobody else can get at it in between."""
@@ -91,9 +95,9 @@ class Devices:
 
     def release(self, uid: str) -> bool:
         """True where others may have been waiting for them."""
-        freed = list(_flattened(self._taken.pop(uid, {})))
-        for resource, ids in freed:
-            self._held[resource].difference_update(ids)
+        freed = _by_resource(self._taken.pop(uid, {}))
+        for resource, ids in freed.items():
+            self._held[resource].subtract(ids)
         return bool(freed)
 
     def _share_out(self, pod: Pod) -> Shares:
@@ -113,16 +117,20 @@ class Devices:
         return shares
 
     def _free(self, node: str, resource: str, count: int) -> Ids:
-        held = self._held.get(resource, set())
-        free = [one for one in self._offered.get((node, resource), ()) if one not in held]
+        held = self._held.get(resource, Counter())
+        free = [one for one in self._offered.get((node, resource), ()) if held[one] <= 0]
         if len(free) < count:
             raise Exhausted(f"{count} of {resource} needed on node {node}, {len(free)} free")
         return tuple(free[:count])
 
 
-def _flattened(shares: Shares) -> Iterator[tuple[str, Ids]]:
+def _by_resource(shares: Shares) -> dict[str, set[str]]:
+    """Each device of a pod once: an init container uses those of the containers after it."""
+    found: dict[str, set[str]] = {}
     for share in shares.values():
-        yield from share.items()
+        for resource, ids in share.items():
+            found.setdefault(resource, set()).update(ids)
+    return found
 
 
 def _known_devices(annotations: Mapping[str, str]) -> dict[str, Ids]:

@@ -39,7 +39,11 @@ class DiskWatch:
             await self.look()
 
     async def look(self) -> None:
-        full = self._free() < LEAST
+        try:
+            full = self._free() < LEAST
+        except OSError as problem:
+            log.warning("how full the disk is cannot be told: %s", problem)
+            return
         if full == self._told:
             return
         log.warning("the disk is %s", "nearly full" if full else "no longer full")

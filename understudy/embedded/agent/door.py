@@ -42,7 +42,7 @@ class Inmates(Protocol):
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside: ...
 
-    def fail_node(self, name: str, how: Failure) -> None: ...
+    async def fail_node(self, name: str, how: Failure) -> None: ...
 
     async def recover_node(self, name: str) -> None: ...
 
@@ -83,7 +83,7 @@ class Door:
                 case ExecRequest() as request:
                     await Session(reader, writer, request).run(self._inmates)
                 case FailNode(node, how):
-                    self._inmates.fail_node(node, how)
+                    await self._inmates.fail_node(node, how)
                     await _say(writer, Accepted())
                 case RecoverNode(node):
                     await self._inmates.recover_node(node)

@@ -6,7 +6,7 @@ from math import ceil
 
 import msgspec
 
-from understudy.embedded.agent.pods import Container, FieldRef, Pod, Quantity, ResourceFieldRef
+from understudy.embedded.agent.pods import Container, FieldRef, Pod, Quantity, ResourceFieldRef, TokenFile
 from understudy.model.quantity import parse_quantity
 
 _ENTRY = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
@@ -23,7 +23,7 @@ class PodFacts(msgspec.Struct, frozen=True):
     address: str
     host: str
     allocatable: Mapping[str, Quantity] = {}  # of its node: stands for limits that were not set
-    token: str = ""  # by which it may talk to the API
+    tokens: Mapping[TokenFile, str] = {}
 
 
 def field(facts: PodFacts, ref: FieldRef) -> str:

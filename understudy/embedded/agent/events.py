@@ -5,7 +5,7 @@ import contextlib
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ _MOST_WAITING = 10_000
 _MOST_REMEMBERED = 4_096
 _NOT_FOUND = 404
 _LONGEST_NAME = 220
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # seconds between attempts to reach a server that is away
 _QUIET = 5.0  # seconds for which a repetition is counted and not written
 
 
@@ -78,7 +79,7 @@ class Recorder:
         while True:
             event, moment = await self._queue.get()
             await asyncio.sleep(max(0.0, moment + self.delay - self._now()))
-            with contextlib.suppress(Refused, Unreachable):
+            with contextlib.suppress(Refused):
                 await self._write(event, moment)
 
     async def _write(self, event: Event, moment: float) -> None:
@@ -90,8 +91,9 @@ class Recorder:
                 return
             told.written_at = moment
             patch = {"count": told.count, "lastTimestamp": timestamp(moment)}
+            ref = Ref(EVENTS, namespace, told.name)
             try:
-                await self._cluster.patch(Ref(EVENTS, namespace, told.name), patch, form=PatchForm.MERGE)
+                await self._insist(lambda: self._cluster.patch(ref, patch, form=PatchForm.MERGE))
                 return
             except Refused as refusal:
                 if refusal.code != _NOT_FOUND:
@@ -100,7 +102,20 @@ class Recorder:
         self._told[event] = _Told(name, 1, moment)
         if len(self._told) > _MOST_REMEMBERED:
             self._told.popitem(last=False)
-        await self._cluster.create(Ref(EVENTS, namespace), document(event, name, moment))
+        body = document(event, name, moment)
+        await self._insist(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
+
+    async def _insist(self, write: Callable[[], Awaitable[object]]) -> None:
+        """Writes again when the server comes back. Events keep their names, so none is there twice; what is told
+        meanwhile waits, up to _MOST_WAITING of them."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                await write()
+                return
+            except Unreachable:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def document(event: Event, name: str, moment: float) -> dict[str, Any]:

@@ -4,6 +4,8 @@ The file is never replaced, since pods have it mounted, and no reader sees half 
 a line that goes becomes a comment by one byte.
 """
 
+import contextlib
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +15,7 @@ _TOLERATED_WASTE = 1 << 16
 
 class HostsFile:
     def __init__(self, path: Path, opening: str, lines: Mapping[str, str]) -> None:
-        """`opening` comes first and stays; `lines` have keys by which they are dropped or replaced."""
+        """`opening` comes first and stays; `lines` have keys by which they are dropped or replaced. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._opening = opening
@@ -21,37 +23,72 @@ class HostsFile:
         self._places: dict[str, int] = {}
         self._size = 0
         self._waste = 0
-        self._rewrite()
+        self._is_stale = True  # the file does not say what the lines say
+        try:
+            self._rewrite()
+        except OSError:
+            self.close()
+            raise
 
     def put(self, key: str, line: str) -> None:
+        """What cannot be written, since the disk is full, is made up for by `mend`."""
         if self._lines.get(key) == line:
             return
         self.drop(key)
         self._lines[key] = line
-        self._places[key] = self._size
-        self._size += os.pwrite(self._file, f"{line}\n".encode(), self._size)
+        if self._is_stale:
+            return
+        text = f"{line}\n".encode()
+        try:
+            if os.pwrite(self._file, text, self._size) < len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            self._cut(self._size)
+        else:
+            self._places[key] = self._size
+            self._size += len(text)
 
     def drop(self, key: str) -> None:
         line = self._lines.pop(key, None)
-        if line is None:
+        if line is None or self._is_stale:
             return
         os.pwrite(self._file, b"#", self._places.pop(key))
         self._waste += len(line) + 1
         if self._waste > max(_TOLERATED_WASTE, self._size // 2):
-            self._rewrite()
+            self.mend()
+
+    def mend(self) -> None:
+        """Writes the file anew where it is not as it should be; to be called again until there is room."""
+        if self._is_stale or self._waste:
+            with contextlib.suppress(OSError):
+                self._rewrite()
+
+    @property
+    def is_stale(self) -> bool:
+        return self._is_stale
 
     def close(self) -> None:
         os.close(self._file)
 
+    def _cut(self, size: int) -> None:
+        """Readers are not to see half a line."""
+        self._is_stale = True
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file, size)
+
     def _rewrite(self) -> None:
-        text = self._opening.rstrip("\n") + "\n"
-        places = {}
-        pieces = [text]
-        size = len(text.encode())
+        text = (self._opening.rstrip("\n") + "\n").encode()
+        places, pieces, size = {}, [text], len(text)
         for key, line in self._lines.items():
             places[key] = size
-            pieces.append(f"{line}\n")
-            size += len(pieces[-1].encode())
-        os.pwrite(self._file, "".join(pieces).encode(), 0)
-        os.ftruncate(self._file, size)
-        self._places, self._size, self._waste = places, size, 0
+            pieces.append(f"{line}\n".encode())
+            size += len(pieces[-1])
+        whole, written = b"".join(pieces), 0
+        try:
+            while written < size:
+                written += os.pwrite(self._file, memoryview(whole)[written:], written)
+            os.ftruncate(self._file, size)
+        except OSError:
+            self._cut(whole.rfind(b"\n", 0, written) + 1)
+            raise
+        self._places, self._size, self._waste, self._is_stale = places, size, 0, False

@@ -7,6 +7,7 @@ import msgspec
 
 from understudy.embedded.agent.addresses import Addresses
 from understudy.embedded.agent.bodies import Bodies
+from understudy.embedded.agent.credentials import Credentials
 from understudy.embedded.agent.devices import Devices
 from understudy.embedded.agent.events import Recorder
 from understudy.embedded.agent.fencing import Sweeper
@@ -37,6 +38,7 @@ class Household(msgspec.Struct, kw_only=True):
     nodes: Mapping[str, NodeFacts]
     sweeper: Sweeper
     remains: Remains
-    token: str = ""  # for pods that want one
+    credentials: Credentials
+    authority: bytes = b""  # the certificate by which the API is known
     now: Callable[[], float] = time.time
     on_freed: Callable[[], None] = lambda: None  # devices came back; somebody may be waiting for them

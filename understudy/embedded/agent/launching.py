@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 
 from understudy.embedded.agent import devices
+from understudy.embedded.agent.account import SERVICE_ACCOUNT
 from understudy.embedded.agent.downward import PodFacts
 from understudy.embedded.agent.environment import environment
 from understudy.embedded.agent.expansion import expand
 from understudy.embedded.agent.limits import ControlGroups, limits_of
 from understudy.embedded.agent.names import Directory, rewritten
-from understudy.embedded.agent.pods import Container, Pod
+from understudy.embedded.agent.pods import Container
 from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.runtimes import Tool, Wanted, remove_line, run_line
 from understudy.embedded.agent.sources import Holdings
@@ -67,6 +68,7 @@ class Outfit(msgspec.Struct, frozen=True, kw_only=True):
     places: Mapping[str, Place]
     shares: devices.Shares
     hosts: Path
+    account: Path | None = None  # the folder with the pod's access to the API
 
 
 def machine_environment(given: Mapping[str, str]) -> dict[str, str]:
@@ -91,7 +93,7 @@ def tool_name(uid: str, container: str, attempt: int) -> str:
 
 def launch_of(machine: Machine, outfit: Outfit, attempt: Attempt, holdings: Holdings) -> Launch:
     """Raises BadEnvironment, BadVolume, NothingToRun. Limits are not in it: those are made, not said."""
-    values = environment(outfit.facts, attempt.container, holdings, {**machine.api, **_told(outfit.facts.pod)})
+    values = environment(outfit.facts, attempt.container, holdings, {**machine.api, **_told(outfit)})
     mounts = tuple(_mounts(outfit, attempt, values))
     if machine.tool is not None:
         return _by_tool(machine.tool, machine, outfit, _Filled(attempt, values, mounts))
@@ -103,13 +105,16 @@ def launch_of(machine: Machine, outfit: Outfit, attempt: Attempt, holdings: Hold
     return _as_process(machine, outfit, _Filled(attempt, values, mounts))
 
 
-def _told(pod: Pod) -> dict[str, str]:
+def _told(outfit: Outfit) -> dict[str, str]:
     """What training code wants to know, as understudy.train reads it."""
+    pod = outfit.facts.pod
     values = {
         told.POD: pod.metadata.name,
         told.NAMESPACE: pod.metadata.namespace,
         told.GRACE: str(pod.spec.termination_grace_period_seconds),
     }
+    if outfit.account is not None:
+        values[told.ACCOUNT] = SERVICE_ACCOUNT
     asked = told.signal_named(pod.metadata.annotations.get(told.SIGNAL_ANNOTATION, ""))
     return values if asked is None else values | {told.SIGNAL: asked.name}
 
@@ -192,7 +197,7 @@ def _by_tool(tool: Tool, machine: Machine, outfit: Outfit, filled: _Filled) -> L
 def _mounts(outfit: Outfit, attempt: Attempt, values: Mapping[str, str]) -> Iterator[Mount]:
     yield Mount(str(outfit.hosts), "/etc/hosts")
     if path := attempt.container.termination_message_path:
-        yield Mount(str(attempt.folder.termination_message), _checked(path))
+        yield Mount(str(attempt.folder.termination_message), _absolute(path))
     for mount in attempt.container.volume_mounts:
         place = outfit.places.get(mount.name)
         if place is None:
@@ -200,16 +205,22 @@ def _mounts(outfit: Outfit, attempt: Attempt, values: Mapping[str, str]) -> Iter
         sub_path = expand(mount.sub_path_expr, values) if mount.sub_path_expr else mount.sub_path
         yield Mount(
             str(subfolder(place, sub_path)),
-            _checked(mount.mount_path),
+            _absolute(mount.mount_path),
             read_only=mount.read_only or place.read_only,
             shared=place.shared,
         )
+    if outfit.account is not None and all(
+        _absolute(mount.mount_path) != SERVICE_ACCOUNT for mount in attempt.container.volume_mounts
+    ):
+        yield Mount(str(outfit.account), SERVICE_ACCOUNT, read_only=True, optional=True)
 
 
-def _checked(path: str) -> str:
-    if not path.startswith("/") or ".." in Path(path).parts or path.rstrip("/") == "":
-        raise BadVolume(f"mountPath {path!r} must be absolute, without '..', and not /")
-    return path.rstrip("/")
+def _absolute(path: str) -> str:
+    """A path within a container, as a kubelet and its runtime read it: from the root, and never above it."""
+    absolute = os.path.normpath("/" + path.lstrip("/"))
+    if absolute == "/":
+        raise BadVolume(f"mountPath {path!r} is the root of the container, which cannot be replaced")
+    return absolute
 
 
 def _relocated(launch: Launch, values: Mapping[str, str], namespace: str, directory: Directory) -> Launch:

@@ -1,26 +1,34 @@
 """The agent of one cluster, from its folder to its end."""
 
 import asyncio
-import logging
 import sys
+import time
 
 from understudy.client import Config, connect
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.agent.credentials import RequestedTokens, SharedToken, TokenSource
+from understudy.embedded.folders import ADMIN_ACCESS, PODS, ClusterFolder
+from understudy.embedded.log_output import log_to_stderr
 from understudy.embedded.precedence import TELL_AFTER
+from understudy.ports import Cluster
 
 _ROLE = "agent"
 _SWITCH = 0.0002  # seconds the loop waits for a thread that searches or clears up, whenever it has waited for a file
 
 
+def _tokens(folder: ClusterFolder, cluster: Cluster) -> TokenSource:
+    if folder.read_settings().pod_access == ADMIN_ACCESS:
+        return SharedToken(Config.from_kubeconfig(folder.way_in(PODS)).token)
+    return RequestedTokens(cluster, time.time)
+
+
 async def main(folder: ClusterFolder) -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    log_to_stderr("%(asctime)s %(levelname)s %(message)s")
     raise_file_limit()
     sys.setswitchinterval(_SWITCH)
     stopped = asyncio.Event()
     stop_on_signals(stopped)
     async with connect(folder.way_in(_ROLE)) as cluster:
-        token = Config.from_kubeconfig(folder.kubeconfig).token
-        agent = Agent(folder, cluster, cluster.config.server, token)
+        agent = Agent(folder, cluster, cluster.config.server, _tokens(folder, cluster))
         agent.tell_after = TELL_AFTER
         await agent.run(stopped)

@@ -114,6 +114,12 @@ class Directory:
             for _, file in self._all_files():
                 file.drop(_service_key(service, resident))
 
+    def mend(self) -> None:
+        """Writes what could not be written before."""
+        for _, file in self._all_files():
+            if file.is_stale:
+                file.mend()
+
     def resolve(self, name: str, namespace: str) -> str | None:
         """For where files cannot be mounted: the address behind a name, as seen from a namespace."""
         for _, line in self._lines(namespace):

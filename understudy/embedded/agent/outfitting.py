@@ -3,14 +3,16 @@
 import contextlib
 from pathlib import Path
 
-from understudy.embedded.agent import records
+import msgspec
+
+from understudy.embedded.agent import account, records
 from understudy.embedded.agent.addresses import NoAddress
 from understudy.embedded.agent.downward import PodFacts
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.launching import Outfit
 from understudy.embedded.agent.names import Resident
-from understudy.embedded.agent.pods import Pod, Volume
-from understudy.embedded.agent.projections import BadVolume
+from understudy.embedded.agent.pods import Pod, TokenFile, Volume
+from understudy.embedded.agent.projections import BadVolume, safe_path
 from understudy.embedded.agent.records import Record
 from understudy.embedded.agent.sources import held_in
 from understudy.embedded.agent.volumes import Place, Storage
@@ -19,6 +21,7 @@ from understudy.objects.resources import CLAIMS
 from understudy.ports import Ref, Refused
 
 _NOT_FOUND = 404
+_NO_TOKEN = "failed to fetch token"
 
 
 def admit(house: Household, pod: Pod, folder: PodFolder, now: float) -> Record:
@@ -64,17 +67,26 @@ def _resident(pod: Pod, address: str) -> Resident:
 async def outfit(house: Household, pod: Pod, folder: PodFolder, record: Record) -> Outfit:
     """Raises BadVolume, and what the cluster raises."""
     node = house.nodes[record.node]
-    facts = PodFacts(
-        pod=pod, address=record.address, host=node.address, allocatable=node.allocatable, token=house.token
-    )
+    facts = PodFacts(pod=pod, address=record.address, host=node.address, allocatable=node.allocatable)
     storage = Storage(folder, house.folder.claims)
+    wants_account = account.is_wanted(pod)
+    if wants_account:
+        await _furnish(house, pod, folder)
     return Outfit(
         folder=folder,
         facts=facts,
         places={volume.name: await _place(house, storage, facts, volume) for volume in pod.spec.volumes},
         shares=record.shares,
         hosts=_hosts(house, pod, folder, record),
+        account=folder.account if wants_account else None,
     )
+
+
+async def _furnish(house: Household, pod: Pod, folder: PodFolder) -> None:
+    try:
+        await account.furnish(house.credentials, pod, folder, house.authority)
+    except Refused as refusal:
+        raise BadVolume(f'MountVolume.SetUp failed for volume "kube-api-access" : {_NO_TOKEN}: {refusal}') from refusal
 
 
 async def _place(house: Household, storage: Storage, facts: PodFacts, volume: Volume) -> Place:
@@ -83,9 +95,20 @@ async def _place(house: Household, storage: Storage, facts: PodFacts, volume: Vo
         if volume.persistent_volume_claim:
             await _claim(house, namespace, volume.persistent_volume_claim.claim_name)
         holdings = await house.library.fetch(namespace, held_in(volume))
-        return storage.place(volume, facts, holdings)
+        tokens = await _tokens(house, facts.pod, volume, storage.pod.volumes / volume.name)
+        return storage.place(volume, msgspec.structs.replace(facts, tokens=tokens), holdings)
     except BadVolume as problem:
         raise BadVolume(f'MountVolume.SetUp failed for volume "{volume.name}" : {problem}') from problem
+
+
+async def _tokens(house: Household, pod: Pod, volume: Volume, place: Path) -> dict[TokenFile, str]:
+    try:
+        return {
+            file: await house.credentials.obtain(pod, file, place / safe_path(file.path))
+            for file in account.token_files(volume.projected)
+        }
+    except Refused as refusal:
+        raise BadVolume(f"{_NO_TOKEN}: {refusal}") from refusal
 
 
 async def _claim(house: Household, namespace: str, name: str) -> None:
@@ -107,6 +130,7 @@ def _hosts(house: Household, pod: Pod, folder: PodFolder, record: Record) -> Pat
 def discharge(house: Household, uid: str) -> None:
     """Devices and names come back when nothing of the pod runs any more. Its address stays its own until it is gone."""
     house.machine.directory.leave(uid)
+    house.credentials.forget(uid)
     if house.devices.release(uid):
         house.on_freed()
 

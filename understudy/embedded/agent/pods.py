@@ -200,6 +200,8 @@ class DownwardFiles(Part, frozen=True, gc=False):
 
 class TokenFile(Part, frozen=True, gc=False):
     path: str
+    audience: str = ""  # none: the API itself
+    expiration_seconds: int = 3600
 
 
 class Projection(Part, frozen=True, gc=False):
@@ -254,6 +256,7 @@ class Spec(Part, frozen=True, gc=False):
     host_network: bool = False
     host_aliases: tuple[HostAlias, ...] = ()
     service_account_name: str = "default"
+    automount_service_account_token: bool = True
     readiness_gates: tuple[ReadinessGate, ...] = ()
 
 

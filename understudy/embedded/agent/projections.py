@@ -59,7 +59,8 @@ def _projection(projection: Projection, facts: PodFacts, holdings: Holdings) -> 
     if projection.downward_api:
         yield from _downward(projection.downward_api, facts)
     if projection.service_account_token:
-        yield safe_path(projection.service_account_token.path), File(facts.token.encode(), SECRET_MODE)
+        wanted = projection.service_account_token
+        yield safe_path(wanted.path), File(facts.tokens[wanted].encode(), SECRET_MODE)
     if projection.cluster_trust_bundle is not None:
         raise BadVolume("clusterTrustBundle is not supported")
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
+from understudy.embedded import failed_nodes
 from understudy.embedded.agent import nodes
 from understudy.embedded.agent.leases import Leases
-from understudy.embedded.shim import orders
+from understudy.embedded.failed_nodes import FailedNodes
 from understudy.objects.resources import NODES
 from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refused, Unreachable
 
@@ -38,13 +39,6 @@ class _Node(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
-class _Memory(msgspec.Struct, frozen=True):
-    """Which nodes have failed, and how."""
-
-    dead: set[str] = set()
-    unplugged: set[str] = set()
-
-
 class Registry:
     def __init__(
         self,
@@ -57,8 +51,9 @@ class Registry:
         self._cluster = cluster
         self._documents = {node["metadata"]["name"]: node for node in documents}
         self._storage = shutil.disk_usage(folder).total
-        self._memory = folder / "failed-nodes.json"
-        known = self._remembered()
+        self._folder = folder
+        known = failed_nodes.load(folder)
+        self._remembering: asyncio.TimerHandle | None = None
         self.failed: set[str] = known.dead & set(self._documents)
         self.unplugged: set[str] = known.unplugged & set(self._documents)  # alive, and not heard
         self.speaks_for_itself: Callable[[str], bool] = lambda _: False  # the node has a process that beats
@@ -254,17 +249,21 @@ class Registry:
     def close(self) -> None:
         for timer in self._returning.values():
             timer.cancel()
+        if self._remembering is not None:
+            self._remembering.cancel()
         for task in self._tasks:
             task.cancel()
 
-    def _remembered(self) -> _Memory:
-        try:
-            return msgspec.json.decode(self._memory.read_bytes(), type=_Memory)
-        except (OSError, msgspec.DecodeError):
-            return _Memory()
-
     def _remember(self) -> None:
-        orders.write(self._memory, _Memory(self.failed, self.unplugged))
+        """For the next agent. Where the disk is full it is tried again, and all else goes on."""
+        if self._remembering is not None:
+            self._remembering.cancel()
+            self._remembering = None
+        try:
+            failed_nodes.save(self._folder, FailedNodes(self.failed, self.unplugged))
+        except OSError as problem:
+            log.warning("which nodes have failed could not be written down: %s", problem)
+            self._remembering = asyncio.get_running_loop().call_later(_PAUSE, self._remember)
 
 
 def _decoded(raw: bytes) -> _Node:

@@ -5,12 +5,14 @@ import hashlib
 import logging
 import os
 import shutil
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from understudy.embedded.agent import nodes, records
 from understudy.embedded.agent.addresses import DEFAULT_NETWORK, Addresses
 from understudy.embedded.agent.bodies import Bodies
+from understudy.embedded.agent.credentials import Credentials, TokenSource
 from understudy.embedded.agent.devices import Devices
 from understudy.embedded.agent.events import Recorder
 from understudy.embedded.agent.fencing import Sweeper
@@ -21,7 +23,7 @@ from understudy.embedded.agent.names import Directory
 from understudy.embedded.agent.remains import Remains
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
-from understudy.embedded.folders import PODS, ClusterFolder, ClusterSettings
+from understudy.embedded.folders import ADMIN_ACCESS, PODS, ClusterFolder, ClusterSettings
 from understudy.embedded.mpi.programs import install
 from understudy.embedded.precedence import STARTED_WITH
 from understudy.embedded.shim import interposer, talk
@@ -55,7 +57,7 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         log.warning("mounts cannot be private here (%s): paths and names are rewritten instead", hello.why_not)
     return Machine(
         isolated=hello.mounts and tool is None,
-        api=api_variables(server) | ({} if tool else _access(folder)),
+        api=api_variables(server) | ({} if tool or settings.pod_access != ADMIN_ACCESS else _access(folder)),
         env=machine_environment(os.environ),
         directory=Directory(folder.path / "hosts", _machine_hosts()),
         groups=_groups(folder) if tool is None else None,
@@ -70,7 +72,12 @@ def _groups(folder: ClusterFolder) -> ControlGroups | None:
     """On record, for whoever has to take them away should this process be killed."""
     found = control_groups(group_base(folder))
     if found is not None:
-        folder.control_groups.write_text("".join(f"{base}\n" for base in found.bases))
+        text = "".join(f"{base}\n" for base in found.bases)
+        try:
+            if not folder.control_groups.exists() or folder.control_groups.read_text() != text:
+                folder.control_groups.write_text(text)
+        except OSError as problem:
+            log.warning("control groups may be left behind: %s", problem)
     return found
 
 
@@ -107,15 +114,20 @@ def api_variables(server: str) -> dict[str, str]:
 
 
 def _access(folder: ClusterFolder) -> dict[str, str]:
-    """Pods are processes of who owns the cluster, and may read what is theirs: a kubeconfig of their own."""
+    """The kubeconfig that all pods share."""
     path = folder.access(PODS)
     return {ACCESS: str(path)} if path.exists() else {}
 
 
+def _authority(folder: ClusterFolder) -> bytes:
+    return folder.authority.read_bytes() if folder.authority.exists() else b""
+
+
 def household(
-    folder: ClusterFolder, settings: ClusterSettings, cluster: Cluster, bodies: Bodies, machine: Machine
+    folder: ClusterFolder, cluster: Cluster, bodies: Bodies, machine: Machine, tokens: TokenSource
 ) -> Household:
     """With what earlier agents gave to pods already taken."""
+    settings = folder.read_settings()
     house = Household(
         folder=folder,
         cluster=cluster,
@@ -131,6 +143,8 @@ def household(
         },
         sweeper=Sweeper(),
         remains=Remains(folder),
+        credentials=Credentials(tokens, time.time),
+        authority=_authority(folder),
     )
     for uid, pod in records.found(folder.pods):
         record = records.load(pod)

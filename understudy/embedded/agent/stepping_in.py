@@ -77,6 +77,7 @@ def take_over(house: Household, pod: Pod, understudy: Kept | None) -> bool:
         house.devices.hand_over(held_as, uid)
         house.machine.directory.leave(held_as)
         house.addresses.release(held_as)
+        house.credentials.forget(held_as)
     elif os.readlink(link) != uid:
         return False  # it stepped in for somebody else
     _put_on_record(house, pod, folder, held_as)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.agent import records, stepping_in
+from understudy.embedded.agent import account, records, stepping_in
 from understudy.embedded.agent.attempts import anything_runs
 from understudy.embedded.agent.fates import Fates
 from understudy.embedded.agent.household import Household
@@ -25,6 +25,7 @@ from understudy.kinds.annotations import STEPS_IN
 from understudy.ports import Change, ChangeType
 
 log = logging.getLogger(__name__)
+_LATER = 1.0
 
 
 class Tenancy:
@@ -33,6 +34,8 @@ class Tenancy:
         self._registry = registry
         self._keepers: dict[str, Keeper] = {}
         self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
+        self._begun = asyncio.Event()  # they are known
+        self._postponed: dict[str, Pod] = {}  # could not be looked after when they were heard of
         self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
         self._tasks: set[asyncio.Task[None]] = set()
         self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
@@ -100,11 +103,27 @@ class Tenancy:
                 self._end_orphan(uid, folder)
         for pod in stepping_in.in_order(pods.values()):
             self._updated(pod)
+        self._begun.set()
 
     def _end_orphan(self, uid: str, folder: PodFolder) -> None:
         self._enlist(_remains(uid, folder)).vanish()
 
     def _updated(self, pod: Pod) -> None:
+        """A pod that cannot be kept now, since the disk is full or too many files are open, is tried again."""
+        uid = pod.metadata.uid
+        self._postponed.pop(uid, None)
+        try:
+            self._look_after(pod)
+        except OSError as problem:
+            log.error("pod %s cannot be looked after yet: %s", pod.title, problem)
+            self._postponed[uid] = pod
+            asyncio.get_running_loop().call_later(_LATER, self._try_again, uid)
+
+    def _try_again(self, uid: str) -> None:
+        if uid in self._postponed:
+            self._updated(self._postponed[uid])
+
+    def _look_after(self, pod: Pod) -> None:
         uid = pod.metadata.uid
         if uid in self._keepers:
             self._keepers[uid].update(pod)
@@ -114,8 +133,8 @@ class Tenancy:
             self._stranded[uid] = pod
         elif uid not in self._removed and self._needs_keeper(pod):
             self._keep(pod)
-        elif pod.is_over:
-            self._house.devices.release(uid)
+        elif pod.is_over and self._house.devices.release(uid):
+            self._house.on_freed()
 
     def _needs_keeper(self, pod: Pod) -> bool:
         folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
@@ -134,6 +153,9 @@ class Tenancy:
         keeper.poke()
         if stepped_in:
             self._begin_task(stepping_in.give_cues(self._house, pod))
+        else:
+            folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
+            account.adopt(self._house.credentials, pod, folder, self._house.authority)
 
     def _enlist(self, pod: Pod) -> Keeper:
         keeper = self._keepers[pod.metadata.uid] = Keeper(self._house, pod, self._done)
@@ -167,6 +189,7 @@ class Tenancy:
 
     def _deleted(self, uid: str) -> None:
         self._removed.discard(uid)
+        self._postponed.pop(uid, None)
         if stepping_in.has_stepped_in(self._house.folder.pods, uid):
             return
         stranded = self._stranded.pop(uid, None)
@@ -215,14 +238,17 @@ class Tenancy:
             raise LookupError(f'pod "{keeper.pod.metadata.name if keeper.pod.is_doomed else name}" {GOING}')
         return staying
 
-    def fail_node(self, name: str, how: Failure) -> None:
+    async def fail_node(self, name: str, how: Failure) -> None:
+        """When it is known which pods are there: their processes share the fate of their node."""
         self._check(name)
+        await self._begun.wait()
         self._fates.fail(name, how)
 
     async def recover_node(self, name: str) -> None:
         """One that was unplugged goes on. Any other is like a machine that boots: all pods still meant to be there
         have ended."""
         self._check(name)
+        await self._begun.wait()
         if not await self._fates.recover(name):
             return
         self._end_remains(name)
@@ -252,6 +278,7 @@ class Tenancy:
 
     async def close(self) -> None:
         """Lets go of all pods; their processes run on."""
+        self._postponed.clear()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))

@@ -5,14 +5,14 @@ import datetime
 import re
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from understudy.client.config import EXTENSION
 from understudy.embedded.clusters.files import write_private
 from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR
-from understudy.embedded.folders import PODS, ClusterFolder, ClusterSettings
+from understudy.embedded.folders import ADMIN_ACCESS, PODS, ClusterFolder, ClusterSettings
 
 ADMIN = "admin"
 ALL_POWERS = "system:masters"
@@ -20,7 +20,7 @@ EVERYWHERE = ("0.0.0.0", "::")
 LOCAL = ("localhost", "127.0.0.1", "::1")  # names by which every server can be reached from its own machine
 _WORD = re.compile(r"[A-Za-z](?:[\w./:+=-]*[\w./+=-])?", re.ASCII)
 _NO_TEXT = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
-WITH_ACCESS = (SUPERVISOR, SERVER, CONTROL, AGENT, PODS)
+PARTS = (SUPERVISOR, SERVER, CONTROL, AGENT)
 
 
 def context_name(cluster: str) -> str:
@@ -36,11 +36,14 @@ def url(settings: ClusterSettings) -> str:
 def grant(folder: ClusterFolder, settings: ClusterSettings, now: datetime.datetime) -> None:
     """Makes what is missing, renews what no longer fits, and leaves the rest as it is."""
     authority = _identity(folder, settings, now)
-    tokens = _tokens(folder)
+    parts = PARTS if settings.pod_access != ADMIN_ACCESS else (*PARTS, PODS)
+    tokens = _tokens(folder, parts)
     write_private(folder.kubeconfig, _yaml(_kubeconfig(settings, authority, tokens[ADMIN])).encode())
-    for part in WITH_ACCESS:
+    for part in parts:
         document = _kubeconfig(settings, authority, tokens[_user(part)])
         write_private(folder.access(part), msgspec.json.encode(document))
+    if PODS not in parts:
+        folder.access(PODS).unlink(missing_ok=True)
 
 
 class Fitness(msgspec.Struct, frozen=True):
@@ -81,13 +84,16 @@ def _hosts(address: str) -> list[str]:
     return [name, *sorted(found)]
 
 
-def _tokens(folder: ClusterFolder) -> dict[str, str]:
+def _tokens(folder: ClusterFolder, parts: Sequence[str]) -> dict[str, str]:
+    """Those of the parts, and what else is in the file; without the one that pods shared, where they have their own."""
     known: dict[str, str] = {}
     if folder.tokens.exists():
         for line in folder.tokens.read_text().splitlines():
             token, _, rest = line.partition(",")
             known[rest.partition(",")[0]] = token
-    for user in (ADMIN, *map(_user, WITH_ACCESS)):
+    if PODS not in parts:
+        known.pop(_user(PODS), None)
+    for user in (ADMIN, *map(_user, parts)):
         known.setdefault(user, secrets.token_urlsafe(32))
     lines = [f"{token},{user},{ALL_POWERS}\n" for user, token in known.items()]
     write_private(folder.tokens, "".join(lines).encode())

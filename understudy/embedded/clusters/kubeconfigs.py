@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from understudy.embedded.clusters.files import private_folder
+from understudy.objects.yamls import load_one
 
 SECTIONS = ("clusters", "users", "contexts")
 
@@ -57,7 +58,7 @@ def _joined(theirs: Any, ours: list[dict[str, Any]], place: str) -> list[Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.load(path.read_bytes(), _Loader)  # noqa: S506 - a safe one
+        document = load_one(path.read_text("utf-8-sig"), _Loader)
     except FileNotFoundError:
         return {}
     except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -39,42 +40,72 @@ class Site(msgspec.Struct, frozen=True):
     tell: Tell
     command: Command = part_command
 
+    def report(self, text: str) -> None:
+        """A report that cannot be made ends nothing."""
+        with contextlib.suppress(OSError, ValueError):
+            self.tell(text)
+
+
+class _Ending(NamedTuple):
+    how: str
+    last_words: str = ""
+
 
 class Part:
-    def __init__(self, name: str, site: Site) -> None:
+    """Kept for ever: whatever keeps it from being started is told, and tried again."""
+
+    def __init__(self, name: str, site: Site, before_start: Callable[[], None] = lambda: None) -> None:
         self.name = name
         self._site = site
+        self._before_start = before_start
         self._process: asyncio.subprocess.Process | None = None
         self._leaving = asyncio.Event()
-        self.kept = asyncio.create_task(self._keep())  # ends when the part was stopped, or cannot be started at all
+        self.kept = asyncio.create_task(self._keep())  # ends when the part was stopped
 
     async def stop(self) -> None:
         self._leave(signal.SIGTERM)
         try:
             await asyncio.wait_for(asyncio.shield(self.kept), PATIENCE)
         except TimeoutError:
-            self._site.tell(f"{self.name} does not end; killed")
+            self._site.report(f"{self.name} does not end; killed")
             await self.kill()
 
     async def kill(self) -> None:
         self._leave(signal.SIGKILL)
         await self.kept
 
+    def restart(self) -> None:
+        """For it to read its files anew."""
+        process = self._process
+        self._signal(signal.SIGTERM)
+        asyncio.get_running_loop().call_later(
+            PATIENCE, lambda: self._signal(signal.SIGKILL) if self._process is process else None
+        )
+
     async def _keep(self) -> None:
         pause = FIRST_PAUSE
         while not self._leaving.is_set():
             began = time.monotonic()
-            self._process = await self._start()
-            if self._leaving.is_set():  # told while it was being started
-                self._signal(signal.SIGTERM)
-            code = await self._process.wait()
+            ending = await self._run()
             if self._leaving.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - began > STEADY else pause
-            self._site.tell(f"{self.name} {how_it_ended(code)}; starting it again{self._last_words(code)}")
+            self._site.report(f"{self.name} {ending.how}; starting it again{ending.last_words}")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _run(self) -> _Ending:
+        """One life of its process."""
+        try:
+            self._before_start()
+            self._process = await self._start()
+        except Exception as problem:  # a full disk, no memory, no process or descriptor left: it may pass
+            return _Ending(f"cannot be started: {problem}")
+        if self._leaving.is_set():  # told while it was being started
+            self._signal(signal.SIGTERM)
+        code = await self._process.wait()
+        return _Ending(how_it_ended(code), self._last_words(code))
 
     async def _start(self) -> asyncio.subprocess.Process:
         """In a session of its own, so that Ctrl-C reaches the supervisor alone."""
@@ -102,9 +133,12 @@ class Part:
 
     def _last_words(self, code: int) -> str:
         """Of a part that ended by itself. One that was killed had no time for any."""
-        lines = last_lines(self._site.folder, self.name, 1) if code >= 0 else []
+        lines = last_lines(self._site.folder, self.name, 1) if code > 0 else []
         return f" (it said: {lines[0].strip()})" if lines else ""
 
 
 def how_it_ended(code: int) -> str:
-    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    known = {int(number): number.name for number in signal.Signals}
+    return f"was killed by {known.get(-code, f'signal {-code}')}"

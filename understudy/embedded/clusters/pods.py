@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from understudy.embedded.folders import ClusterFolder
@@ -30,7 +30,8 @@ async def end_all(folder: ClusterFolder, grace: float) -> int:
     bodies.end_all(folder.nodes)
     found = _running(folder)
     for attempt, _ in found:
-        attempt.stopped.touch()
+        with contextlib.suppress(OSError):  # a full disk, which is no reason to let it run
+            attempt.stopped.touch()
     for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, LAST_WORDS)):
         for state in running(folder):
             deaf = linux.stands_still(state.pid)  # on a node that was made to hang: it would be waited for in vain
@@ -38,6 +39,7 @@ async def end_all(folder: ClusterFolder, grace: float) -> int:
                 os.kill(state.pid, signal.SIGKILL if deaf else number)
                 os.kill(state.shim, signal.SIGCONT)  # it may stand still, too, and has to see the end
         await _gone(folder, seconds)
+    await _end_shims([attempt for attempt, _ in found])
     _remove_groups(folder)
     return len(found)
 
@@ -49,6 +51,19 @@ def _running(folder: ClusterFolder) -> list[tuple[AttemptFolder, State]]:
 async def _gone(folder: ClusterFolder, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while running(folder) and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK)
+
+
+async def _end_shims(attempts: Sequence[AttemptFolder]) -> None:
+    """Those that cannot write down how it ended go on trying, which is of use only while the cluster is up."""
+    deadline = time.monotonic() + LAST_WORDS
+    while left := [attempt for attempt in attempts if not attempt.exit.exists() and linux.is_locked(attempt.path)]:
+        if time.monotonic() > deadline:
+            for attempt in left:
+                if (state := orders.read(attempt.state, State)) is not None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(state.shim, signal.SIGKILL)
+            return
         await asyncio.sleep(_LOOK)
 
 

@@ -1,6 +1,7 @@
 """Who runs as which part of a cluster: a locked file each, so that the answer is right after any crash.
 
-The lock belongs to the process and goes with it, however it ends; processes it forked do not hold it.
+The lock belongs to the process and goes with it, however it ends; processes it forked do not hold it. Whose it is the
+system knows. The file itself only tells since when, and may not, where the disk was full.
 """
 
 import asyncio
@@ -8,6 +9,8 @@ import contextlib
 import fcntl
 import os
 import signal
+import struct
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +18,14 @@ from pathlib import Path
 import msgspec
 
 from understudy.embedded.clusters.files import private_folder
+from understudy.embedded.shim import linux
 
 SUPERVISOR, SERVER, CONTROL, AGENT = "supervisor", "server", "control", "agent"
 PARTS = (SERVER, CONTROL, AGENT)
 _PATIENCE = 2.0  # seconds a new process waits for the lock: somebody may just be looking at it
 _LOOK = 0.01
+_LONGEST_RECORD = 200
+_FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, pid
 _held: dict[Path, "Holder"] = {}  # by this process: opening and closing such a file would give up its lock
 
 
@@ -40,8 +46,7 @@ def holding(path: Path) -> Iterator[None]:
     try:
         _lock(file, path)
         record = Holder(os.getpid(), time.time())
-        os.ftruncate(file, 0)
-        os.pwrite(file, msgspec.json.encode(record), 0)
+        _write(file, msgspec.json.encode(record))
         _held[path] = record
         yield
     finally:
@@ -60,8 +65,7 @@ def holder(path: Path) -> Holder | None:
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        with contextlib.suppress(msgspec.DecodeError):
-            return msgspec.json.decode(os.pread(file, 200, 0), type=Holder)
+        return _owner(file)
     finally:
         os.close(file)
     return None
@@ -78,6 +82,34 @@ async def end(path: Path, seconds: float) -> None:
         deadline = time.monotonic() + patience
         while holder(path) == found and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK)
+
+
+def _write(file: int, record: bytes) -> None:
+    """Over what is there, which needs no more room on the disk than that. The lock holds without it."""
+    with contextlib.suppress(OSError):
+        os.pwrite(file, record, 0)
+        os.ftruncate(file, len(record))
+
+
+def _owner(file: int) -> Holder | None:
+    """Whose lock it is. A record of another process is of one that held it before."""
+    record = None
+    with contextlib.suppress(msgspec.DecodeError):
+        record = msgspec.json.decode(os.pread(file, _LONGEST_RECORD, 0), type=Holder)
+    if sys.platform != "linux":
+        return record
+    pid = _locked_by(file)
+    if record is not None and record.pid == pid:
+        return record
+    started = linux.started_at(pid)
+    return None if started is None else Holder(pid, started)
+
+
+def _locked_by(file: int) -> int:
+    """0: by no process, any more."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    kind, _, _, _, pid = struct.unpack_from(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked.ljust(64, b"\0")))
+    return 0 if kind == fcntl.F_UNLCK else int(pid)
 
 
 def _lock(file: int, path: Path) -> None:

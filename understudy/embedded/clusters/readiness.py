@@ -4,11 +4,13 @@ longer has.
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
 
 import msgspec
 
-from understudy.client import KubeClient, connect
+from understudy.client import Config, KubeClient, connect
+from understudy.embedded import failed_nodes
 from understudy.embedded.clusters.nodes import POOL
 from understudy.embedded.clusters.processes import SUPERVISOR
 from understudy.embedded.definitions import shipped
@@ -20,10 +22,40 @@ from understudy.objects.resources import DEFINITIONS, NODES
 from understudy.ports import ChangeType, Ref, Refused, Unreachable
 
 _LOOK = 0.02
+_PAUSE = 0.5
+UNREGISTERED = "it has not registered"
 
 
 class NotReady(Exception):
     """What the cluster still lacks."""
+
+
+class Readiness(msgspec.Struct):
+    """What a cluster still lacks, looked at while it starts."""
+
+    failed: set[str]  # nodes that have failed: they come back when they are recovered, and are not waited for
+    waiting: dict[str, str]  # other nodes that are not ready, with the reason
+    kinds: set[str]  # definitions it brings along by itself that are not served
+    objects: dict[Ref, str]  # objects it brings along by itself that are not there, by their names
+    answers: bool = False
+    is_port_lost: bool = False  # another program has the port that the user asked for
+    is_synced: bool = False  # what there is has been looked at
+    ready_nodes: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        return self.answers and not (self.failed or self.waiting or self.kinds or self.objects)
+
+    @property
+    def lacks(self) -> str:
+        """In words."""
+        if self.is_port_lost:
+            return "another program has its port"
+        if not self.answers:
+            return "the API does not answer"
+        if nodes := self.failed | set(self.waiting):
+            return f"these nodes are not ready: {some(nodes)}"
+        return f"not served: {some(self.kinds)}" if self.kinds else f"not there: {some(self.objects.values())}"
 
 
 class _DefinitionStatus(Part, frozen=True):
@@ -37,68 +69,135 @@ class _Definition(Part, frozen=True):
 
 async def until_ready(folder: ClusterFolder, seconds: float) -> None:
     """Raises NotReady after so many seconds."""
+    found = await readiness(folder, seconds)
+    if not found.is_complete:
+        raise NotReady(f"after {seconds:g} s {found.lacks}")
+
+
+async def readiness(folder: ClusterFolder, seconds: float | None) -> Readiness:
+    """When nothing lacks but nodes that have failed, or after so many seconds. None: however long it takes."""
     wanted = {node["metadata"]["name"] for node in folder.read_settings().nodes}
-    waiting, kinds, objects = set(wanted), set(shipped()), {ref: ref.name for ref, _ in provisions()}
-    answered = False
-    try:
-        async with asyncio.timeout(seconds), connect(folder.access(SUPERVISOR)) as client:
-            await _until_it_answers(client)
-            answered = True
-            await _until_nodes_are_ready(client, wanted, waiting)
-            await _until_kinds_are_served(client, kinds)
-            await _until_objects_are_there(client, objects)
-    except TimeoutError:
-        lacks = "the API does not answer"
-        if answered:
-            nodes = f"these nodes are not ready: {_some(waiting)}" if waiting else ""
-            lacks = nodes or (f"not served: {_some(kinds)}" if kinds else f"not there: {_some(objects.values())}")
-        raise NotReady(f"after {seconds:g} s {lacks}") from None
+    found = Readiness(
+        failed=set(),
+        waiting=dict.fromkeys(wanted, UNREGISTERED),
+        kinds=set(shipped()),
+        objects={ref: ref.name for ref, _ in provisions()},
+    )
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds), _answering(folder) as client:
+            found.answers = True
+            async with asyncio.TaskGroup() as group:
+                looks = (_note_nodes, _until_kinds_are_served, _until_objects_are_there)
+                nodes, *others = [group.create_task(_persistently(look, client, found)) for look in looks]
+                await _until_nodes_are_ready(folder, found)
+                await asyncio.gather(*others)
+                nodes.cancel()
+    _note_failed(folder, found)
+    found.ready_nodes = len(wanted - found.failed - found.waiting.keys())
+    return found
 
 
-async def _until_it_answers(client: KubeClient) -> None:
+@contextlib.asynccontextmanager
+async def _answering(folder: ClusterFolder) -> AsyncIterator[KubeClient]:
+    """The API, once it answers. Where it is may change until then: its port may have to be chosen anew."""
+    access = folder.access(SUPERVISOR)
     while True:
+        while not access.exists():  # another `understudy up` may be about to write it
+            await asyncio.sleep(_LOOK)
+        known = access.read_bytes()
+        async with connect(_impatient(access)) as client:
+            if await _answers(client, access, known):
+                break
+    async with connect(access) as client:
+        yield client
+
+
+def _impatient(access: Path) -> Config:
+    return msgspec.structs.replace(Config.from_kubeconfig(access), patience=0.0)
+
+
+async def _answers(client: KubeClient, access: Path, known: bytes) -> bool:
+    """False where the file says something else by now, and the API is to be looked for there."""
+    while access.read_bytes() == known:
         try:
             await client.request("GET", "/readyz")
-            return
+            return True
         except (Unreachable, Refused):
             await asyncio.sleep(_LOOK)
+    return False
 
 
-async def _until_nodes_are_ready(client: KubeClient, wanted: set[str], waiting: set[str]) -> None:
-    """Empties `waiting`."""
-    synced = False
+async def _persistently(
+    look: Callable[[KubeClient, Readiness], Awaitable[None]], client: KubeClient, found: Readiness
+) -> None:
+    """A server that is in trouble, or is being started again, is asked once more."""
+    while True:
+        try:
+            return await look(client, found)
+        except (Refused, Unreachable):
+            await asyncio.sleep(_PAUSE)
+
+
+async def _until_nodes_are_ready(folder: ClusterFolder, found: Readiness) -> None:
+    while True:
+        _note_failed(folder, found)
+        if found.is_synced and not found.waiting:
+            return
+        await asyncio.sleep(_LOOK)
+
+
+def _note_failed(folder: ClusterFolder, found: Readiness) -> None:
+    """An agent that starts may find nodes that hang, and takes them for failed."""
+    known = {node["metadata"]["name"] for node in folder.read_settings().nodes}
+    found.failed |= failed_nodes.load(folder.path).names & known
+    for name in found.failed:
+        found.waiting.pop(name, None)
+
+
+async def _note_nodes(client: KubeClient, found: Readiness) -> None:
+    """For ever. Those that become ready are taken out of `waiting`."""
+    wanted = found.failed | found.waiting.keys()
     async for change in client.follow(NODES):
         match change.type:
             case ChangeType.SYNCED:
-                synced = True
+                found.is_synced = True
             case ChangeType.ADDED | ChangeType.MODIFIED:
                 node = _decode(change.raw)
                 if node.metadata.name in wanted:
-                    (waiting.discard if _is_ready(node) else waiting.add)(node.metadata.name)
+                    _note(node, found)
                 elif POOL in node.metadata.labels:
                     await _retire(client, node)
-        if synced and not waiting:
-            return
 
 
-async def _until_kinds_are_served(client: KubeClient, waiting: set[str]) -> None:
-    """Empties `waiting`: the definitions that the cluster brings along by itself."""
+def _note(node: Node, found: Readiness) -> None:
+    name = node.metadata.name
+    ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
+    if name in found.failed:
+        return
+    if ready is not None and ready.status == "True":
+        found.waiting.pop(name, None)
+    else:
+        found.waiting[name] = UNREGISTERED if ready is None else f"{ready.reason}: {ready.message}".strip(": ")
+
+
+async def _until_kinds_are_served(client: KubeClient, found: Readiness) -> None:
+    """Empties `kinds`."""
     async for change in client.follow(DEFINITIONS):
         if change.raw:
             definition = msgspec.json.decode(change.raw, type=_Definition)
             if holds(definition.status.conditions, "Established"):
-                waiting.discard(definition.metadata.name)
-        if not waiting:
+                found.kinds.discard(definition.metadata.name)
+        if not found.kinds:
             return
 
 
-async def _until_objects_are_there(client: KubeClient, waiting: dict[Ref, str]) -> None:
-    """Empties `waiting`: the objects that the cluster brings along by itself."""
-    for ref in list(waiting):
-        while ref in waiting:
+async def _until_objects_are_there(client: KubeClient, found: Readiness) -> None:
+    """Empties `objects`."""
+    for ref in list(found.objects):
+        while ref in found.objects:
             try:
                 await client.get(ref)
-                del waiting[ref]
+                del found.objects[ref]
             except Refused as error:
                 if error.code != 404:
                     raise
@@ -111,14 +210,10 @@ async def _retire(client: KubeClient, node: Node) -> None:
         await client.delete(Ref(NODES, name=node.metadata.name), uid=node.metadata.uid)
 
 
-def _is_ready(node: Node) -> bool:
-    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
-
-
 def _decode(raw: bytes) -> Node:
     return msgspec.json.decode(raw, type=Node)
 
 
-def _some(names: Iterable[str], most: int = 5) -> str:
+def some(names: Iterable[str], most: int = 5) -> str:
     known = sorted(names)
     return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")

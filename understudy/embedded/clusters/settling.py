@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.clusters.nodes import LOCAL_POOL, POOL
-from understudy.embedded.folders import ClusterFolder, ClusterSettings, home
+from understudy.embedded.folders import OWN_ACCESS, ClusterFolder, ClusterSettings, home
 
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 16443
@@ -25,6 +25,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
     port: int | None = None
     runtime: str | None = None
+    pod_access: str | None = None
     nodes: Sequence[dict[str, Any]] | None = None
     loop: dict[str, dict[str, Any]] | None = None
 
@@ -43,8 +44,10 @@ def settled(wanted: Wanted, before: ClusterSettings | None, around: Around) -> C
     return ClusterSettings(
         name=wanted.name,
         address=address,
-        port=wanted.port or (before.port if before else _port(address, around)),
+        port=wanted.port or _port(address, before, around),
+        fixed_port=bool(wanted.port) or (before is not None and before.fixed_port),
         runtime=wanted.runtime or (before.runtime if before else DEFAULT_RUNTIME),
+        pod_access=wanted.pod_access or (before.pod_access if before else OWN_ACCESS),
         pod_network=before.pod_network if before else _pod_network(around),
         nodes=tuple(_nodes(wanted, before, around)),
         loop=wanted.loop if wanted.loop is not None else (before.loop if before else {}),
@@ -54,10 +57,10 @@ def settled(wanted: Wanted, before: ClusterSettings | None, around: Around) -> C
 def differences(wanted: Wanted, running: ClusterSettings) -> list[str]:
     """In which ways a running cluster is not what is asked for: words for a complaint."""
     found = []
-    for field in ("address", "port", "runtime"):
+    for field in ("address", "port", "runtime", "pod_access"):
         asked = getattr(wanted, field)
         if asked and asked != getattr(running, field):
-            found.append(f"its {field} is {getattr(running, field)}, not {asked}")
+            found.append(f"its {field.replace('_', ' ')} is {getattr(running, field)}, not {asked}")
     if wanted.nodes is not None and _essence(wanted.nodes) != _essence(running.nodes):
         found.append("it has other nodes than the file")
     if wanted.loop is not None and wanted.loop != running.loop:
@@ -100,7 +103,14 @@ def _folders() -> list[Path]:
         return []
 
 
-def _port(address: str, around: Around) -> int:
+def _port(address: str, before: ClusterSettings | None, around: Around) -> int:
+    """The one it had: unless another program has it by now, and the user never asked for it."""
+    if before is not None and (before.fixed_port or around.is_free(address, before.port)):
+        return before.port
+    return _free_port(address, around)
+
+
+def _free_port(address: str, around: Around) -> int:
     """The first that nobody has now and no other cluster will want back."""
     taken = {settings.port for settings in around.others}
     for port in PORTS:

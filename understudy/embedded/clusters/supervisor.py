@@ -1,9 +1,12 @@
-"""Keeps the parts of a cluster running until it is told to stop, then stops them in order and the pods with them."""
+"""Keeps the parts of a cluster running until it is told to stop, then stops them in order and the pods with them.
+
+Nothing else stops them: neither a part that dies, nor one that cannot be started, nor a log that cannot be written.
+"""
 
 import asyncio
+import contextlib
 import os
 import signal
-import sys
 import time
 from collections.abc import Coroutine
 from typing import Any
@@ -11,8 +14,10 @@ from typing import Any
 from understudy.embedded.clusters import pods
 from understudy.embedded.clusters.partlogs import log_file, trim
 from understudy.embedded.clusters.parts import PATIENCE, Part, Site
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, end, holder
+from understudy.embedded.clusters.ports import move_if_taken
+from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, Holder, end, holder
 from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.log_output import log_to_stderr, timestamped
 
 GRACE = 30.0  # seconds for pods to end
 LOG_SECONDS = 30.0
@@ -37,13 +42,23 @@ class Stop:
 async def supervise(site: Site, stop: Stop) -> None:
     """The caller holds the supervisor's lock. Parts left behind by an earlier one are replaced; their pods stay."""
     await end_parts(site.folder)
-    parts = {name: Part(name, site) for name in PARTS}
+    parts: dict[str, Part] = {}
+
+    def keep_port() -> None:
+        """The others learn where the server is when they start."""
+        if moved := move_if_taken(site.folder):
+            site.report(moved)
+            for name in parts.keys() - {SERVER}:
+                parts[name].restart()
+
+    for name in PARTS:
+        parts[name] = Part(name, site, keep_port) if name == SERVER else Part(name, site)
     logs = asyncio.create_task(_trim_logs(site.folder))
     try:
-        await _until(stop.asked.wait(), *(part.kept for part in parts.values()))
+        await stop.asked.wait()
     finally:
         logs.cancel()
-        await _stop(site, parts, stop)
+    await _stop(site, parts, stop)
 
 
 async def end_parts(folder: ClusterFolder) -> None:
@@ -55,11 +70,11 @@ async def stop_cluster(folder: ClusterFolder, *, at_once: bool = False) -> None:
     """From outside: through the supervisor where there is one, else part by part."""
     path, deadline = folder.processes / SUPERVISOR, time.monotonic() + GRACE + 5 * PATIENCE
     if (found := holder(path)) is not None:
-        os.kill(found.pid, signal.SIGTERM)
+        _ask_to_end(found)
         while holder(path) == found and time.monotonic() < deadline:
             await asyncio.sleep(_AGAIN if at_once else 0.02)
             if at_once and holder(path) == found:
-                os.kill(found.pid, signal.SIGTERM)
+                _ask_to_end(found)
         await end(path, 0.0)
     for part in (CONTROL, AGENT):
         await end(folder.processes / part, PATIENCE)
@@ -67,17 +82,19 @@ async def stop_cluster(folder: ClusterFolder, *, at_once: bool = False) -> None:
     await end(folder.processes / SERVER, PATIENCE)
 
 
+def _ask_to_end(supervisor: Holder) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(supervisor.pid, signal.SIGTERM)
+
+
 def run(folder: ClusterFolder) -> None:
     """The supervisor of a cluster in the background; what it tells is its log."""
-
-    def tell(text: str) -> None:
-        sys.stdout.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
-        sys.stdout.flush()
+    log_to_stderr("%(asctime)s %(levelname)s %(message)s")
 
     async def main() -> None:
         stop = Stop()
         stop.on_signals()
-        await supervise(Site(folder, tell), stop)
+        await supervise(Site(folder, timestamped("%Y-%m-%d %H:%M:%S")), stop)
 
     asyncio.run(main())
 
@@ -96,7 +113,7 @@ async def _stop_in_order(site: Site, parts: dict[str, Part]) -> None:
     await parts[CONTROL].stop()
     await parts[AGENT].stop()
     if found := len(pods.running(site.folder)):
-        site.tell(f"stopping {found} container{'s' * (found != 1)}, {GRACE:g} s at most")
+        site.report(f"stopping {found} container{'s' * (found != 1)}, {GRACE:g} s at most")
         await pods.end_all(site.folder, GRACE)
     await parts[SERVER].stop()
 

@@ -1,5 +1,6 @@
 """Puts mpirun and what belongs to it into a folder that every container has at the end of its PATH."""
 
+import os
 import shlex
 import sys
 from collections.abc import Mapping
@@ -19,11 +20,20 @@ def install(folder: Path, socket: Path) -> Path:
     """`socket` is the agent's, which they go through."""
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     for name, text in _scripts(socket).items():
+        if _is_installed(folder / name, text):
+            continue  # also where the disk is full
         fresh = folder / f".{name}"
         fresh.write_text(text)
         fresh.chmod(0o755)
         fresh.rename(folder / name)  # one may be being read
     return folder
+
+
+def _is_installed(path: Path, text: str) -> bool:
+    try:
+        return os.access(path, os.X_OK) and path.read_text() == text
+    except OSError:
+        return False
 
 
 def _scripts(socket: Path) -> Mapping[str, str]:

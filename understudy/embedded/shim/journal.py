@@ -11,19 +11,24 @@ LARGEST_LOG = 10 * 1024 * 1024
 
 
 class Journal:
-    """A line a line, `TIME STREAM TAG TEXT`: tag F where it ends there, P where more of it follows."""
+    """A line a line, `TIME STREAM TAG TEXT`: tag F where it ends there, P where more of it follows.
+
+    A full disk costs lines of the log, never the container. How much is missing is said when there is room again.
+    """
 
     def __init__(self, folder: AttemptFolder, largest: int = LARGEST_LOG) -> None:
         self._folder = folder
         self._largest = largest
-        self._file = -1
+        self._file: int | None = None
         self._size = 0
         self._second = -1
         self._date = ""
-        self._open()
+        self._lost = 0  # bytes of output that could not be written
+        self._problem = ""
+        with contextlib.suppress(OSError):
+            self._open()
 
     def write(self, stream: bytes, data: bytes) -> None:
-        """A full disk costs lines of the log, never the container."""
         head = self._now() + b" " + stream
         whole, last = head + b" F ", data.rsplit(b"\n", 1)
         lines: list[bytes] = []
@@ -31,33 +36,52 @@ class Journal:
             lines = [whole + line + b"\n" for line in last[0].split(b"\n")]
         if last[-1]:
             lines.append(head + b" P " + last[-1] + b"\n")
-        with contextlib.suppress(OSError):
+        try:
+            if self._lost:
+                self._append(self._loss())
+                self._lost = 0
             self._append(b"".join(lines))
+        except OSError as problem:
+            self._lost += len(data)
+            self._problem = problem.strerror or str(problem)
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _loss(self) -> bytes:
+        words = f"understudy: {self._lost} bytes of output are missing here: {self._problem}"
+        return self._now() + b" stderr F " + words.encode() + b"\n"
 
     def _append(self, text: bytes) -> None:
-        if self._size and self._size + len(text) > self._largest:
+        if self._file is not None and self._size and self._size + len(text) > self._largest:
             self._rotate()
-        view = memoryview(text)
-        while view:
-            written = os.write(self._file, view)
+        file = self._open() if self._file is None else self._file
+        written = 0
+        try:
+            while written < len(text):
+                written += os.write(file, memoryview(text)[written:])
+        except OSError:
+            written = text.rfind(b"\n", 0, written) + 1  # readers have taken whole lines only
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, self._size + written)
+            raise
+        finally:
             self._size += written
-            view = view[written:]
 
     def _rotate(self) -> None:
         files = self._folder.logs()
         for older, newer in itertools.pairwise(files):
             with contextlib.suppress(FileNotFoundError):
                 os.rename(newer, older)
-        os.close(self._file)
-        self._open()
+        self.close()
 
-    def _open(self) -> None:
+    def _open(self) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(self._folder.log, flags, 0o600)
         self._size = os.fstat(self._file).st_size
+        return self._file
 
     def _now(self) -> bytes:
         second, fraction = divmod(time.time_ns(), 1_000_000_000)

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from understudy.embedded.shim import linux, offspring, orders, talk
@@ -21,6 +22,7 @@ from understudy.embedded.shim.spawning import CannotStart, Streams, spawn
 _BLOCK = 1 << 16
 _SIGNALLED = 128  # what shells and Kubernetes add to the number of the signal
 _CLEAN_UP_SECONDS = 60
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds before something is written that could not be
 
 
 def keep(folder: AttemptFolder, news: socket.socket) -> None:
@@ -37,13 +39,27 @@ def keep(folder: AttemptFolder, news: socket.socket) -> None:
     ending = _run(folder, launch, news)
     if launch.afterwards:
         _clean_up(launch)
-    orders.write(folder.exit, ending, durable=True)
+    _persistently(folder, lambda: orders.write(folder.exit, ending, durable=True))
     tell(news, talk.Ended(str(folder.path)))
+
+
+def _persistently(folder: AttemptFolder, work: Callable[[], None]) -> None:
+    """A disk that is full now has room later, and nobody else knows what is to be written."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return work()
+        except OSError:
+            if not folder.path.exists():
+                raise
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
 
 
 def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> Exit:
     journal, children = Journal(folder), offspring.Offspring()
     try:
+        _persistently(folder, lambda: orders.reserve(folder.state))  # once it runs, there is no way back
         outputs, streams = _streams()
         try:
             pid, notes = spawn(launch, streams)

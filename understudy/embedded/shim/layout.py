@@ -41,6 +41,11 @@ class PodFolder(msgspec.Struct, frozen=True):
         return self.path / "volumes"
 
     @property
+    def account(self) -> Path:
+        """What client libraries need to talk to the API."""
+        return self.path / "account"
+
+    @property
     def hosts(self) -> Path:
         return self.path / "hosts"
 

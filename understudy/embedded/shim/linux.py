@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import fcntl
 import functools
 import os
 import signal
@@ -96,6 +97,30 @@ def birth(pid: int) -> int | None:
     """When a process began, in the kernel's ticks; None where there is none. No two with one id share it."""
     fields = _stat(pid)
     return None if fields is None or fields[_STATE_FIELD] in "ZX" else int(fields[_BIRTH_FIELD])
+
+
+def started_at(pid: int) -> float | None:
+    """The same as `birth`, in seconds since 1970."""
+    ticks = birth(pid)
+    if ticks is None:
+        return None
+    [booted] = [line.split()[1] for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime ")]
+    return int(booted) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process holds the lock on this folder."""
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
 
 
 def stands_still(pid: int) -> bool:

@@ -4,6 +4,7 @@ A mount point that the machine lacks is never made on the machine. The nearest f
 this container only, by a stand-in that shows everything the folder holds and has room for the mount point.
 """
 
+import contextlib
 import errno
 import os
 import stat
@@ -14,6 +15,7 @@ from understudy.embedded.shim import linux
 from understudy.embedded.shim.orders import Mount
 
 TERMINATION_LOG = "/dev/termination-log"
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MOST_ENTRIES = 2000
 _KEPT_FLAGS = {
     os.ST_NOSUID: 2, os.ST_NODEV: 4, os.ST_NOEXEC: 8,
@@ -52,6 +54,7 @@ def enter_private_view(scratch: Path) -> None:
         _enter_user_namespace()
     linux.mount(None, "/", linux.SLAVE | linux.RECURSIVE)
     _make_room_for_termination_log(scratch)
+    _make_room_for_service_account(scratch)
 
 
 def _enter_user_namespace() -> None:
@@ -71,6 +74,21 @@ def _make_room_for_termination_log(scratch: Path) -> None:
         stand_in(os.path.dirname(TERMINATION_LOG), str(scratch))
 
 
+def _make_room_for_service_account(scratch: Path) -> None:
+    """The same for the folder that most containers have their access to the API in. New entries of the machine's /run
+    are not seen by containers that start later; those in its folders are."""
+    point = os.path.realpath(SERVICE_ACCOUNT)
+    nearest = point
+    while not os.path.isdir(nearest):
+        nearest = os.path.dirname(nearest)
+    if nearest in ("/", point):
+        return
+    with contextlib.suppress(OSError, CannotMount):
+        linux.mount("none", str(scratch), 0, "tmpfs", "mode=755")
+        os.makedirs(scratch / os.path.relpath(point, nearest))
+        stand_in(nearest, str(scratch))
+
+
 def arrange(mounts: Sequence[Mount], private: Path) -> None:
     """To be called in a process that is about to become the container, and has a view of its own.
 
@@ -79,7 +97,11 @@ def arrange(mounts: Sequence[Mount], private: Path) -> None:
     view = _View(_pinned(private))
     sources = [(mount, _pinned(Path(mount.source))) for mount in mounts]
     for mount, source in sorted(sources, key=lambda one: one[0].target.rstrip("/").count("/")):
-        view.add(mount, source)
+        try:
+            view.add(mount, source)
+        except (OSError, CannotMount):
+            if not mount.optional:
+                raise
 
 
 def _pinned(path: Path) -> str:

@@ -39,6 +39,7 @@ class Nursery:
 
     def __init__(self, news: socket.socket, hello: talk.Hello, lock: int | None = None, reserve: int = 0) -> None:
         """`lock` shows that the machine has a nursery; none of those it forks may hold it."""
+        self._unsigned: Path | None = None  # the record of a node's process that could not be written yet
         self._news = news
         self._reserve = Reserve(reserve, lambda work: self._fork(work, Path(os.devnull)))
         self._hello = hello
@@ -69,6 +70,8 @@ class Nursery:
             left = self._due - time.monotonic()
             if left <= 0:
                 self._due = time.monotonic() + talk.BEAT
+                if self._unsigned is not None:
+                    self.sign_on(self._unsigned)
                 with contextlib.suppress(OSError):  # an agent that does not listen needs no second one
                     self._news.send(talk.encode(talk.Beat(time.time())), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
             elif poll.poll(min(left, _LULL) * 1000 if self._reserve.is_short else left * 1000):
@@ -90,10 +93,19 @@ class Nursery:
         with contextlib.suppress(OSError):
             linux.set_name("understudy-node")
             linux.adopt_orphans()
-        sign_on(record)
         news = socket.socket(fileno=file)
         news.set_inheritable(False)
-        Nursery(news, self._hello, reserve=reserve).serve()
+        node = Nursery(news, self._hello, reserve=reserve)
+        node.sign_on(record)
+        node.serve()
+
+    def sign_on(self, record: Path) -> None:
+        """Where the disk is full, it is done when there is room: to end for it would be to kill the node."""
+        try:
+            sign_on(record)
+            self._unsigned = None
+        except OSError:
+            self._unsigned = record
 
     def _launch(self, folder: AttemptFolder) -> None:
         """The lock is taken before the fork: at no moment is a shim on its way and nothing shows it."""
@@ -114,7 +126,7 @@ class Nursery:
         try:
             keep(folder, self._news)
         except BaseException:
-            folder.fault.write_text(traceback.format_exc())
+            _write_fault(folder.fault)
 
     def _enter(self, order: talk.EnterOrder, files: list[int]) -> None:
         pid = self._fork(lambda: enter(order, files, self._news), Path(os.devnull))
@@ -134,9 +146,14 @@ class Nursery:
             _let_go_of_streams()
             work()
         except BaseException:
-            fault.write_text(traceback.format_exc())
+            _write_fault(fault)
         finally:
             os._exit(0)
+
+
+def _write_fault(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.write_text(traceback.format_exc())
 
 
 def _let_go_of_streams() -> None:

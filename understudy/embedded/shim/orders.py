@@ -1,7 +1,8 @@
 """What an agent and a shim tell each other through files: how to start a container, that it runs, how it ended."""
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ class Mount(msgspec.Struct, frozen=True):
     target: str
     read_only: bool = False
     shared: bool = False  # with the machine: mount points that lack in it are not made there
+    optional: bool = False  # a container without it is better than none
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +57,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
 
 START_ERROR = "StartError"
 START_ERROR_CODE = 128
+_RESERVED = 4096  # bytes: a block
 
 T = TypeVar("T")
 
@@ -69,17 +72,47 @@ def read(path: Path, kind: type[T]) -> T | None:
 
 def write(path: Path, value: Any, *, durable: bool = False) -> None:
     """All or nothing: whoever reads sees the old file or the new one. Durable ones outlive a power cut, too."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    text, aside = msgspec.json.encode(value), _aside(path)
     try:
-        os.write(file, msgspec.json.encode(value))
-        if durable:
-            os.fsync(file)
-    finally:
-        os.close(file)
-    os.rename(aside, path)
+        with _opened(aside) as file:
+            _write_all(file, text)
+            os.ftruncate(file, len(text))
+            if durable:
+                os.fsync(file)
+        os.rename(aside, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise
     if durable:
         _sync_folder(path.parent)
+
+
+def reserve(path: Path) -> None:
+    """Room for what this process is going to write there; the disk may be full by then. Raises OSError."""
+    with _opened(_aside(path)) as file:
+        _write_all(file, bytes(_RESERVED))
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def _write_all(file: int, text: bytes) -> None:
+    """On a disk that is nearly full, a write may be done in part."""
+    view = memoryview(text)
+    while view:
+        view = view[os.pwrite(file, view, len(text) - len(view)) :]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Not truncated: what was reserved is to be written over."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield file
+    finally:
+        os.close(file)
 
 
 def _sync_folder(path: Path) -> None:

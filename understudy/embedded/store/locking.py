@@ -1,5 +1,6 @@
 """One process at a time: a lock file beside the database, held as long as its holder lives."""
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -31,7 +32,8 @@ class Lock:
             os.close(descriptor)
             raise StoreInUse(path, holder) from None
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with contextlib.suppress(OSError):  # a full disk: whom to end is told only for convenience
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return cls(descriptor)
 
     def release(self) -> None:

@@ -147,6 +147,11 @@ class Log:
             raise
 
 
+def is_full(error: Exception) -> bool:
+    """Whether a write failed for want of room on the disk."""
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+
+
 def _columns(events: Sequence[Event]) -> str:
     """Each row but for its body, which is named by its place among all bodies."""
     columns = []

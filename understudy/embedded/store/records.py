@@ -75,5 +75,9 @@ class WriteFailed(Exception):
     """The disk did not take the write, nor any other that was under way: the store is as it was before them."""
 
 
+class StoreFull(WriteFailed):
+    """The disk has no room for the write. Later ones may succeed."""
+
+
 class StoreClosed(Exception):
     """The store was closed; it takes no more writes and has nothing more to tell."""

@@ -13,7 +13,7 @@ from typing import Self
 from understudy.embedded.store.committing import Committer, Outcome, Submission
 from understudy.embedded.store.loading import load
 from understudy.embedded.store.locking import Lock
-from understudy.embedded.store.log import Log
+from understudy.embedded.store.log import Log, is_full
 from understudy.embedded.store.records import (
     Compacted,
     Event,
@@ -23,6 +23,7 @@ from understudy.embedded.store.records import (
     Put,
     Record,
     StoreClosed,
+    StoreFull,
     Write,
     WriteFailed,
 )
@@ -66,6 +67,10 @@ class Store:
     def revision(self) -> int:
         """Of the newest durable change. It never goes back."""
         return self._feed.history.revision
+
+    def last_change(self, resource: str) -> int:
+        """The revision of the newest durable change to the resource; 0 where there was none since the start."""
+        return self._feed.history.last(resource)
 
     def newest(self, key: Key) -> Record | None:
         """As the next write finds it: with what is still on its way to the disk."""
@@ -143,7 +148,7 @@ class Store:
         self._pending.clear()
         for submission in self._in_flight:
             if not submission.done.done():
-                failure = WriteFailed(f"the database did not take the write: {error}")
+                failure = _failure(error)
                 failure.__cause__ = error
                 submission.done.set_exception(failure)
         self._in_flight.clear()
@@ -162,6 +167,11 @@ def _event(write: Write, revision: int, before: Record | None) -> Event:
     # All revisions of an object share one key: a request's own would be kept as often as the object is written.
     record = Record(before.key, revision, write.body(revision))
     return Event(EventType.MODIFIED if isinstance(write, Put) else EventType.DELETED, record, before)
+
+
+def _failure(error: Exception) -> WriteFailed:
+    kind = StoreFull if is_full(error) else WriteFailed
+    return kind(f"the database did not take the write: {error}")
 
 
 def _left_by(event: Event) -> Record | None:
