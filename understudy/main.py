@@ -52,6 +52,7 @@ def parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code is 0 when it did what was asked, 2 when the input is wrong."""
+    _open_standard_streams()
     try:
         options = parser(_typed(sys.argv[1:] if arguments is None else arguments)).parse_args(arguments)
         code: int = options.run(options)
@@ -65,6 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _open_standard_streams() -> None:
+    """One that the caller has closed is given to nothing: else the next file opened would get what is meant for it."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            nothing = os.open(os.devnull, os.O_RDWR)  # the lowest descriptor that is free, which is this one
+            setattr(sys, name, open(nothing, "w" if descriptor else "r", encoding="utf-8"))  # noqa: SIM115
 
 
 def _typed(arguments: Sequence[str]) -> Sequence[str]:

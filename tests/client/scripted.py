@@ -71,11 +71,11 @@ Answer = Callable[[Request, Reply], Awaitable[None]]
 
 
 class Server:
-    def __init__(self, answer: Answer, *, tls: bool = True) -> None:
+    def __init__(self, answer: Answer, *, tls: bool = True, own: Identity | None = None) -> None:
         self.answer = answer
         self.requests: list[Request] = []
         self.port = 0
-        self._tls: Identity | None = _IDENTITY if tls else None
+        self._tls: Identity | None = (own or _IDENTITY) if tls else None
         self._listener: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -137,8 +137,8 @@ async def _read(reader: asyncio.StreamReader, connection: int) -> Request | None
 
 
 @contextlib.asynccontextmanager
-async def serving(answer: Answer, *, tls: bool = True) -> AsyncIterator[Server]:
-    server = Server(answer, tls=tls)
+async def serving(answer: Answer, *, tls: bool = True, own: Identity | None = None) -> AsyncIterator[Server]:
+    server = Server(answer, tls=tls, own=own)
     await server.start()
     try:
         yield server

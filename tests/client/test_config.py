@@ -122,6 +122,7 @@ def test_what_cannot_be_used_is_refused_by_name(
         ("{", "not YAML"),
         ("a: [", "not YAML"),
         ("[" * 10_000, "not YAML"),
+        ("a: &a [x]\nb: &b [" + "*a, " * 999 + "]\nusers: [" + "*b, " * 999 + "]", "its aliases stand for more"),
         ("current-context: x", "contexts: there is no context named 'x'"),
         ("clusters: 5", "current-context: not set"),
         ("{current-context: x, contexts: [5, {name: x, context: 7}]}", "clusters: there is no cluster named ''"),

@@ -77,6 +77,7 @@ class KubeWorld(RunningWorld):
     def _set_up(self) -> None:
         self.kube.namespace(self.namespace)
         scenery.set_priorities(self.kube.api, self.scenario.priority_classes(), self.namespace)
+        self.kube.api.apply_all(self.scenario.bound_claims(self.namespace), self.namespace)
         self.kube.nodes.create([scenery.node(node) for node in self.scenario.nodes()], wait=False)
 
     def _nodes_are_ready(self) -> bool:
@@ -93,6 +94,8 @@ class KubeWorld(RunningWorld):
         self.kube.api.delete(f"/api/v1/namespaces/{self.namespace}")
         for kind in self.job_kinds:
             self.kube.api.delete(kind.path(self.namespace))
+        for claim in self.scenario.claims:
+            self.kube.api.delete(f"/api/v1/persistentvolumes/{self.namespace}-{claim}")
         scenery.remove_pods(self.kube.api, self.namespace)
         self.kube.clear_nodes(*(node["metadata"]["name"] for node in self.scenario.nodes()))
         await self.witness.until(
@@ -184,7 +187,7 @@ class KubeWorld(RunningWorld):
 
     async def _heal(self, name: str) -> None:
         """Once its control plane has seen that it is well, it takes back what it said of it; here at once."""
-        self.kube.nodes.come_back(name)
+        self.kube.nodes.reboot(name)
         await self.witness.until(f"{name} is ready", lambda: _is_well(self._node(name)))
         await self.witness.until(f"{name} may be used", lambda: not _given_up(self._node(name), "NoSchedule"))
         while given_up := _given_up(self._node(name), "NoExecute"):

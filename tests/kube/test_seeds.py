@@ -75,7 +75,7 @@ def both_run(witness: Witness) -> tuple[list[Pod], list[Pod]]:
     return low, high
 
 
-def slice_of_the_other_is_taken(api: Api, witness: Witness, lost: Pod) -> None:
+def slice_of_the_other_is_taken(api: Api, nodes: Nodes, witness: Witness, lost: Pod) -> None:
     """There is no spare: the less important one makes room, whole, and comes back by itself."""
     [loan], [broken] = slices(witness, witness.pods("low-priority")), slices(witness, [lost])
     taint(api, lost.spec.node_name, OUT_OF_SERVICE)
@@ -84,6 +84,7 @@ def slice_of_the_other_is_taken(api: Api, witness: Witness, lost: Pod) -> None:
     assert witness.seated("low-priority") == []
     assert {gang.name: gang.suspension for gang in witness.gangs()}["low-priority"] is Suspension.REQUEUED
 
+    nodes.reboot(lost.spec.node_name)
     taint(api, lost.spec.node_name)
     back = witness.until("low runs again", lambda: witness.runs("low-priority", 2))
     assert slices(witness, back) == {broken}
@@ -107,7 +108,7 @@ def test_a_spare_slice_steps_in_and_then_the_less_important_jobset_goes_whole(
     assert spare != loan
     assert uids(witness.pods("low-priority")) == uids(low)
 
-    slice_of_the_other_is_taken(api, witness, next(pod for pod in high if slices(witness, [pod]) == {spare}))
+    slice_of_the_other_is_taken(api, nodes, witness, next(pod for pod in high if slices(witness, [pod]) == {spare}))
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_manifests_as_they_are_in_a_namespace_that_is_opted_in(api: Api, nodes: 
     add_pools(nodes, 4)
     api.apply_all(texts.manifests("000"), witness.namespace)
     _, high = both_run(witness)
-    slice_of_the_other_is_taken(api, witness, high[0])
+    slice_of_the_other_is_taken(api, nodes, witness, high[0])
 
 
 # Document 003

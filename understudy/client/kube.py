@@ -1,12 +1,10 @@
 """A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
 
-import asyncio
 import contextlib
-import logging
 import os
 import random
 import re
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from understudy.client.config import Config
+from understudy.client.errands import Errands
 from understudy.client.following import Follower, Selection
 from understudy.client.pool import Gate, Pool
 from understudy.client.releasing import release_one_by_one
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 FIELD_MANAGER = "understudy"
-PUT_OFF = 1.0  # seconds by which a write is put off that nobody waits for
 _NO_NAME = re.compile(r"[^A-Za-z0-9.:_~-]")
 _encode = msgspec.json.Encoder().encode
-_log = logging.getLogger(__name__)
 
 
 def connect(config: Config | str | os.PathLike[str], gate: Gate | None = None) -> "KubeClient":
@@ -49,7 +46,7 @@ class KubeClient:
         self._retrier = Retrier(self._pool, self._chance, config.attempts)
         self.tally = self._retrier.tally
         self._followers: set[Follower] = set()
-        self._errands: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
 
     async def __aenter__(self) -> Self:
         return self
@@ -60,8 +57,7 @@ class KubeClient:
         await self.close()
 
     async def close(self) -> None:
-        for errand in self._errands:
-            errand.cancel()
+        self._errands.cancel()
         await self._pool.close()
 
     def follow(
@@ -110,7 +106,8 @@ class KubeClient:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
             await self.request("POST", path, {"seatings": seatings})
         else:
-            await seat_one_by_one(self, namespace, seatings)
+            with self._errands.urgent():
+                await seat_one_by_one(self, namespace, seatings)
 
     async def post_binding(self, ref: Ref, body: Any) -> None:
         """A binding names its pod by uid, and a pod is bound once: asked twice, it is refused, not done twice."""
@@ -122,22 +119,12 @@ class KubeClient:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
             await self.request("POST", path, {"departures": departures})
         else:
-            await release_one_by_one(self, namespace, departures, self._later)
-
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        """What nobody waits for, once what is urgent is done; whether it can be done does not matter to anybody."""
-        task = asyncio.create_task(_put_off(work))
-        self._errands.add(task)
-        task.add_done_callback(self._ran)
+            with self._errands.urgent():
+                await release_one_by_one(self, namespace, departures, self._errands.add)
 
     async def settled(self) -> None:
-        """When none of that is under way any more."""
-        await asyncio.gather(*self._errands, return_exceptions=True)
-
-    def _ran(self, errand: asyncio.Task[None]) -> None:
-        self._errands.discard(errand)
-        if not errand.cancelled() and isinstance(error := errand.exception(), Exception):
-            _log.debug("left undone: %s", error)
+        """When nothing that was put off is left."""
+        await self._errands.settled()
 
     async def request(
         self, method: str, path: str, body: Any = None, content_type: str = JSON, repeatable: bool = False
@@ -162,15 +149,6 @@ class KubeClient:
                 raise refusal(status, b"".join([piece async for piece in pieces]))
             async for piece in pieces:
                 yield piece
-
-
-async def _put_off(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await asyncio.sleep(PUT_OFF)
-    except asyncio.CancelledError:
-        work.close()
-        raise
-    await work
 
 
 def _path(ref: Ref, sub: str = "") -> str:

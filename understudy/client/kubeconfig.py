@@ -242,8 +242,10 @@ def parsed(data: bytes) -> object:
             pass  # flow-style YAML
     import yaml
 
+    from understudy.objects.yamls import load_one
+
     try:
-        document: object = yaml.safe_load(data)  # the reader in C would crash on nonsense nested deeply enough
+        document: object = load_one(data.decode("utf-8-sig"), yaml.SafeLoader)  # a key that stands twice is allowed
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"not YAML: {error}") from None
     return document

@@ -56,6 +56,8 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             scheduler_name=self.scheduler_name,
             max_view_age=self.kube.max_view_age,
             one_clock=False,
+            binds_whole=False,
+            job_lag=self.kube.max_view_age,
             gather=GATHER,
             keep_pods_in=self.lease_namespace,
             evictor=EVICTOR,

@@ -10,9 +10,11 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from tests.client.plain_certificates import make_default_contexts_strict, plain_identity
 from tests.client.scripted import Reply, Request, serving, write_kubeconfig
 from understudy.client import Config, connect
 from understudy.client.config import Oidc
+from understudy.embedded.clusters.certificates import Identity
 from understudy.ports import Unreachable
 
 
@@ -45,13 +47,13 @@ class Provider:
 
 
 def asked(
-    tmp_path: Path, id_token: str, methods: list[str] | None = None, **settings: Any
+    tmp_path: Path, id_token: str, methods: list[str] | None = None, own: Identity | None = None, **settings: Any
 ) -> tuple[Provider, dict[str, str]]:
     """What the provider was asked, and what stands in the kubeconfig afterwards."""
 
     async def run() -> tuple[Provider, dict[str, str]]:
         provider = Provider(methods or [])
-        async with serving(provider) as server:
+        async with serving(provider, own=own) as server:
             provider.port = server.port
             authority = base64.b64encode(server.config().authority.encode()).decode()
             given = {
@@ -82,6 +84,14 @@ def test_a_token_that_has_run_out_is_replaced_and_written_down(tmp_path: Path) -
     assert form == {"grant_type": ["refresh_token"], "refresh_token": ["r-1"], "client_id": ["understudy"]}
     assert base64.b64decode(header.removeprefix("Basic ")) == b"understudy:secret"
     assert (written["id-token"], written["refresh-token"]) == (provider.new, "r-2")
+
+
+def test_a_provider_with_a_certificate_without_key_identifiers_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_default_contexts_strict(monkeypatch)
+    provider, written = asked(tmp_path, token("old", -5), own=plain_identity())
+    assert written["id-token"] == provider.new
 
 
 def test_a_token_that_the_server_does_not_take_is_replaced(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
+from understudy.client.tls import context_for
+
 LIFETIME = datetime.timedelta(days=365)
 CLOCK_SKEW = datetime.timedelta(hours=1)
 ADMIN = "admin"
@@ -54,7 +56,7 @@ class Identities(msgspec.Struct, frozen=True):
         return self.folder / "tokens.csv"
 
     def tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=str(self.authority))
+        return context_for(self.authority.read_text())
 
     def bundle(self) -> str:
         return base64.b64encode(self.authority.read_bytes()).decode()

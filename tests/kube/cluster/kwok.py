@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -121,6 +122,12 @@ class Nodes:
     def come_back(self, *names: str) -> None:
         self._label(names, _ALIVE)
 
+    def reboot(self, *names: str) -> None:
+        """They come back as machines that were started anew."""
+        for name in names:
+            self.api.patch(f"/api/v1/nodes/{name}/status", {"status": {"nodeInfo": {"bootID": str(uuid.uuid4())}}})
+        self.come_back(*names)
+
     def _label(self, names: Sequence[str], value: str | None) -> None:
         for name in names:
             self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": {ATTENDED: value}}})
@@ -152,14 +159,13 @@ def node(name: str, labels: Mapping[str, str], resources: Mapping[str, str]) -> 
             "capacity": dict(resources),
             "allocatable": dict(resources),
             "conditions": [{**ready, "lastHeartbeatTime": now, "lastTransitionTime": now}],
-            "nodeInfo": _INFO,
+            "nodeInfo": {**_INFO, "bootID": str(uuid.uuid4())},
         },
     }
 
 
 _PLATFORM = {"os": "linux", "arch": "amd64"}
 _UNKNOWN = (
-    "bootID",
     "containerRuntimeVersion",
     "kernelVersion",
     "kubeProxyVersion",

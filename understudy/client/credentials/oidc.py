@@ -75,10 +75,11 @@ class OidcTokens:
             raise self._failed(f"{provider.token_endpoint} gave no id_token: {error}") from None
 
     def _asked(self, url: str, form: dict[str, str] | None = None, basic: str = "") -> bytes:
-        import ssl
         import urllib.error
         import urllib.parse
         import urllib.request
+
+        from understudy.client.tls import context_for
 
         if not url.startswith("https://"):
             raise self._failed(f"{url!r} is no https address; tokens are not sent there")
@@ -86,7 +87,7 @@ class OidcTokens:
         headers = {"Authorization": f"Basic {basic}"} if basic else {}
         request = urllib.request.Request(url, data, headers)
         try:
-            context = ssl.create_default_context(cadata=self._oidc.authority or None)
+            context = context_for(self._oidc.authority)
             with urllib.request.urlopen(request, timeout=LONGEST, context=context) as answer:
                 body: bytes = answer.read()
                 return body
