@@ -1,0 +1,129 @@
+"""Defects put back into the product, one context manager each: a search that cannot find them proves nothing.
+
+Each replaces the function that mends a defect by one that has it. Where the mended code changes its shape, the entry
+here has to follow it: a mutation that patches nothing any more fails its test, since no seed fails.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from understudy.control.desk import Desk
+from understudy.control.fences import FenceBook
+from understudy.control.health import Finding, Heartbeat
+from understudy.control.pulse import Pulse, _Beat
+from understudy.control.scheduling import SchedulingLoop
+from understudy.control.seating import sorted_out
+from understudy.control.view import View
+from understudy.embedded.controllers.node_life import NodeLife, SeenNode
+from understudy.kube.election import Election
+from understudy.model.gangs import Gang
+from understudy.objects.nodes import Node
+
+Mutation = Callable[[], AbstractContextManager[None]]
+
+
+@contextmanager
+def _patched(*replaced: tuple[Any, str, Any]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for owner, name, new in replaced:
+            stack.enter_context(patch.object(owner, name, new))
+        yield
+
+
+def seated_from_the_first_pod() -> AbstractContextManager[None]:
+    """A kind that makes its pods in stages is seated as soon as one of its pods is there."""
+
+    def lacks_first_stage(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
+        found = sorted_out(desk, gang, seats)
+        staged = gang.kind == "TrainJob" or any(member.stage for member in gang.members())
+        return bool(found.absent) and not (found.there and staged)
+
+    from understudy.control import missing_pods
+
+    return _patched((missing_pods, "lacks_first_stage", lacks_first_stage))
+
+
+def no_patience_for_stages() -> AbstractContextManager[None]:
+    """A gang whose next stage is never made keeps its seats for ever."""
+
+    def lacks_pods(_: Gang) -> bool:
+        return False
+
+    from understudy.control import missing_pods
+
+    return _patched((missing_pods, "lacks_pods", lacks_pods))
+
+
+def pods_before_their_job() -> AbstractContextManager[None]:
+    """Pods that are seen before their job are taken for a gang of their own, one by one."""
+
+    def follows(self: View, lag: float) -> None:
+        del lag
+        self._context.surroundings.complete = True
+
+    return _patched((View, "follows", follows))
+
+
+def claims_ignored_while_none_exists() -> AbstractContextManager[None]:
+    """As long as there is neither a claim nor a class, pods do not wait for their claims; the first one ends that."""
+
+    def follows(self: View, lag: float) -> None:
+        self._gangs.strays.lag = lag
+
+    return _patched((View, "follows", follows))
+
+
+def a_pause_renews_all_leases() -> AbstractContextManager[None]:
+    """After silence of all nodes every lease counts as renewed, also of nodes that were given up before."""
+
+    def resume(_: Pulse, beat: _Beat, moment: float) -> None:
+        beat.given_up, beat.missed, beat.counts_from = False, 0.0, moment
+
+    def is_back(self: NodeLife, _: SeenNode, beat: Heartbeat) -> bool:
+        return beat.since + 4 * beat.interval > self._clock.now()
+
+    return _patched((Pulse, "_resume", resume), (NodeLife, "_is_back", is_back))
+
+
+def a_returning_node_is_given_away() -> AbstractContextManager[None]:
+    """A node that was lost gets seats as soon as it is back, while force-deleted pods still run there."""
+
+    def judged(_: FenceBook, __: Node, finding: Finding, ___: bool, ____: float) -> Finding:
+        return finding
+
+    return _patched((FenceBook, "judged", judged))
+
+
+def leads_for_ever() -> AbstractContextManager[None]:
+    """A replica that led once goes on as if its lease could not run out."""
+
+    async def keep(_: Election) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    return _patched((Election, "keep", keep), (Election, "leads", property(lambda self: self.leader != "")))
+
+
+def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:
+    """The next plan is made before the view shows what the last one wrote."""
+
+    async def catch_up(_: SchedulingLoop) -> None:
+        pass
+
+    return _patched((SchedulingLoop, "_catch_up", catch_up))
+
+
+# With the seed that found it last, which is tried first.
+MUTATIONS: dict[str, tuple[Mutation, int]] = {
+    "staged kinds are seated from their first pod": (seated_from_the_first_pod, 29),
+    "patience does not apply to staged kinds": (no_patience_for_stages, 17),
+    "pods before their job are taken one by one": (pods_before_their_job, 254),
+    "claims are ignored while none exists": (claims_ignored_while_none_exists, 3),
+    "after a pause all leases count as renewed": (a_pause_renews_all_leases, 70),
+    "a returning node is given away at once": (a_returning_node_is_given_away, 530),
+    "a replica leads for ever": (leads_for_ever, 0),
+    "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 27),
+}

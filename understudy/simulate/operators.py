@@ -1,0 +1,241 @@
+"""Operators of job kinds that are no part of the product: they make pods slowly, in any order, in stages, or never.
+
+What a kind wants is asked of understudy.kinds.children; when and in which portions it is made is decided here.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from understudy.embedded.controllers.carrying import difference
+from understudy.kinds.children import FAMILIES, Family, Observed
+from understudy.kinds.children.seen import read_as
+from understudy.kinds.children.wanted import Create, Wanted
+from understudy.kinds.jobset import EXCLUSIVE
+from understudy.kinds.ownership import COMPLETION_INDEX, JOB_KEY
+from understudy.objects.resources import JOB_SETS, JOBS, PODS
+from understudy.ports import PatchForm, Ref, Refused
+from understudy.simulate.server import FOREGROUND, TRACKING, Version
+
+if TYPE_CHECKING:
+    from understudy.simulate.world import World
+
+WRITER = "operator"
+_FAMILIES = {(family.parent.group, family.parent.kind): family for family in FAMILIES}
+
+
+class Operators:
+    """Works by the uid of the parent, on the objects as they are when it comes to it."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self._channel = world.messages.channel("operators")
+        self._due: dict[str, float] = {}
+        self._refused: dict[str, int] = {}  # uid -> how often in a row
+        self._made: dict[str, int] = {}  # uid -> pods the next portion has at most
+        self._departed: dict[str, list[Version]] = {}
+        self._parents: dict[str, Version] = {}
+        self._decoders = {
+            key: msgspec.json.Decoder(read_as(key)).decode for key in ("pods", "jobs.batch", JOB_SETS.key)
+        }
+
+    def observe(self, before: Version | None, after: Version | None, _: str) -> None:
+        version = after or before
+        assert version is not None
+        if (version.resource.group, version.resource.kind) in _FAMILIES:
+            if after is None:
+                self._parents.pop(version.uid, None)
+            else:
+                self._parents[version.uid] = after
+            self.touch(version.uid)
+        for owner in version.metadata.get("ownerReferences", ()):
+            if after is None:
+                self._departed.setdefault(owner["uid"], []).append(version)
+            if owner["uid"] in self._parents or TRACKING in version.metadata.get("finalizers", ()):
+                self.touch(owner["uid"])
+
+    def touch(self, uid: str, after: float | None = None) -> None:
+        loop = self._world.loop
+        pace = self._world.scenario.operator_pace
+        at = loop.time() + (pace * (0.1 + 1.9 * self._channel.share()) if after is None else after)
+        if at < self._due.get(uid, float("inf")):
+            self._due[uid] = at
+            loop.call_at(at, self._act, uid, at)
+
+    def _act(self, uid: str, at: float) -> None:
+        if self._due.get(uid) != at:
+            return
+        del self._due[uid]
+        world, parent = self._world, self._parents.get(uid)
+        if parent is None:
+            self._free(uid)
+            return
+        if world.server_is_down:
+            self.touch(uid, 1.0)
+            return
+        family = _FAMILIES[parent.resource.group, parent.resource.kind]
+        wanted = family.children(parent.document, self._observed(family, uid), world.now())
+        try:
+            acted = self._carry_out(parent, wanted)
+        except Refused:
+            times = self._refused[uid] = self._refused.get(uid, 0) + 1
+            self.touch(uid, min(0.2 * 2**times, 15.0))
+            return
+        self._refused.pop(uid, None)
+        if acted:
+            world.step("operate", parent.resource.kind, parent.name[1])
+            self.touch(uid)
+        elif wanted.again_at is not None:
+            self.touch(uid, max(0.05, wanted.again_at - world.now()))
+        else:
+            self._departed.pop(uid, None)
+
+    def _free(self, uid: str) -> None:
+        """Pods whose Job is no more are held by no finalizer."""
+        server = self._world.server
+        for pod in [one for one in server.by_owner.get(uid, {}).values() if one.resource is PODS]:
+            if TRACKING in pod.metadata.get("finalizers", ()):
+                server.merge(pod, {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}, WRITER)
+
+    def _observed(self, family: Family, uid: str) -> Observed:
+        found: dict[str, list[object]] = {}
+        for child in self._world.server.by_owner.get(uid, {}).values():
+            found.setdefault(child.resource.key, []).append(self._seen(child))
+        consulted = {}
+        for resource in family.consults:
+            shelf = self._world.server.objects.get(resource.key, {})
+            consulted[resource.key] = {name: version.document for name, version in shelf.items()}
+        departed = [self._seen(child) for child in self._departed.get(uid, ())]
+        return Observed(found, consulted, tuple(departed))  # type: ignore[arg-type]
+
+    def _seen(self, child: Version) -> object:
+        if child.seen is None:
+            key = child.resource.key
+            decode = self._decoders.get(key) or msgspec.json.Decoder(read_as(key)).decode
+            child.seen = decode(child.raw)
+        return child.seen
+
+    def _carry_out(self, parent: Version, wanted: Wanted) -> bool:
+        """One portion of it; whether anything was done."""
+        server, acted = self._world.server, False
+        if wanted.status is not None:
+            change = difference(parent.document.get("status") or {}, wanted.status)
+            if change:
+                server.patch(_ref(parent), {"status": change}, "status", PatchForm.MERGE, WRITER)
+                acted = True
+        namespace = parent.name[0]
+        for patch in wanted.patches:
+            form = PatchForm.JSON if isinstance(patch.patch, list) else PatchForm.MERGE
+            acted |= self._done(
+                lambda p=patch, f=form: server.patch(Ref(p.resource, namespace, p.name), p.patch, "", f, WRITER)
+            )
+        for delete in wanted.deletes:
+            ref = Ref(delete.resource, namespace, delete.name)
+            acted |= self._done(lambda r=ref, d=delete: server.delete(r, None, d.uid, d.propagation, WRITER))
+        if wanted.expired:
+            server.remove(parent, None, "Background", WRITER)
+        if wanted.deletes:
+            return acted
+        return self._create(parent, wanted.creates) or acted
+
+    def _done(self, write: object) -> bool:
+        try:
+            write()  # type: ignore[operator]
+        except Refused:
+            return False
+        return True
+
+    def _create(self, parent: Version, creates: Sequence[Create]) -> bool:
+        """Slow start: one, then two, then four. Pods come in any order."""
+        ready = [create for create in creates if self._may_be_made(parent, create)]
+        if not ready:
+            return False
+        pods = ready[0].resource is PODS
+        if pods and len(ready) > 1:
+            ready = sorted(ready, key=lambda _: self._channel.share())
+        portion = self._made.get(parent.uid, 1) if pods else len(ready)
+        for create in ready[:portion]:
+            document = create.document
+            meta = document["metadata"]
+            if "name" not in meta:
+                self._world.names += 1
+                meta = {**meta, "name": f"{meta['generateName']}x{self._world.names}"}
+            self._world.server.create(create.resource, {**document, "metadata": meta}, WRITER)
+        self._made[parent.uid] = portion * 2
+        return True
+
+    def _may_be_made(self, parent: Version, create: Create) -> bool:
+        """With exclusive placement, JobSet's webhook refuses followers until their leader has a node."""
+        meta = create.document["metadata"]
+        labels = meta.get("labels", {})
+        if create.resource is not PODS or JOB_KEY not in labels or not self._is_placed(parent):
+            return True
+        index = labels.get(COMPLETION_INDEX) or meta.get("annotations", {}).get(COMPLETION_INDEX)
+        if index == "0":
+            return True
+        siblings = self._world.server.by_owner.get(parent.uid, {}).values()
+        return any(pod.node and not pod.leaving and _index(pod) == "0" for pod in siblings)
+
+    def _is_placed(self, job: Version) -> bool:
+        owner = next(iter(job.metadata.get("ownerReferences", ())), None)
+        jobset = self._parents.get(owner["uid"]) if owner is not None else None
+        return jobset is not None and EXCLUSIVE in jobset.metadata.get("annotations", {})
+
+
+def _index(pod: Version) -> str:
+    meta = pod.metadata
+    found: str = meta.get("labels", {}).get(COMPLETION_INDEX) or meta.get("annotations", {}).get(COMPLETION_INDEX, "")
+    return found
+
+
+def _ref(version: Version) -> Ref:
+    return Ref(version.resource, *version.name)
+
+
+class GarbageCollector:
+    """Kubernetes' own, where the product's does not run: dependents go with their owners, or before them."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self._channel = world.messages.channel("garbage")
+
+    def observe(self, before: Version | None, after: Version | None, _: str) -> None:
+        version = after or before
+        assert version is not None
+        going = after is None or (after.leaving and FOREGROUND in after.metadata.get("finalizers", ()))
+        if going and self._world.server.by_owner.get(version.uid):
+            self._later(self._collect, version.uid)
+        if after is not None and going:
+            self._later(self._let_go, version)
+        if after is None:
+            for owner in version.metadata.get("ownerReferences", ()):
+                self._later(self._let_go_by_uid, owner["uid"])
+        elif before is None:
+            for owner in version.metadata.get("ownerReferences", ()):
+                if owner["uid"] not in self._world.server.by_uid:
+                    self._later(self._collect, owner["uid"])
+
+    def _later(self, call: object, argument: object) -> None:
+        self._world.loop.call_later(0.01 + 0.2 * self._channel.share(), call, argument)  # type: ignore[arg-type]
+
+    def _collect(self, uid: str) -> None:
+        for dependent in list(self._world.server.by_owner.get(uid, {}).values()):
+            if not dependent.leaving:
+                self._world.step("collect", dependent.resource.kind, dependent.name[1])
+                way = "Foreground" if dependent.resource.key == JOBS.key else ""
+                self._world.server.remove(dependent, None, way, "garbage")
+
+    def _let_go_by_uid(self, uid: str) -> None:
+        version = self._world.server.by_uid.get(uid)
+        if version is not None:
+            self._let_go(version)
+
+    def _let_go(self, version: Version) -> None:
+        current = self._world.server.by_uid.get(version.uid)
+        if current is None or not current.leaving or self._world.server.by_owner.get(version.uid):
+            return
+        finalizers = current.metadata.get("finalizers", ())
+        if FOREGROUND in finalizers:
+            kept = [name for name in finalizers if name != FOREGROUND]
+            self._world.server.merge(current, {"metadata": {"finalizers": kept}}, "garbage")

@@ -1,0 +1,212 @@
+"""The processes that are simulated whole: the control process of an embedded cluster, and a replica in kube mode.
+
+Each life of a process has a client of its own. A killed one unwinds without sending anything more, and starts anew.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from understudy.client.config import Config
+from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop
+from understudy.control.telling import Teller
+from understudy.embedded.controllers.carrying import Carrier
+from understudy.embedded.controllers.catalogue import Catalogue
+from understudy.embedded.controllers.events import Recorder
+from understudy.embedded.controllers.families import FamilyController
+from understudy.embedded.controllers.garbage import GarbageCollector
+from understudy.embedded.controllers.node_life import NodeLife
+from understudy.embedded.controllers.operating import operate
+from understudy.embedded.controllers.pod_garbage import PodGarbage
+from understudy.embedded.controllers.watching import SharedCluster
+from understudy.embedded.looping import EMBEDDED
+from understudy.kinds.children import FAMILIES, Family
+from understudy.kube.election import Candidate, Election, Terms
+from understudy.kube.fenced import Fenced, Permit
+from understudy.kube.replica import Replica
+from understudy.kube.serving import Serving
+from understudy.ports import Refused, Unreachable
+from understudy.simulate.client import Client
+
+if TYPE_CHECKING:
+    from understudy.simulate.world import World
+
+BEGIN = 1_767_268_800.0  # what the clocks show at virtual time 0: noon of the first day of 2026
+TERMS = Terms(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
+RESTART = 0.5  # seconds after which a part that failed begins anew
+Begin = Callable[[], Awaitable[None]]
+
+
+class ProcessClock:
+    """The virtual time as one life of a process sees it: in a pause, no sleep ends."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._loop = client.world.loop
+
+    def now(self) -> float:
+        return BEGIN + self._loop.time()
+
+    async def sleep(self, seconds: float) -> None:
+        woken: asyncio.Future[None] = self._loop.create_future()
+        timer = self._loop.call_later(max(0.0, seconds), self._wake, woken)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+
+    def _wake(self, woken: "asyncio.Future[None]") -> None:
+        self._client.when_awake(lambda: _end_sleep(woken))
+
+
+def _end_sleep(woken: "asyncio.Future[None]") -> None:
+    if not woken.done():
+        woken.set_result(None)
+
+
+class Process:
+    """`start`, `kill`, `pause`, `cut_off`; subclasses say what runs in it."""
+
+    def __init__(self, world: "World", name: str) -> None:
+        self.world = world
+        self.name = name
+        self.clients: list[Client] = []
+        self.life = 0
+        self.loops: list[SchedulingLoop] = []
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._task is not None
+
+    @property
+    def working(self) -> Client | None:
+        """The client through which it does its work, while it runs."""
+        return self.clients[0] if self.clients else None
+
+    def start(self) -> None:
+        if self._task is None:
+            self.life += 1
+            self.world.step("start", self.name, "", self.life)
+            self._task = self.world.loop.create_task(self._lived())
+
+    async def _lived(self) -> None:
+        try:
+            await self._live()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self.world.fail("no loop fails", f"{self.name}: {first_of(error)!r}")
+
+    async def _live(self) -> None:
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        if self._task is not None:
+            for client in self.clients:
+                client.kill()
+            self._task.cancel()
+            self._task, self.clients = None, []
+
+    def pause(self) -> None:
+        for client in self.clients:
+            client.stall(paused=True)
+
+    def cut_off(self) -> None:
+        for client in self.clients:
+            client.stall(cut_off=True)
+
+    def go_on(self) -> None:
+        for client in self.clients:
+            client.go_on()
+
+    async def end(self) -> None:
+        task = self._task
+        self.kill()
+        if task is not None:
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _listener(self) -> Callable[[Cycle], None]:
+        life = f"{self.name}/{self.life}"
+        return lambda cycle: self.world.checks.cycle(life, cycle)
+
+
+class ControlProcess(Process):
+    """The scheduling loop and the controllers of an embedded cluster, on one shared watch of each resource."""
+
+    async def _live(self) -> None:
+        client = Client(self.world, self.name, whole_gangs=True)
+        clock = ProcessClock(client)
+        self.clients = [client]
+        async with SharedCluster(client, clock) as cluster, asyncio.TaskGroup() as group:
+            for name, begin in self._parts(cluster, clock):
+                group.create_task(self._kept_going(name, begin, clock))
+
+    async def _kept_going(self, name: str, begin: Begin, clock: ProcessClock) -> None:
+        while True:
+            try:
+                await begin()
+            except (Refused, Unreachable):
+                pass  # a watch has ended
+            except Exception as error:
+                self.world.fail("no loop fails", f"{name}: {first_of(error)!r}")
+            await clock.sleep(RESTART)
+
+    def _parts(self, cluster: SharedCluster, clock: ProcessClock) -> Iterator[tuple[str, Begin]]:
+        settings = settings_of(self.world, EMBEDDED)
+        teller = Teller(cluster, clock, settings.tell_after)
+        recorder = Recorder(teller)
+        catalogue = Catalogue(cluster, clock)
+        collector = GarbageCollector(catalogue, cluster, clock)
+        chance = random.Random(self.world.scenario.noise * 1000 + self.life)
+
+        def schedule() -> Awaitable[None]:
+            loop = SchedulingLoop(cluster, clock, settings, self._listener())
+            self.loops = [loop]
+            return loop.run()
+
+        def look_after(family: Family) -> Awaitable[None]:
+            return operate(FamilyController(family, Carrier(cluster, clock, recorder, chance), clock), cluster)
+
+        yield "scheduling", schedule
+        for family in FAMILIES:
+            if family.parent.key in self.world.kinds and not self.world.operated:
+                yield family.parent.kind, partial(look_after, family)
+        yield "events", teller.run
+        yield "catalogue", catalogue.run
+        yield collector.name, lambda: operate(collector, cluster)
+        yield PodGarbage.name, lambda: operate(PodGarbage(cluster, clock), cluster)
+        yield NodeLife.name, lambda: operate(NodeLife(cluster, clock, recorder, settings.limits), cluster)
+        yield "doubts", cluster.check_doubts
+
+
+class ReplicaProcess(Process):
+    """One of several that may lead, with its fence."""
+
+    async def _live(self) -> None:
+        world = self.world
+        lease_client = Client(world, f"{self.name}-lease", whole_gangs=False)
+        clock = ProcessClock(lease_client)
+        candidate = Candidate(self.name, terms=TERMS)
+        chance = random.Random(world.scenario.noise * 1000 + self.life)
+        election = Election(lease_client, clock, candidate, world.loop.time, chance)
+        settings = settings_of(world, Serving(config=Config(server="https://simulated"), identity=self.name).loop)
+        permit = Permit(lambda: election.leads, lambda: client.age(), settings.max_view_age)
+        client = Client(world, self.name, whole_gangs=False, check=permit.check)
+        self.clients = [client, lease_client]
+        replica = Replica(Fenced(client, permit), ProcessClock(client), election, settings, self._listener())
+        await replica.run()
+
+
+def settings_of(world: "World", settings: LoopSettings) -> LoopSettings:
+    return msgspec.structs.replace(settings, policy=world.policy)
+
+
+def first_of(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,74 @@
+"""A run as a value: cluster, jobs, what users and faults do and when, which messages are late. JSON in and out.
+
+Everything a seed decides is listed here, one entry a decision, so that a failing run can be shrunk by leaving entries
+out. Whatever is not listed does not happen.
+"""
+
+import msgspec
+
+
+class NodePlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    slice: str  # the value of its topology label
+    accelerators: int = 4
+    skew: float = 0.0  # seconds by which its clock is ahead
+    spare: bool = False
+
+
+class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`parts` replicated parts of `size` pods each; kinds without parts have one."""
+
+    name: str
+    kind: str  # Job, JobSet, PyTorchJob, MPIJob, TrainJob
+    size: int = 1
+    parts: int = 1
+    accelerators: int = 1  # of each pod
+    priority: int = 0
+    preempts: bool = True
+    topology: str = ""  # exclusive, required: each part sits in one slice
+    stages: str = ""  # InOrder, dependsOn, WaitForWorkersReady
+    minimum: int = 0  # members without which it does not run; 0: all of them
+    claim: str = ""  # the name of a PersistentVolumeClaim that every pod mounts
+    duration: float = 0.0  # seconds after which its processes succeed; 0: they run for ever
+    grace: int = 10
+    tolerates: bool = True  # the taints of unreachable nodes, for five minutes
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something a user or a fault does. What `target`, `seconds` and `number` mean depends on `does`."""
+
+    at: float
+    does: str
+    target: str = ""
+    seconds: float = 0.0
+    number: int = 0
+
+
+class Lateness(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Messages on some channels take up to so many seconds. No resource: requests and answers."""
+
+    process: str
+    resource: str = ""
+    seconds: float = 1.0
+    coalesces: bool = False
+
+
+class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
+    seed: int
+    mode: str = "embedded"  # or kube
+    noise: int = 0  # seeds the small delays of all messages and actors
+    faults_until: float = 100.0  # seconds; afterwards faults are healed and messages are prompt
+    nodes: tuple[NodePlan, ...] = ()
+    jobs: tuple[JobPlan, ...] = ()
+    events: tuple[Event, ...] = ()
+    late: tuple[Lateness, ...] = ()
+    outside: bool = False  # in embedded mode: operators from outside make the pods, not the controllers of the product
+    operator_pace: float = 0.2  # seconds between two actions of a simulated operator
+
+
+def read(text: bytes) -> Scenario:
+    return msgspec.json.decode(text, type=Scenario)
+
+
+def written(scenario: Scenario) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(scenario), indent=1) + b"\n"

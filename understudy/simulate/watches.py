@@ -1,0 +1,180 @@
+"""One watch of one process: events of one resource in their order, late, coalesced, cut off and listed anew."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Refused
+from understudy.simulate.server import Name, Version
+
+if TYPE_CHECKING:
+    from understudy.simulate.client import Client
+
+SYNCED = Change(ChangeType.SYNCED)
+
+
+class Watch:
+    """Keeps what ports.Cluster.follow promises: nothing is missed for good, nothing is told twice."""
+
+    def __init__(self, client: "Client", resource: Resource, namespace: str, label: str, decoded: bool) -> None:
+        self.resource = resource
+        self._client = client
+        self._namespace = namespace
+        self._label = label
+        self._decoded = decoded
+        self._channel = client.world.messages.channel(client.name, resource.key)
+        self._travelling: deque[tuple[float, ChangeType, Version | None]] = deque()
+        self._last_due = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._told: dict[Name, Version] = {}
+        self._ready: deque[Change] = deque()
+        self._reader: asyncio.Future[None] | None = None
+        self._broken_since: float | None = None
+        self.synced = False
+
+    # The server's side
+
+    def wants(self, version: Version) -> bool:
+        if self._namespace and version.name[0] != self._namespace:
+            return False
+        if not self._label:
+            return True
+        name, _, value = self._label.partition("=")
+        return bool(version.metadata.get("labels", {}).get(name) == value)
+
+    def push(self, change: ChangeType, version: Version) -> None:
+        if self._broken_since is not None:
+            return
+        if self._channel.coalesces and change is ChangeType.MODIFIED and self._coalesced(version):
+            return
+        self._send(change, version)
+
+    def _coalesced(self, version: Version) -> bool:
+        """Whether an older state of the same object is still on its way, and makes place for this one."""
+        for number in range(len(self._travelling) - 1, -1, -1):
+            due, change, other = self._travelling[number]
+            if other is not None and other.name == version.name:
+                if change is ChangeType.DELETED or other.uid != version.uid:
+                    return False
+                self._travelling[number] = (due, change, version)
+                return True
+        return False
+
+    def _send(self, change: ChangeType, version: Version | None) -> None:
+        loop = self._client.world.loop
+        due = self._last_due = max(self._last_due, loop.time() + self._channel.delay())
+        self._travelling.append((due, change, version))
+        if self._timer is None:
+            self._timer = loop.call_at(due, self.deliver)
+
+    # The process's side
+
+    def list(self) -> None:
+        """All there is, as changes of what was told."""
+        server = self._client.world.server
+        found = {version.name: version for version in server.all(self.resource) if self.wants(version)}
+        for name in sorted(self._told):
+            if name not in found or found[name].uid != self._told[name].uid:
+                self._send(ChangeType.DELETED, self._told[name])
+        for name, version in found.items():
+            known = self._told.get(name)
+            if known is None or known.uid != version.uid:
+                self._send(ChangeType.ADDED, version)
+            elif known.revision != version.revision:
+                self._send(ChangeType.MODIFIED, version)
+        if not self.synced:
+            self._send(ChangeType.SYNCED, None)
+
+    def deliver(self) -> None:
+        """What has arrived is there to be read, unless the process stands still or is cut off."""
+        self._timer = None
+        client, loop = self._client, self._client.world.loop
+        if client.stalled:
+            return
+        now, count = loop.time(), 0
+        while self._travelling and self._travelling[0][0] <= now:
+            _, change, version = self._travelling.popleft()
+            self._ready.append(self._read(change, version))
+            count += 1
+        if count:
+            client.world.step("tell", client.name, self.resource.key, count)
+            if self._reader is not None and not self._reader.done():
+                self._reader.set_result(None)
+        if self._travelling:
+            self._timer = loop.call_at(max(now, self._travelling[0][0]), self.deliver)
+
+    def _read(self, change: ChangeType, version: Version | None) -> Change:
+        if version is None:
+            self.synced = True
+            return SYNCED
+        if change is ChangeType.DELETED:
+            known = self._told.pop(version.name, None)
+            if self._decoded and known is not None and known.revision == version.revision:
+                return Change(change, _bare(version))  # it went unseen
+        else:
+            self._told[version.name] = version
+        obj = version.obj if self._decoded else None
+        return Change(change, b"", obj) if obj is not None else Change(change, version.raw)
+
+    def break_off(self, seconds: float) -> None:
+        """What is under way is lost; it is listed anew after a while."""
+        if self._broken_since is not None or not self.synced:
+            return
+        loop = self._client.world.loop
+        self._broken_since = loop.time()
+        self._travelling.clear()
+        self._last_due = 0.0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        loop.call_later(seconds, self._mend)
+
+    def _mend(self) -> None:
+        client = self._client
+        if client.dead:
+            return
+        if client.stalled or client.world.server_is_down:
+            client.world.loop.call_later(1.0, self._mend)
+            return
+        self._broken_since = None
+        self.list()
+
+    def age(self, now: float) -> float:
+        if self._broken_since is not None:
+            return now - self._broken_since
+        return 0.0 if client_is_connected(self._client) else now - self._client.stalled_since
+
+    async def changes(self) -> AsyncIterator[Change]:
+        world = self._client.world
+        if not world.server.serves(self.resource):
+            raise Refused(404, "NotFound", f"there is no {self.resource.key}")
+        watchers = world.server.watchers[self.resource.key]
+        watchers.append(self)
+        self._client.watches.append(self)
+        self.list()
+        try:
+            while True:
+                while self._ready:
+                    yield self._ready.popleft()
+                self._reader = world.loop.create_future()
+                await self._reader
+        finally:
+            watchers.remove(self)
+            self._client.watches.remove(self)
+            if self._timer is not None:
+                self._timer.cancel()
+
+
+def client_is_connected(client: "Client") -> bool:
+    return not client.stalled
+
+
+def _bare(version: Version) -> bytes:
+    meta = version.metadata
+    kept = {key: meta[key] for key in ("name", "namespace", "uid") if key in meta}
+    head = {"apiVersion": version.document["apiVersion"], "kind": version.document["kind"], "metadata": kept}
+    return msgspec.json.encode(head)
