@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
+from understudy.client.tls import context_for
+
 
 class Target(msgspec.Struct, frozen=True):
     """An API server to aim at."""
@@ -21,7 +23,7 @@ class Target(msgspec.Struct, frozen=True):
     key: str = ""
 
     def tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=self.authority)
+        context = context_for(Path(self.authority).read_text())
         if self.certificate:
             context.load_cert_chain(self.certificate, self.key)
         return context

@@ -6,13 +6,15 @@ from datetime import datetime
 import msgspec
 
 from bench.hotswap.census import Body
-from bench.hotswap.sights import Job, Place, Pod
+from bench.hotswap.replay import JobSight, PodSight, replayed
+from bench.hotswap.sights import Job, Place, Pod, held_name
 
 IN_FLIGHT = 0.5  # seconds in which the news of one bind, or of one eviction, reach whoever watches
 KINDS = {
-    "partly_seated": "a gang that was not struck had seats for some members and not for others, or of those that were"
-    " taken off struck nodes before any had a new seat some had one and others not, longer than a bind is in flight;"
-    " or a process lived on after its grace while others of its gang were gone",
+    "partial_start": "a process of a gang ran before all its members had seats or held ones",
+    "partly_seated": "a gang that was not struck had seats for some members and neither seats nor held ones for others,"
+    " or of those that were taken off struck nodes before any had a new seat some had one and others not, longer than a"
+    " bind is in flight; or a process lived on after its grace while others of its gang were gone",
     "accelerator_twice": "two pods had living processes that were given the same accelerator",
     "two_of_a_name": "two pods of one place of a gang, or of one name, had living processes",
     "jobs_lost": "a job failed, was gone, or was not whole at the end",
@@ -24,6 +26,9 @@ Living = Mapping[str, list[Body]]  # by the uid of the pod
 class Gang(msgspec.Struct):
     pods: dict[str, Pod] = {}  # by uid
     places: set[Place] = set()  # all that were ever seen
+    size: int = 0  # as its job says; 0: nobody has told us of the job yet
+    held: frozenset[str] = frozenset()  # members for which a seat is held
+    seen: list[PodSight | JobSight] = []  # all states there were of its pods and its job
     struck: dict[Place, str] = {}  # that lose their pod, of this uid, with its node
     lots: list[set[Place]] = []  # of the struck, those that were noticed together: they get new seats together
     uneven_since: float | None = None
@@ -50,13 +55,18 @@ class Judge:
             return
         gang = self._gangs.setdefault(pod.gang, Gang())
         gang.places.add(pod.place)
+        gang.seen.append(pod.sight(gone))
         if gone:
             gang.pods.pop(pod.uid, None)
         else:
             gang.pods[pod.uid] = pod
         self._weigh(gang, now)
 
-    def job(self, name: str, job: Job, gone: bool) -> None:
+    def job(self, name: str, job: Job, gone: bool, now: float = 0.0) -> None:
+        gang = self._gangs.setdefault(job.metadata.name, Gang())
+        gang.seen.append(job.sight(name.partition(" ")[0], gone))
+        gang.size, gang.held = job.spec.pods, frozenset() if gone else job.held
+        self._weigh(gang, now)
         if gone:
             self._jobs.pop(name, None)
         else:
@@ -101,14 +111,15 @@ class Judge:
             if gang.uneven_since is not None and now - gang.uneven_since > IN_FLIGHT and not gang.told
         ]
 
-    def ask_again(self, name: str, pods: Iterable[Pod]) -> None:
-        """Of a gang that seemed uneven, with all pods there are now."""
+    def ask_again(self, name: str, pods: Iterable[Pod], held: frozenset[str] = frozenset()) -> None:
+        """Of a gang that seemed uneven, with all pods there are now, and the members for which seats are held."""
         gang = self._gangs[name]
-        there = msgspec.structs.replace(gang, pods={pod.uid: pod for pod in pods if pod.gang == name})
+        there = msgspec.structs.replace(gang, pods={pod.uid: pod for pod in pods if pod.gang == name}, held=held)
         seated = there.seated()
         if _uneven(there, seated):
             gang.told = True
-            self.violations.append(("partly_seated", f"{name}: {len(seated)} of {len(gang.places)} have seats"))
+            members = max(gang.size, len(gang.places))
+            self.violations.append(("partly_seated", f"{name}: {len(seated)} of {members} have seats"))
         else:
             gang.uneven_since = None
 
@@ -116,6 +127,10 @@ class Judge:
         """With all pods there are now, which we need not have heard of."""
         there = list(pods)
         for name, gang in self._gangs.items():
+            if not gang.places:
+                continue  # a child Job, whose pods are of another gang
+            for words in replayed(name, gang.size, gang.seen).partial_starts() if gang.size else ():
+                self.violations.append(("partial_start", words))
             running = {pod.place for pod in there if pod.gang == name and pod.runs}
             if running != gang.places:
                 self._tell("jobs_lost", f"{name}: {len(running)} of {len(gang.places)} run at the end", name)
@@ -173,7 +188,11 @@ def _sort_into_lots(gang: Gang, seated: Mapping[Place, str]) -> None:
 
 
 def _uneven(gang: Gang, seated: Mapping[Place, str]) -> bool:
-    missing = gang.places - seated.keys()
+    """A seat that is held counts: it will be given. Members whose pods were never seen count as missing."""
+    missing = {place for place in gang.places - seated.keys() if held_name(place) not in gang.held}
+    unheard = gang.size - len(gang.places | seated.keys()) - len(gang.held - {held_name(one) for one in gang.places})
+    if seated and unheard > 0:
+        return True
     if not missing or not seated:
         return False
     return bool(missing - gang.struck.keys()) or any(lot & missing and lot - missing for lot in gang.lots)

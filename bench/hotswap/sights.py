@@ -4,12 +4,15 @@ from typing import Any
 
 import msgspec
 
+from bench.hotswap.replay import JobSight, PodSight, seats_in
+
 # The label that names a pod's job, the outermost job first.
 JOB_LABELS = ("jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "batch.kubernetes.io/job-name")
 CHILD_JOB = "batch.kubernetes.io/job-name"
 INDEX = "batch.kubernetes.io/job-completion-index"
 WARM_FOR = "understudy.dev/warm-for"  # on an understudy that holds itself ready: the gang it does that for
 STEPS_IN = "understudy.dev/steps-in"  # on a pod: the uid of the understudy that became it, with its processes
+HOLDS = "understudy.dev/holds"  # on a job: the seats that are held for its members
 UNREACHABLE = "node.kubernetes.io/unreachable"
 
 Place = tuple[str, str]  # (namespace, what a member is called whatever its pod's name)
@@ -19,6 +22,7 @@ class Meta(msgspec.Struct, frozen=True, rename="camel", gc=False):
     name: str
     namespace: str = ""
     uid: str = ""
+    resource_version: str = "0"
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     deletion_timestamp: str = ""
@@ -39,6 +43,7 @@ class _PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class _PodStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     phase: str = ""
+    nominated_node_name: str = ""
     conditions: list[Condition] = []
     container_statuses: list[_Container] = []
 
@@ -97,9 +102,29 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         found = self.status.container_statuses
         return self.stays and bool(found) and all("running" in one.state for one in found)
 
+    def sight(self, gone: bool) -> PodSight:
+        return PodSight(
+            revision=int(self.metadata.resource_version),
+            uid=self.uid,
+            name=self.metadata.name,
+            gang=self.gang,
+            place=held_name(self.place),
+            node=self.node,
+            nominated=self.status.nominated_node_name,
+            phase=self.status.phase,
+            leaving=bool(self.metadata.deletion_timestamp),
+            running=self.runs,
+            gone=gone,
+        )
+
     @property
     def disrupted(self) -> bool:
         return any(one.type == "DisruptionTarget" and one.status == "True" for one in self.status.conditions)
+
+
+def held_name(place: Place) -> str:
+    """What a place is called where its seat is held."""
+    return place[1].replace("/", "-")
 
 
 class Pods(msgspec.Struct, frozen=True, gc=False):
@@ -133,15 +158,63 @@ class _JobStatus(msgspec.Struct, frozen=True, gc=False):
     conditions: list[Condition] = []
 
 
+class _JobSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """As much of a Job, a JobSet and a PyTorchJob as says how many pods there will be."""
+
+    suspend: bool = False
+    parallelism: int = 1
+    replicated_jobs: list["_ReplicatedJob"] = []
+    pytorch_replica_specs: dict[str, "_Role"] = {}
+
+    @property
+    def pods(self) -> int:
+        if self.replicated_jobs:
+            return sum(job.replicas * job.template.spec.pods for job in self.replicated_jobs)
+        return sum(role.replicas for role in self.pytorch_replica_specs.values()) or self.parallelism
+
+
+class _Role(msgspec.Struct, frozen=True, gc=False):
+    replicas: int = 1
+
+
+class _JobTemplate(msgspec.Struct, frozen=True, gc=False):
+    spec: _JobSpec = _JobSpec()
+
+
+class _ReplicatedJob(msgspec.Struct, frozen=True, gc=False):
+    replicas: int = 1
+    template: _JobTemplate = _JobTemplate()
+
+
 class Job(msgspec.Struct, frozen=True, gc=False):
     """A job of any kind."""
 
     metadata: Meta
+    spec: _JobSpec = _JobSpec()
     status: _JobStatus = _JobStatus()
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The members for which a seat is held."""
+        return frozenset(place for place, _ in seats_in(self.metadata.annotations.get(HOLDS, "")))
+
+    def sight(self, kind: str, gone: bool) -> JobSight:
+        return JobSight(
+            revision=int(self.metadata.resource_version),
+            kind=kind,
+            name=self.metadata.name,
+            holds=tuple(sorted(self.held)),
+            suspended=self.spec.suspend,
+            gone=gone,
+        )
 
     @property
     def failed(self) -> bool:
         return any(one.type == "Failed" and one.status == "True" for one in self.status.conditions)
+
+
+class Jobs(msgspec.Struct, frozen=True, gc=False):
+    items: list[Job]
 
 
 class _About(msgspec.Struct, frozen=True, gc=False):
@@ -161,4 +234,5 @@ pod = msgspec.json.Decoder(Pod).decode
 pods = msgspec.json.Decoder(Pods).decode
 node = msgspec.json.Decoder(Node).decode
 job = msgspec.json.Decoder(Job).decode
+jobs = msgspec.json.Decoder(Jobs).decode
 event = msgspec.json.Decoder(Event).decode

@@ -85,9 +85,9 @@ async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
         _look(judge, census)
         looks += 1
         if late := judge.uneven(time.monotonic()):
-            there = await _pods(client)
+            there, held = await _pods(client), await _held(client)
             for name in late:
-                judge.ask_again(name, there)
+                judge.ask_again(name, there, held.get(name, frozenset()))
         await asyncio.wait([ended, *tasks], timeout=EVERY, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             if task.done():
@@ -100,6 +100,12 @@ async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
 
 async def _pods(client: KubeClient) -> list[sights.Pod]:
     return sights.pods(await client.request("GET", PODS.path())).items
+
+
+async def _held(client: KubeClient) -> dict[str, frozenset[str]]:
+    """By job, the members for which seats are held now."""
+    found = [sights.jobs(await client.request("GET", resource.path())).items for resource in _KINDS]
+    return {job.metadata.name: job.held for jobs in found for job in jobs}
 
 
 def _look(judge: Judge, census: Census) -> None:
@@ -128,7 +134,8 @@ async def _follow(client: KubeClient, judge: Judge, resource: Resource, synced: 
 
 def _job(judge: Judge, resource: Resource, change: Change) -> None:
     job = sights.job(change.raw)
-    judge.job(f"{resource.kind} {job.metadata.name}", job, change.type is ChangeType.DELETED)
+    gone = change.type is ChangeType.DELETED
+    judge.job(f"{resource.kind} {job.metadata.name}", job, gone, time.monotonic())
 
 
 async def _input() -> asyncio.StreamReader:

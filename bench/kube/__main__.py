@@ -2,15 +2,18 @@
 
 import argparse
 import asyncio
+import contextlib
+import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
 
-from bench.kube import cases, dying, fleet, report
+from bench.kube import cases, dying, fleet, load, report
 from bench.kube.contenders import CONTENDERS, GATED, GATES, OURS, STOCK, started
-from bench.kube.witness import NeverSeen, Witness, witness
+from bench.kube.traces import NotRemoved, remove_traces
+from bench.kube.witness import NeverSeen, witness
 from tests.kube.cluster.programs import HOW_TO, at_hand
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
@@ -19,10 +22,8 @@ from understudy.client import Config, KubeClient, connect
 SIZES, QUICK = (1024, 5000), 128
 DYING_NODES = 16
 LEASE_SECONDS = 400  # of the many nodes: their heartbeats are not what is measured
-CLEARED = 120.0
+CLEARED = 300.0  # seconds; 5,000 pods and 312 PodGroups take a loaded machine two minutes
 PATIENT = 120.0  # seconds; to clear away 5,000 pods is one request
-CALM = 5.0  # seconds in which events are written and statuses reported, before the next measure
-SETTLING = 200  # pods whose statuses KWOK reports in a second, or fewer; a larger cluster takes longer to calm down
 
 Result = dict[str, Any]
 
@@ -35,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: list[Result] = []
     try:
         for size in [QUICK] if options.quick else options.nodes:
-            found += _compared(size, [CONTENDERS[name] for name in options.contenders])
+            found += _compared(size, _rounds(options))
         if not options.no_deaths:
             found += _deaths(options.patient, ["taint", "deletion"] if options.quick else list(dying.MANNERS))
-    except NeverSeen as error:
+    except (NeverSeen, NotRemoved) as error:
         print(f"bench.kube: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -50,7 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _compared(size: int, contenders: Sequence[cases.Contender]) -> list[Result]:
+def _rounds(options: argparse.Namespace) -> list[cases.Round]:
+    """Idle and loaded rounds of a contender follow each other, and contenders take turns: what else the machine does
+    meanwhile hits all of them alike."""
+    loads = [0] if options.load is None else [0, options.load]
+    contenders = [CONTENDERS[name] for name in options.contenders]
+    turns = itertools.product(range(options.rounds), contenders, loads)
+    return [cases.Round(contender, number, busy) for number, (_, contender, busy) in enumerate(turns, 1)]
+
+
+def _compared(size: int, rounds: Sequence[cases.Round]) -> list[Result]:
     settings = Settings(
         scheduler=None,
         operators=(),
@@ -61,43 +71,43 @@ def _compared(size: int, contenders: Sequence[cases.Contender]) -> list[Result]:
         controller_flags=("--kube-api-qps=5000", "--kube-api-burst=10000"),
     )
     with cluster(settings) as running:
-        running.namespace(fleet.NAMESPACE)
         _say(f"{size} nodes in slices of {fleet.PER_SLICE} are being made")
-        running.nodes.create(fleet.nodes(size))
-        return [asyncio.run(_measured(running, contender, size)) for contender in contenders]
+        fleet.furnish(running, size)
+        return [asyncio.run(_measured(running, turn, size)) for turn in rounds]
 
 
-async def _measured(running: Cluster, contender: cases.Contender, size: int) -> Result:
-    _say(f"{contender.name}, {size} nodes")
+async def _measured(running: Cluster, turn: cases.Round, size: int) -> Result:
+    _say(f"{turn.contender.name}, {size} nodes" + (f", {turn.busy_loops} busy loops" if turn.busy_loops else ""))
     slices = size // fleet.PER_SLICE
-    async with _client(running) as client, witness(client) as seen:
-        await fleet.furnish(client)
-        with started(running, contender):
-            filled = await cases.fill(client, seen, contender, slices)
+    async with _clean(running) as client, witness(client) as seen:
+        with started(running, turn.contender), load.busy_loops(turn.busy_loops, running.plane.log("load")):
+            filled = await cases.fill(client, seen, turn, slices)
             _say(f"  {filled.rate:.0f} pods/s")
-            await asyncio.sleep(max(CALM, size / SETTLING))
-            taken = await cases.preempt(client, seen, contender, slices)
+            await cases.calm_down(seen, turn, slices)
+            taken = await cases.preempt(client, seen, turn, slices)
             _say(f"  four slices in {taken.seconds:.2f} s, {taken.disturbed} gangs disturbed, {taken.broken} broken")
-        await _cleared(client, seen)
     return {
         "case": "side by side",
         "nodes": size,
-        "scheduler": contender.name,
+        "scheduler": turn.contender.name,
+        "busy_loops": turn.busy_loops,
         "filled": {**msgspec.to_builtins(filled), "rate": filled.rate},
         "preempted": msgspec.to_builtins(taken),
     }
 
 
-async def _cleared(client: KubeClient, seen: Witness) -> None:
-    await fleet.clear(client)
-    await seen.until(lambda: all(pod.gone for pod in seen.pods.values()), CLEARED, "all pods are gone")
+@contextlib.asynccontextmanager
+async def _clean(running: Cluster) -> AsyncIterator[KubeClient]:
+    """A client for one measurement. What the measurement made is gone when the next one begins."""
+    async with _client(running) as client:
+        yield client
+        await remove_traces(client, CLEARED)
 
 
 def _deaths(patient: bool, manners: Sequence[str]) -> list[Result]:
     """With Kubernetes' own leases, node controller and tolerations."""
     with cluster(Settings(scheduler=None, operators=())) as running:
-        running.namespace(fleet.NAMESPACE)
-        running.nodes.create(fleet.nodes(DYING_NODES))
+        fleet.furnish(running, DYING_NODES)
         rows = [asyncio.run(_replaced(running, OURS, manner)) for manner in manners]
         if patient:
             rows.append(asyncio.run(_replaced(running, STOCK, "silence")))
@@ -105,8 +115,7 @@ def _deaths(patient: bool, manners: Sequence[str]) -> list[Result]:
 
 
 async def _replaced(running: Cluster, contender: cases.Contender, manner: str) -> Result:
-    async with _client(running) as client, witness(client) as seen:
-        await fleet.furnish(client)
+    async with _clean(running) as client, witness(client) as seen:
         with started(running, contender):
             found = await dying.replace(client, seen, running.nodes, contender, manner)
     _say(f"{contender.name}, {manner}: replaced in {found.seconds:.2f} s")
@@ -121,6 +130,12 @@ def _say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number}: expected 1 or more")
+    return number
+
+
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.kube", description=__doc__)
     sizes = f"nodes of the clusters (default: {' '.join(map(str, SIZES))})"
@@ -130,6 +145,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-deaths", action="store_true", help="leave out the nodes that die")
     words = "wait, for about six minutes, until a cluster without us has replaced a pod of a dead node"
     parser.add_argument("--patient", action="store_true", help=words)
+    words = f"measure beside N busy loops as well (default: {load.DEFAULT_LOOPS}), and compare with the idle machine"
+    parser.add_argument("--load", type=_positive, nargs="?", const=load.DEFAULT_LOOPS, metavar="N", help=words)
+    words = "measure every contender so often, and report medians (default: 1)"
+    parser.add_argument("--rounds", type=_positive, default=1, metavar="N", help=words)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} nodes, to see that it works")
     parser.add_argument("--json", action="store_true", help="the results as JSON")
     options = parser.parse_args(arguments)

@@ -53,7 +53,7 @@ MANNERS: dict[str, Callable[[Nodes, str], None]] = {
 
 
 async def replace(client: KubeClient, seen: Witness, nodes: Nodes, contender: Contender, manner: str) -> Replaced:
-    name = f"job-{manner}"
+    name = f"{contender.scheduler}-{manner}"
     await client.create(Ref(JOBS, NAMESPACE), _job(name, contender.scheduler))
     await seen.until(lambda: len(seen.bound(name)) == MEMBERS, SETTLED, f"{name} is seated")
     victim, before = seen.bound(name)[0], {pod.name for pod in seen.bound(name)}
@@ -65,9 +65,7 @@ async def replace(client: KubeClient, seen: Witness, nodes: Nodes, contender: Co
     await asyncio.to_thread(MANNERS[manner], nodes, victim.node)
     patience = PATIENCE if contender.grouped else DEFAULT_SECONDS + 100
     await seen.until(lambda: bool(fresh()), patience, f"{name}: a replacement is bound")
-    took = fresh()[0].bound_at - began
-    await client.delete(Ref(JOBS, NAMESPACE, name), propagation="Background")
-    return Replaced(manner, took)
+    return Replaced(manner, fresh()[0].bound_at - began)
 
 
 def _job(name: str, scheduler: str) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from tests.kube.cluster.kwok import node
+from tests.kube.cluster.running import Cluster
 from understudy.client import KubeClient
 from understudy.control.together import together
 from understudy.objects.resources import PODS, PRIORITY_CLASSES, Resource
-from understudy.ports import Ref, Refused
+from understudy.ports import Ref
 
 NAMESPACE = "bench"
 SLICE = "bench.understudy.dev/slice"  # the label whose value the nodes of a slice share
@@ -18,7 +19,6 @@ PER_SLICE = 16
 TPU, PER_NODE = "google.com/tpu", 4  # a pod takes a node's all, so a gang of 16 takes a slice
 POD_GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
 LOW, HIGH = "bench-low", "bench-high"
-CONFLICT = 409
 
 
 class Gang(msgspec.Struct, frozen=True):
@@ -39,23 +39,20 @@ def nodes(count: int) -> list[dict[str, Any]]:
     return [node(f"node-{number}", {SLICE: f"slice-{number // PER_SLICE}"}, offered) for number in range(count)]
 
 
-async def furnish(client: KubeClient) -> None:
-    """Two priorities; the namespace is there already."""
+def furnish(cluster: Cluster, count: int) -> None:
+    """What all contenders share and none of them changes: a namespace, two priorities, and nodes."""
+    cluster.namespace(NAMESPACE)
     for name, value in ((LOW, 100), (HIGH, 1000)):
-        await _create(client, PRIORITY_CLASSES, "", {"metadata": {"name": name}, "value": value})
+        head = {"apiVersion": PRIORITY_CLASSES.api_version, "kind": PRIORITY_CLASSES.kind}
+        cluster.api.create({**head, "metadata": {"name": name}, "value": value})
+    cluster.nodes.create(nodes(count))
 
 
 async def submit(client: KubeClient, gang: Gang) -> None:
+    """Raises Refused where an object of the same name is there already: it is not the one that is wanted."""
     if gang.grouped:
         await _create(client, POD_GROUPS, NAMESPACE, _group(gang))
     await together(partial(_create, client, PODS, NAMESPACE, pod) for pod in _pods(gang))
-
-
-async def clear(client: KubeClient) -> None:
-    """All pods and groups of the bench, at once."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    await client.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
-    await client.request("DELETE", POD_GROUPS.path(NAMESPACE))
 
 
 def _group(gang: Gang) -> dict[str, Any]:
@@ -90,9 +87,4 @@ def _pods(gang: Gang) -> Iterator[dict[str, Any]]:
 
 
 async def _create(client: KubeClient, resource: Resource, namespace: str, body: dict[str, Any]) -> None:
-    whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
-    try:
-        await client.create(Ref(resource, namespace), whole)
-    except Refused as error:
-        if error.code != CONFLICT:
-            raise
+    await client.create(Ref(resource, namespace), {"apiVersion": resource.api_version, "kind": resource.kind, **body})

@@ -1,6 +1,7 @@
-"""Results into tables: who bound how fast, whom a preemption disturbed, how soon a lost pod was replaced."""
+"""Results into tables: pods bound a second, gangs that a preemption disturbed, what a load costs, replaced pods."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
 from typing import Any
 
 from bench.kube.contenders import GATED, OURS
@@ -16,14 +17,55 @@ SILENCE_TARGET, SAID_TARGET = 25.0, 2.0  # seconds after a death that nobody tel
 
 def lines(found: Sequence[Result]) -> Iterator[str]:
     for size in dict.fromkeys(row["nodes"] for row in found if row["case"] == "side by side"):
-        yield from _side_by_side(size, {r["scheduler"]: r for r in found if r.get("nodes") == size})
+        yield from _side_by_side(size, medians(row for row in found if row.get("nodes") == size))
     deaths = [row for row in found if row["case"] == "death"]
     if deaths:
         yield from _deaths(deaths)
 
 
-def _side_by_side(size: int, rows: dict[str, Result]) -> Iterator[str]:
-    yield f"{size} nodes in slices of 16"
+def medians(found: Iterable[Result]) -> list[Result]:
+    """One row for each scheduler and load: the median of what was measured, and the worst of what was counted."""
+    rounds: dict[tuple[str, int], list[Result]] = {}
+    for row in found:
+        rounds.setdefault((row["scheduler"], row["busy_loops"]), []).append(row)
+    return [_median(rows) for rows in rounds.values()]
+
+
+def _median(rows: Sequence[Result]) -> Result:
+    filled, taken = [row["filled"] for row in rows], [row["preempted"] for row in rows]
+    return {
+        **rows[0],
+        "rounds": len(rows),
+        "filled": {"rate": median(one["rate"] for one in filled), "split": max(one["split"] for one in filled)},
+        "preempted": {
+            "seconds": median(one["seconds"] for one in taken),
+            **{count: max(one[count] for one in taken) for count in ("disturbed", "broken", "split")},
+        },
+    }
+
+
+def slowdown(idle: Result, loaded: Result) -> tuple[float, float]:
+    """How many times as long the same work takes under load: to bind a pod, and to take four slices."""
+    binding = idle["filled"]["rate"] / loaded["filled"]["rate"]
+    return binding, loaded["preempted"]["seconds"] / idle["preempted"]["seconds"]
+
+
+def _side_by_side(size: int, rows: Sequence[Result]) -> Iterator[str]:
+    idle = {row["scheduler"]: row for row in rows if not row["busy_loops"]}
+    yield f"{size} nodes in slices of 16" + _rounds(rows)
+    yield from _idle(idle)
+    for loops in sorted({row["busy_loops"] for row in rows} - {0}):
+        yield f"{size} nodes, idle and beside {loops} busy loops" + _rounds(rows)
+        yield from _loaded(idle, [row for row in rows if row["busy_loops"] == loops])
+    yield ""
+
+
+def _rounds(rows: Sequence[Result]) -> str:
+    count = max(row["rounds"] for row in rows)
+    return f" (medians of {count} rounds)" if count > 1 else ""
+
+
+def _idle(rows: dict[str, Result]) -> Iterator[str]:
     yield _row("", "pods/s", "gangs split", "four slices in", "gangs disturbed", "broken")
     for name, row in rows.items():
         filled, taken = row["filled"], row["preempted"]
@@ -31,7 +73,17 @@ def _side_by_side(size: int, rows: dict[str, Result]) -> Iterator[str]:
         yield _row(name, f"{filled['rate']:.0f}", filled["split"], seconds, taken["disturbed"], taken["broken"])
     if GATED.name in rows and OURS.name in rows:
         yield from _verdicts(rows[GATED.name], rows[OURS.name])
-    yield ""
+
+
+def _loaded(idle: dict[str, Result], rows: Iterable[Result]) -> Iterator[str]:
+    yield _narrow("", "pods/s", "loaded", "slower", "4 slices", "loaded", "slower", "disturbed", "broken")
+    for row in rows:
+        before = idle[row["scheduler"]]
+        binding, taking = slowdown(before, row)
+        rates = [f"{one['filled']['rate']:.0f}" for one in (before, row)]
+        seconds = [f"{one['preempted']['seconds']:.2f} s" for one in (before, row)]
+        counts = [row["preempted"][count] for count in ("disturbed", "broken")]
+        yield _narrow(row["scheduler"], *rates, f"{binding:.1f} x", *seconds, f"{taking:.1f} x", *counts)
 
 
 def _verdicts(peer: Result, ours: Result) -> Iterator[str]:
@@ -57,6 +109,10 @@ def _deaths(rows: Iterable[Result]) -> Iterator[str]:
 
 def _met(is_so: bool) -> str:
     return "target met" if is_so else "target MISSED"
+
+
+def _narrow(name: str, *cells: object) -> str:
+    return f"  {name:<26}" + "".join(f"{cell!s:>11}" for cell in cells)
 
 
 def _row(name: str, *cells: object) -> str:

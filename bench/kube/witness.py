@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -28,9 +28,14 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
 
 
+class _Status(msgspec.Struct, frozen=True):
+    phase: str = ""
+
+
 class _Pod(msgspec.Struct):
     metadata: _Meta
     spec: _Spec = _Spec()
+    status: _Status = _Status()
 
 
 class Seen(msgspec.Struct):
@@ -40,6 +45,7 @@ class Seen(msgspec.Struct):
     gang: str
     node: str = ""
     bound_at: float = 0.0
+    running: bool = False
     leaving: bool = False
     gone: bool = False
 
@@ -49,7 +55,8 @@ _pod = msgspec.json.Decoder(_Pod).decode
 
 class Witness:
     def __init__(self) -> None:
-        self.pods: dict[str, Seen] = {}
+        self._pods: dict[str, Seen] = {}  # by uid
+        self._gangs: dict[str, list[Seen]] = {}
         self.synced = asyncio.Event()
         self._more = asyncio.Event()
 
@@ -69,27 +76,28 @@ class Witness:
         except TimeoutError:
             raise NeverSeen(f"{what}: not within {seconds:g} s") from None
 
-    def bound(self, gang: str = "") -> list[Seen]:
-        """Pods that have a node and are there to stay, of one gang or of all."""
-        wanted = (pod for pod in self.pods.values() if not gang or pod.gang == gang)
-        return [pod for pod in wanted if pod.node and not pod.leaving and not pod.gone]
+    def bound(self, gang: str) -> list[Seen]:
+        """Pods of a gang that have a node and are there to stay."""
+        return [pod for pod in self._gangs.get(gang, ()) if pod.node and not pod.leaving and not pod.gone]
+
+    def all_run(self, gangs: Iterable[str]) -> bool:
+        """Whether the kubelets have reported every pod of these gangs that has a node."""
+        return all(pod.running for gang in gangs for pod in self.bound(gang))
 
     def disturbed(self, gangs: set[str]) -> dict[str, int]:
         """Gangs that lost pods, with how many they lost."""
-        lost: dict[str, int] = {}
-        for pod in self.pods.values():
-            if pod.gang in gangs and (pod.leaving or pod.gone):
-                lost[pod.gang] = lost.get(pod.gang, 0) + 1
-        return lost
-
-    def forget(self) -> None:
-        self.pods = {uid: pod for uid, pod in self.pods.items() if not pod.gone}
+        lost = {gang: sum(pod.leaving or pod.gone for pod in self._gangs.get(gang, ())) for gang in gangs}
+        return {gang: count for gang, count in lost.items() if count}
 
     def _see(self, pod: _Pod, gone: bool) -> None:
         meta = pod.metadata
-        seen = self.pods.setdefault(meta.uid, Seen(meta.name, meta.labels.get("gang", "")))
+        seen = self._pods.get(meta.uid)
+        if seen is None:
+            seen = self._pods[meta.uid] = Seen(meta.name, meta.labels.get("gang", ""))
+            self._gangs.setdefault(seen.gang, []).append(seen)
         if pod.spec.node_name and not seen.node:
             seen.node, seen.bound_at = pod.spec.node_name, asyncio.get_running_loop().time()
+        seen.running = pod.status.phase == "Running"
         seen.leaving = seen.leaving or bool(meta.deletion_timestamp)
         seen.gone = gone
         self._more.set()

@@ -18,8 +18,18 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 SURE = ("accelerator_twice", "two_of_a_name", "jobs_lost")  # what no lack of time excuses
 
 
-def pod(index: int, uid: str, node: str = "", *, leaving: str = "", running: bool = False, job: str = "train") -> Pod:
+def pod(
+    index: int,
+    uid: str,
+    node: str = "",
+    *,
+    leaving: str = "",
+    running: bool = False,
+    job: str = "train",
+    revision: int = 0,
+) -> Pod:
     meta = {"name": f"{job}-{index}-{uid}", "namespace": "default", "uid": uid, "labels": {JOB: job, INDEX: str(index)}}
+    meta["resourceVersion"] = str(revision)
     statuses: list[dict[str, object]] = [{"state": {"running": {}}}] if running else []
     return msgspec.convert(
         {
@@ -29,6 +39,12 @@ def pod(index: int, uid: str, node: str = "", *, leaving: str = "", running: boo
         },
         Pod,
     )
+
+
+def train(size: int = 2, *, holds: str = "", revision: int = 0) -> Job:
+    notes = {"understudy.dev/holds": holds} if holds else {}
+    meta = {"name": "train", "resourceVersion": str(revision), "annotations": notes}
+    return msgspec.convert({"metadata": meta, "spec": {"parallelism": size}}, Job)
 
 
 def seated(judge: Judge, *pods: Pod, at: float) -> None:
@@ -49,7 +65,7 @@ def judge() -> Iterator[Judge]:
     judge = Judge()
     seated(judge, pod(0, "first", "a", running=True), pod(1, "second", "b", running=True), at=0.0)
     yield judge
-    assert set(judge.counts()) == {"partly_seated", "accelerator_twice", "two_of_a_name", "jobs_lost"}
+    assert set(judge.counts()) == {"partial_start", "partly_seated", *SURE}
 
 
 def test_a_swap_is_no_violation(judge: Judge) -> None:
@@ -128,6 +144,89 @@ def test_a_process_that_outlives_its_grace_while_others_are_gone_is_told(judge: 
     assert not judge.violations
     looked_at(judge, 1.0, Body(1, "1", "first"))
     assert judge.counts()["partly_seated"] == 1
+
+
+@pytest.fixture
+def fresh() -> Judge:
+    """Of a gang of two that has no pods yet."""
+    judge = Judge()
+    judge.job("Job train", train(revision=1), gone=False)
+    return judge
+
+
+BOTH = [pod(0, "first", "a", running=True), pod(1, "second", "b", running=True)]
+
+
+def test_a_process_that_runs_before_the_others_have_seats_is_told(fresh: Judge) -> None:
+    """Whoever looks only at the end, or takes the pods seen so far for all there are, sees a whole gang here."""
+    fresh.pod(pod(0, "first", "a", revision=2), False, 1.0)
+    fresh.pod(pod(0, "first", "a", running=True, revision=3), False, 1.01)
+    fresh.pod(pod(1, "second", revision=4), False, 1.02)
+    fresh.pod(pod(1, "second", "b", revision=5), False, 1.03)
+    fresh.pod(pod(1, "second", "b", running=True, revision=6), False, 1.04)
+    assert fresh.uneven(60.0) == [], "it lasted too short for that"
+    fresh.end(BOTH)
+    assert fresh.counts() == {kind: int(kind == "partial_start") for kind in fresh.counts()}
+    assert "with seats for 1 of 2 members" in fresh.violations[0][1]
+
+
+def test_a_process_that_runs_when_all_have_seats_is_none(fresh: Judge) -> None:
+    """News in another order than things happened, which their revisions tell."""
+    fresh.pod(pod(0, "first", "a", running=True, revision=4), False, 1.0)
+    fresh.pod(pod(1, "second", "b", revision=3), False, 1.1)
+    fresh.pod(pod(0, "first", "a", revision=2), False, 1.2)
+    fresh.pod(pod(1, "second", "b", running=True, revision=5), False, 1.3)
+    fresh.end(BOTH)
+    assert fresh.violations == []
+
+
+@pytest.mark.parametrize(("holds", "told"), [("train-1=b", 0), ("train-0=a", 1), ("", 1)])
+def test_a_seat_that_is_held_counts_for_the_member_it_is_held_for(fresh: Judge, holds: str, told: int) -> None:
+    fresh.job("Job train", train(holds=holds, revision=2), gone=False)
+    fresh.pod(pod(0, "first", "a", revision=3), False, 1.0)
+    fresh.pod(pod(0, "first", "a", running=True, revision=4), False, 1.0)
+    assert bool(fresh.uneven(60.0)) == bool(told), "the pod of the second member was never seen, and still counts"
+    fresh.pod(pod(1, "second", "b", revision=5), False, 60.0)
+    fresh.job("Job train", train(revision=6), gone=False)
+    fresh.pod(pod(1, "second", "b", running=True, revision=7), False, 60.0)
+    fresh.end(BOTH)
+    assert fresh.counts()["partial_start"] == told
+
+
+def test_a_gang_that_was_requeued_has_to_be_whole_again(fresh: Judge) -> None:
+    for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
+        fresh.pod(pod(index, uid, node, revision=2 + index), False, 1.0)
+        fresh.pod(pod(index, uid, node, running=True, revision=4 + index), False, 1.0)
+        fresh.pod(pod(index, uid, node, revision=6 + index), True, 2.0)
+    fresh.pod(pod(0, "third", "c", revision=10), False, 3.0)
+    fresh.pod(pod(0, "third", "c", running=True, revision=11), False, 3.0)
+    fresh.pod(pod(1, "fourth", "d", running=True, revision=12), False, 3.0)
+    fresh.end([pod(0, "third", "c", running=True), pod(1, "fourth", "d", running=True)])
+    assert fresh.counts()["partial_start"] == 1
+
+
+def test_members_that_are_repaired_start_when_they_have_their_own_seat(fresh: Judge) -> None:
+    for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
+        fresh.pod(pod(index, uid, node, revision=2 + index), False, 1.0)
+        fresh.pod(pod(index, uid, node, running=True, revision=4 + index), False, 1.0)
+    fresh.strike(["b"])
+    fresh.pod(pod(1, "second", "b", revision=6), True, 2.0)
+    fresh.pod(pod(1, "third", "c", revision=7), False, 2.0)
+    fresh.pod(pod(1, "third", "c", running=True, revision=8), False, 2.0)
+    fresh.end([pod(0, "first", "a", running=True), pod(1, "third", "c", running=True)])
+    assert fresh.violations == []
+
+
+def test_a_job_says_how_many_pods_it_will_have() -> None:
+    indexed = {"template": {"spec": {"parallelism": 3}}, "replicas": 2}
+    sizes = [
+        ({"parallelism": 4}, 4),
+        ({"replicatedJobs": [indexed, {"template": {"spec": {}}}]}, 7),
+        ({"pytorchReplicaSpecs": {"Master": {"replicas": 1}, "Worker": {"replicas": 3}}}, 4),
+    ]
+    for spec, size in sizes:
+        raw = msgspec.json.encode({"metadata": {"name": "train"}, "spec": spec})
+        assert sights.job(raw).spec.pods == size
 
 
 def test_two_that_live_in_one_place_are_suspected(judge: Judge) -> None:

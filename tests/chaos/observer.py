@@ -1,0 +1,245 @@
+"""Follows a cluster through its API alone: lists, watches from where it was, lists again when the server says that this
+is too far back; and keeps every state it is told, with its revision."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, cast
+from urllib.parse import urlencode
+
+import msgspec
+
+from tests.chaos import sights
+from tests.chaos.sights import EventSight, IncidentSight, JobSight, NodeSight, PodSight, Sight
+from understudy.client import KubeClient
+from understudy.client.lines import lines
+from understudy.objects.resources import (
+    EVENTS,
+    INCIDENTS,
+    JOB_SETS,
+    JOBS,
+    MPI_JOBS,
+    NODES,
+    PODS,
+    PYTORCH_JOBS,
+    TRAIN_JOBS,
+    Resource,
+)
+from understudy.ports import Refused, Unreachable
+
+JOB_KINDS = (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, TRAIN_JOBS)
+FOLLOWED = (PODS, *JOB_KINDS, NODES, EVENTS, INCIDENTS)
+WATCH_SECONDS = 15  # a short watch finds out soon that its server stands still
+GONE = 410
+AGAIN = 0.1
+
+Document = dict[str, Any]
+
+
+class _Raw(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMeta
+    items: list[msgspec.Raw]
+
+
+_line = msgspec.json.Decoder(_Raw).decode
+_list = msgspec.json.Decoder(_List).decode
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Between these revisions the observer was told of no change: what it missed there convicts nobody."""
+
+    after: int
+    until: int
+
+
+class History(msgspec.Struct):
+    """All states that were told, in the order of arrival; sort by revision for the order of the store."""
+
+    pods: list[PodSight] = []
+    jobs: list[JobSight] = []
+    events: list[EventSight] = []
+    nodes: list[NodeSight] = []
+    incidents: list[IncidentSight] = []
+    gaps: list[Gap] = []
+
+    def keep(self, sight: Sight) -> None:
+        match sight:
+            case PodSight():
+                self.pods.append(sight)
+            case JobSight():
+                self.jobs.append(sight)
+            case EventSight():
+                self.events.append(sight)
+            case NodeSight():
+                self.nodes.append(sight)
+            case IncidentSight():
+                self.incidents.append(sight)
+
+    def latest_jobs(self) -> dict[tuple[str, str], JobSight]:
+        """By kind and name, the last state of each."""
+        return {(sight.kind, sight.name): sight for sight in sorted(self.jobs, key=lambda one: one.revision)}
+
+    def latest_pods(self) -> dict[str, PodSight]:
+        """By uid, the last state of those that are there."""
+        found = {sight.uid: sight for sight in sorted(self.pods, key=lambda one: one.revision)}
+        return {uid: sight for uid, sight in found.items() if not sight.gone}
+
+    def latest_nodes(self) -> dict[str, NodeSight]:
+        return {sight.name: sight for sight in sorted(self.nodes, key=lambda one: one.revision)}
+
+    def latest_incidents(self) -> dict[str, IncidentSight]:
+        return {sight.name: sight for sight in sorted(self.incidents, key=lambda one: one.revision)}
+
+
+class Observer:
+    def __init__(self, client: KubeClient, resources: Sequence[Resource] = FOLLOWED) -> None:
+        self.history = History()
+        self.stirred = asyncio.Event()  # set by every change of pods, jobs and nodes
+        self._client = client
+        self._resources = resources
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> "Observer":
+        ready = [asyncio.Event() for _ in self._resources]
+        self._tasks = [
+            asyncio.create_task(_Follower(self, resource, event).run())
+            for resource, event in zip(self._resources, ready, strict=True)
+        ]
+        await asyncio.gather(*(event.wait() for event in ready))
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def client(self) -> KubeClient:
+        return self._client
+
+    def check(self) -> None:
+        """Raises what ended a watch for good."""
+        for task in self._tasks:
+            if task.done():
+                task.result()
+
+    async def until_caught_up(self) -> None:
+        """Every kind is listed once more: what was stored before this call is known after it."""
+        for resource in self._resources:
+            found = _list(await insist(lambda r=resource: self._client.request("GET", r.path())))
+            for item in found.items:
+                self.take(resource, bytes(item), gone=False)
+
+    def take(self, resource: Resource, raw: bytes, gone: bool) -> None:
+        at, document = time.monotonic(), msgspec.json.decode(raw)
+        if resource is EVENTS:
+            self.history.keep(sights.event_sight(document, at))
+            return
+        match resource:
+            case r if r is PODS:
+                sight: Sight = sights.pod_sight(raw, document, at, gone)
+            case r if r is NODES:
+                sight = sights.node_sight(document, at, gone)
+            case r if r is INCIDENTS:
+                sight = sights.incident_sight(document, at, gone)
+            case _:
+                sight = sights.job_sight(document, at, gone)
+        self.history.keep(sight)
+        self.stirred.set()
+
+
+class _Follower:
+    def __init__(self, observer: Observer, resource: Resource, ready: asyncio.Event) -> None:
+        self._observer = observer
+        self._resource = resource
+        self._ready = ready
+        self._revision = 0
+        self._known: dict[str, bytes] = {}  # by uid, the last state told
+
+    async def run(self) -> None:
+        while True:
+            try:
+                if not self._revision:
+                    await self._list()
+                self._ready.set()
+                await self._watch()
+            except Unreachable:
+                await asyncio.sleep(AGAIN)
+            except Refused as refused:
+                if refused.code == GONE:
+                    self._lose_place()
+                elif refused.code not in (404, 429) and refused.code < 500:
+                    raise
+                await asyncio.sleep(AGAIN)
+
+    def _lose_place(self) -> None:
+        self._observer.history.gaps.append(Gap(self._revision, 0))
+        self._revision = 0
+
+    async def _list(self) -> None:
+        found = _list(await self._observer.client.request("GET", self._resource.path()))
+        self._revision = int(found.metadata.resource_version)
+        gaps = self._observer.history.gaps
+        gaps[:] = [gap if gap.until else Gap(gap.after, self._revision) for gap in gaps]
+        items = {_uid(item): bytes(item) for item in found.items}
+        for uid in self._known.keys() - items.keys():  # gone unseen, at the latest now
+            self._observer.take(self._resource, _at_revision(self._known[uid], self._revision), gone=True)
+        for raw in items.values():
+            self._observer.take(self._resource, raw, gone=False)
+        self._known = items
+
+    async def _watch(self) -> None:
+        async with contextlib.aclosing(self._lines()) as heard:
+            async for line in heard:
+                if line.type == "ERROR":
+                    self._lose_place()
+                    return
+                self._revision = int(msgspec.json.decode(line.object)["metadata"]["resourceVersion"])
+                if line.type != "BOOKMARK":
+                    raw, gone = bytes(line.object), line.type == "DELETED"
+                    self._observer.take(self._resource, raw, gone)
+                    if gone:
+                        self._known.pop(_uid(raw), None)
+                    else:
+                        self._known[_uid(raw)] = raw
+
+    async def _lines(self) -> AsyncGenerator[_Raw, None]:
+        query = {"watch": "true", "resourceVersion": str(self._revision), "timeoutSeconds": str(WATCH_SECONDS)}
+        path = f"{self._resource.path()}?{urlencode(query | {'allowWatchBookmarks': 'true'})}"
+        pieces = cast("AsyncGenerator[bytes, None]", self._observer.client.stream(path))
+        async with contextlib.aclosing(pieces):
+            async for text in lines(pieces):
+                yield _line(text)
+
+
+async def insist(ask: Any) -> Any:
+    """The answer, however often the server has to be asked for it."""
+    while True:
+        try:
+            return await ask()
+        except Unreachable:
+            await asyncio.sleep(AGAIN)
+        except Refused as refused:
+            if refused.code < 500 and refused.code != 429:
+                raise
+            await asyncio.sleep(AGAIN)
+
+
+def _uid(raw: bytes | msgspec.Raw) -> str:
+    return str(msgspec.json.decode(raw)["metadata"]["uid"])
+
+
+def _at_revision(raw: bytes, revision: int) -> bytes:
+    document = msgspec.json.decode(raw)
+    document["metadata"]["resourceVersion"] = str(revision)
+    return msgspec.json.encode(document)

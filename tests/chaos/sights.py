@@ -1,0 +1,133 @@
+"""What the observer keeps of objects: as much of each state, with its revision, as the invariants are about."""
+
+from typing import Any
+
+import msgspec
+
+from bench.hotswap.replay import JobSight as JobSight
+from bench.hotswap.replay import PodSight as PodSight
+from bench.hotswap.replay import seats_in
+from understudy.kinds.annotations import HOLDS, PREFIX
+from understudy.kinds.ownership import owner_of
+from understudy.objects.decoding import decode_json
+from understudy.objects.pods import Pod
+
+Document = dict[str, Any]
+
+
+class EventSight(msgspec.Struct, frozen=True, kw_only=True):
+    revision: int
+    arrived: float
+    kind: str  # of the object it is about
+    name: str
+    reason: str
+    message: str
+    count: int = 1
+
+
+class NodeSight(msgspec.Struct, frozen=True, kw_only=True):
+    revision: int
+    arrived: float
+    name: str
+    ready: bool
+    ill: bool = False  # a condition says so that is not Ready, such as DiskPressure
+    gone: bool = False
+
+
+class IncidentSight(msgspec.Struct, frozen=True, kw_only=True):
+    revision: int
+    arrived: float
+    name: str
+    job: str
+    outcome: str
+    gone: bool = False
+
+
+Sight = PodSight | JobSight | EventSight | NodeSight | IncidentSight
+
+_OVER = {"Complete": "Complete", "Completed": "Complete", "Succeeded": "Complete", "Failed": "Failed"}
+
+
+def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodSight:
+    obj = decode_json(raw)
+    assert isinstance(obj, Pod)
+    owner = owner_of(obj)
+    meta, status = document["metadata"], document.get("status", {})
+    states = [one.get("state", {}) for one in status.get("containerStatuses", ())]
+    conditions = {one["type"]: one for one in status.get("conditions", ())}
+    scheduled = conditions.get("PodScheduled", {})
+    return PodSight(
+        revision=int(meta["resourceVersion"]),
+        arrived=at,
+        uid=meta["uid"],
+        name=meta["name"],
+        gang=owner.name,
+        place=owner.slot or meta["name"],
+        node=document["spec"].get("nodeName", ""),
+        nominated=status.get("nominatedNodeName", ""),
+        phase=status.get("phase", ""),
+        leaving="deletionTimestamp" in meta,
+        running=bool(states) and all("running" in state for state in states),
+        gone=gone,
+        reason=scheduled.get("message", "") if scheduled.get("status") == "False" else "",
+        disruption=conditions.get("DisruptionTarget", {}).get("reason", ""),
+    )
+
+
+def job_sight(document: Document, at: float, gone: bool) -> JobSight:
+    meta, status = document["metadata"], document.get("status") or {}
+    notes = meta.get("annotations") or {}
+    seats = seats_in(notes.get(HOLDS, ""))
+    spec = document.get("spec") or {}
+    true = [one for one in status.get("conditions") or () if one.get("status") == "True"]
+    ended = next(((_OVER[one["type"]], one.get("message", "")) for one in true if one["type"] in _OVER), ("", ""))
+    launcher = status.get("launcherStatus", "")
+    return JobSight(
+        revision=int(meta["resourceVersion"]),
+        arrived=at,
+        kind=document["kind"],
+        name=meta["name"],
+        uid=meta["uid"],
+        holds=tuple(place for place, _ in seats),
+        hold_nodes=tuple(sorted({node for _, node in seats})),
+        suspended=bool(spec.get("suspend") or (spec.get("runPolicy") or {}).get("suspend")),
+        requeued=f"{PREFIX}requeued-at" in notes,
+        ended=ended[0] or _OVER.get(launcher, ""),
+        words=ended[1],
+        gone=gone,
+    )
+
+
+def event_sight(document: Document, at: float) -> EventSight:
+    about = document["involvedObject"]
+    return EventSight(
+        revision=int(document["metadata"]["resourceVersion"]),
+        arrived=at,
+        kind=about.get("kind", ""),
+        name=about.get("name", ""),
+        reason=document.get("reason", ""),
+        message=document.get("message", ""),
+        count=document.get("count") or 1,
+    )
+
+
+def node_sight(document: Document, at: float, gone: bool) -> NodeSight:
+    conditions = {one["type"]: one["status"] == "True" for one in document.get("status", {}).get("conditions", ())}
+    ready = conditions.pop("Ready", False) and not gone
+    meta = document["metadata"]
+    revision = int(meta["resourceVersion"])
+    return NodeSight(
+        revision=revision, arrived=at, name=meta["name"], ready=ready, ill=any(conditions.values()), gone=gone
+    )
+
+
+def incident_sight(document: Document, at: float, gone: bool) -> IncidentSight:
+    meta = document["metadata"]
+    return IncidentSight(
+        revision=int(meta["resourceVersion"]),
+        arrived=at,
+        name=meta["name"],
+        job=document["spec"]["job"]["name"],
+        outcome=document.get("status", {}).get("outcome", "open"),
+        gone=gone,
+    )
