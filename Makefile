@@ -9,11 +9,11 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-clients test-train test-kube kube-up fuzz demo check fix clean
+.PHONY: help setup test test-quick test-pythons test-clients test-train test-kube kube-up fuzz simulate-faults chaos demo check fix clean
 .PHONY: bench bench-decide bench-embedded bench-hotswap bench-kube bench-scale
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with the `understudy` command and the tools; quick when nothing changed
 
@@ -32,6 +32,18 @@ $(STAMP): pyproject.toml
 test: setup ## Run the whole test suite; ARGS='-k swap' narrows it
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
+# What needs no processes of its own, with fewer examples of each law.
+QUICK := $(addprefix tests/,model decide objects kinds control client deploy seeds train/test_cluster.py test_pythons.py) \
+	$(addprefix tests/embedded/,schema api store server controllers definitions clusters/test_certificates.py)
+SLOW := $(addprefix tests/,decide/test_oracle.py decide/test_determinism.py client/test_pool.py) \
+	$(addprefix tests/embedded/,store/test_kill.py server/test_serving.py controllers/test_worklist.py)
+
+test-quick: setup ## Run the tests that need no processes of their own: a minute
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto $(QUICK) $(SLOW:%=--ignore=%) $(ARGS)
+
+test-pythons: setup ## Run the quick tests on the oldest and the newest supported Python at hand, each in its own environment
+	$(BIN)/python -m tests.pythons
+
 test-clients: setup ## Let kubectl and seven client libraries loose on a cluster; installs each in its own environment
 	$(BIN)/python -m pytest tests/clients $(ARGS)
 
@@ -48,6 +60,16 @@ kube-up: setup ## Run that cluster in the foreground, for kubectl and understudy
 EXAMPLES ?= 4000
 fuzz: setup ## Send the API server two minutes of requests nobody sane would send; EXAMPLES=1000 for half a minute
 	UNDERSTUDY_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/fuzz $(ARGS)
+
+SEEDS ?= 1000
+FIRST ?= 0
+simulate-faults: setup ## Run the control side on a simulated cluster with faults in every order; SEEDS=100000 for an hour or two
+	$(BIN)/python -m understudy.simulate.faults --first $(FIRST) --seeds $(SEEDS) $(ARGS)
+
+SECONDS ?= 600
+SEED ?=
+chaos: setup ## Kill, stop and starve a real cluster under load for SECONDS=600, and judge it; SEED=N draws a run again
+	$(BIN)/python -m tests.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 demo: setup ## Watch a hot swap on an embedded cluster, with real processes
 	$(BIN)/understudy demo $(ARGS)
@@ -80,5 +102,5 @@ bench-scale: setup ## Start on 15,000 nodes and 100,000 pods from recorded lists
 	$(BIN)/python -m bench.scale $(ARGS)
 
 clean: ## Remove everything the other targets made
-	rm -rf $(VENV) .venv-clients build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-* build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

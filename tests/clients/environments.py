@@ -19,7 +19,20 @@ class Client(msgspec.Struct, frozen=True):
 
 
 _DAY = ("create", "watch", "patch", "logs", "exec", "delete")
-_LONG_DAY = ("create", "watch", "patch", "select", "logs", "exec", "job", "custom", "discover", "errors", "delete")
+_LONG_DAY = (
+    "create",
+    "watch",
+    "patch",
+    "select",
+    "logs",
+    "exec",
+    "inside",
+    "job",
+    "custom",
+    "discover",
+    "errors",
+    "delete",
+)
 _TRAINER_DAY = (
     "runtimes", "train", "wait", "logs", "events", "running", "torch", "failure", "list", "delete",
 )  # fmt: skip

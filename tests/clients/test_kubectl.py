@@ -296,3 +296,31 @@ def test_old_priority_classes_are_understood(kubectl: Shell) -> None:
     kubectl("create", "-f", "-", stdin=json.dumps(old))
     assert kubectl("get", "priorityclass", name).rows()[1][:3] == [name, "11", "false"]
     kubectl("delete", "priorityclass", name)
+
+
+def test_tokens_and_rights_are_as_kubectl_knows_them(kubectl: Shell) -> None:
+    kubectl("create", "serviceaccount", "robot")
+    robot = f"--as=system:serviceaccount:{kubectl.namespace}:robot"
+    assert kubectl("auth", "can-i", "list", "pods").out == "yes\n"
+    assert kubectl("auth", "can-i", "list", "pods", robot, fails=True).out == "no\n"
+    assert "is forbidden" in kubectl("get", "pods", robot, fails=True).err
+    kubectl("create", "role", "looks", "--verb=get,list", "--resource=pods")
+    kubectl("create", "rolebinding", "looks", "--role=looks", f"--serviceaccount={kubectl.namespace}:robot")
+    assert kubectl("auth", "can-i", "list", "pods", robot).out == "yes\n"
+    listed = [row[0] for row in kubectl("auth", "can-i", "--list", robot).rows()]
+    assert "pods" in listed
+    assert kubectl("get", "rolebinding", "looks").rows()[1][1] == "Role/looks"
+    kubectl("delete", "rolebinding", "looks")
+    assert kubectl("auth", "can-i", "list", "pods", robot, fails=True).out == "no\n"
+
+
+def test_a_token_is_made_and_taken(kubectl: Shell) -> None:
+    kubectl("create", "serviceaccount", "clerk")
+    token = kubectl("create", "token", "clerk", "--duration=20m").out.strip()
+    assert token.count(".") == 2
+    refused = kubectl("get", "pods", "--token", token, fails=True).err
+    assert f'User "system:serviceaccount:{kubectl.namespace}:clerk" cannot list resource "pods"' in refused
+    told = kubectl("auth", "whoami", "--token", token, "-o", "jsonpath={.status.userInfo.username}").out
+    assert told == f"system:serviceaccount:{kubectl.namespace}:clerk"
+    kubectl("delete", "serviceaccount", "clerk")
+    assert "Unauthorized" in kubectl("get", "pods", "--token", token, fails=True).err

@@ -136,6 +136,16 @@ _SERVICE: Document = {"spec": {"selector": {"a": "b"}, "ports": [{"port": 80, "t
 _ENDPOINTS: Document = {"subsets": [{"addresses": [{"ip": "127.0.0.2"}], "ports": [{"port": 80}]}]}
 _BUDGET: Document = {"spec": {"minAvailable": "50%", "selector": {"matchLabels": {"a": "b"}}}}
 _LEASE: Document = {"spec": {"holderIdentity": "me", "leaseDurationSeconds": 10, "renewTime": "2026-01-01T00:00:00Z"}}
+_RULES: list[Document] = [
+    {"apiGroups": ["", "batch"], "resources": ["pods", "jobs/status"], "resourceNames": ["one"], "verbs": ["get"]}
+]
+_PATH_RULE: Document = {"nonResourceURLs": ["/healthz", "/api/*"], "verbs": ["get"]}
+_AGGREGATION: Document = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
+_ROLE: Document = {"apiGroup": "rbac.authorization.k8s.io", "name": "one"}
+_SUBJECTS: list[Document] = [
+    {"kind": "ServiceAccount", "name": "one", "namespace": "default"},
+    {"kind": "Group", "name": "two", "apiGroup": "rbac.authorization.k8s.io"},
+]
 _POD_PARTS = ("status", "binding", "eviction", "log", "exec", "ephemeralcontainers")
 
 SEEDS = (
@@ -148,7 +158,11 @@ SEEDS = (
     Seed(at.ENDPOINTS, _ENDPOINTS),
     Seed(at.CONFIG_MAPS, {"data": {"a": "b"}, "binaryData": {"c": "YQ=="}}),
     Seed(at.SECRETS, {"data": {"a": "YQ=="}, "stringData": {"b": "c"}}),
-    Seed(at.SERVICE_ACCOUNTS, {"automountServiceAccountToken": False}),
+    Seed(at.SERVICE_ACCOUNTS, {"automountServiceAccountToken": False}, ("token",)),
+    Seed(at.ROLES, {"rules": _RULES}),
+    Seed(at.CLUSTER_ROLES, {"rules": [*_RULES, _PATH_RULE], "aggregationRule": _AGGREGATION}),
+    Seed(at.ROLE_BINDINGS, {"roleRef": {**_ROLE, "kind": "Role"}, "subjects": _SUBJECTS}),
+    Seed(at.CLUSTER_ROLE_BINDINGS, {"roleRef": {**_ROLE, "kind": "ClusterRole"}, "subjects": _SUBJECTS}),
     Seed(at.CLAIMS, _CLAIM, ("status",)),
     Seed(at.VOLUMES, _VOLUME, ("status",)),
     Seed(at.LEASES, _LEASE),

@@ -18,6 +18,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "pytorch-preemption": (),
     "checkpoints": (),
     "warm-understudies": (),
+    "pod-access": (),
 }
 
 

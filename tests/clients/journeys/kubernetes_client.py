@@ -48,6 +48,19 @@ DEFINITION = {
 }
 
 
+INSIDE = """
+from kubernetes import client, config
+config.load_incluster_config()
+core = client.CoreV1Api()
+me = client.AuthenticationV1Api().create_self_subject_review({}).status.user_info
+print(me.username, core.read_namespaced_pod("insider", NAMESPACE).metadata.name, flush=True)
+try:
+    core.list_namespaced_secret(NAMESPACE)
+except client.ApiException as error:
+    print(error.status, flush=True)
+"""
+
+
 def step(name):
     print("ok", name, flush=True)
 
@@ -111,6 +124,22 @@ def execute(core):
     assert "you said something" in talk.read_stdout()
     assert talk.returncode == 3, talk.returncode
     step("exec")
+
+
+def inside(core):
+    """A pod with the library, and nothing but what the cluster gives it."""
+    program = f"NAMESPACE = {NAMESPACE!r}{INSIDE}"
+    container = {"name": "main", "image": "x", "command": [sys.executable, "-W", "ignore", "-c", program]}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    core.create_namespaced_pod(NAMESPACE, {"metadata": {"name": "insider"}, "spec": spec})
+    for event in watch.Watch().stream(core.list_namespaced_pod, NAMESPACE, timeout_seconds=60):
+        pod = event["object"]
+        if pod.metadata.name == "insider" and pod.status.phase in ("Succeeded", "Failed"):
+            break
+    said = core.read_namespaced_pod_log("insider", NAMESPACE)
+    assert said.split() == [f"system:serviceaccount:{NAMESPACE}:default", "insider", "403"], said
+    core.delete_namespaced_pod("insider", NAMESPACE)
+    step("inside")
 
 
 def jobs(batch):
@@ -195,6 +224,7 @@ def main():
     pods(core)
     logs(core)
     execute(core)
+    inside(core)
     jobs(client.BatchV1Api(api))
     custom(api)
     discovered(api)
