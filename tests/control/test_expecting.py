@@ -1,4 +1,6 @@
-"""Own writes are waited for until the view shows them, or somebody else's, or for so long."""
+"""Own writes are waited for until the view shows them; the deletions that others announced, for a limited time."""
+
+import math
 
 import pytest
 
@@ -49,7 +51,17 @@ def test_a_view_that_is_ahead_of_the_answer_is_not_waited_for() -> None:
     assert expectations.open_until(0.0) is None
 
 
-def test_it_is_waited_for_for_so_long_and_no_longer() -> None:
+def test_an_own_write_is_waited_for_without_a_limit() -> None:
+    expectations = Expectations()
+    expectations.expect(X, seated("u"), BEFORE)
+    assert expectations.open_until(1e9) == math.inf
+    assert expectations.names == ["Pod default/x"]
+    assert not expectations.saw(X, BEFORE)
+    assert expectations.saw(X, known("a"))
+    assert expectations.open_until(0.0) is None
+
+
+def test_what_others_announced_is_waited_for_until_a_given_time() -> None:
     expectations = Expectations()
     expectations.expect(X, seated("u"), BEFORE, until=10.0)
     expectations.expect(X, at_version("u", "9"), BEFORE, until=5.0)

@@ -422,16 +422,45 @@ def test_nothing_is_done_twice_while_the_watch_is_behind() -> None:
     live(story)
 
 
-def test_a_watch_that_stays_behind_is_not_waited_for_for_ever() -> None:
+def test_a_seat_is_not_given_twice_however_long_the_watch_stays_behind() -> None:
     async def story(world: Living) -> None:
-        world.cluster.put(node("a"))
-        world.cluster.put(pod("x"))
+        world.cluster.put(gpu_node("a"))
+        world.cluster.put(job("j", parallelism=1, completions=1))
+        world.cluster.put({**gpu_pod("x"), "metadata": metadata("x", ownerReferences=owner("Job", "j"))})
         await world.clock.let_pass(0.001)
         world.cluster.hold_back(PODS)
         await world.clock.let_pass(0.01)
-        world.cluster.put(priority_class("any", 1))
-        await world.clock.let_pass(6.0)
-        assert world.loop.view.pod("default", "x") is not None
+        assert world.seats() == {"x": "a"}
+        world.cluster.put(job("j", parallelism=1, completions=1, suspend=True))
+        await world.clock.let_pass(600.0)
+        assert [write for write in world.cluster.writes if write.startswith("bind")] == ["bind x a"]
+        world.cluster.put(gpu_pod("y"))
+        world.cluster.let_through(PODS)
+        await world.settle()
+        assert world.seats() == {"y": "a"}  # x has gone: its job is suspended
+
+    live(story)
+
+
+def test_a_seat_whose_answer_was_lost_is_not_given_twice() -> None:
+    async def story(world: Living) -> None:
+        world.cluster.put(gpu_node("a"))
+        await world.settle()
+        bind = world.cluster.bind
+
+        async def bind_without_answer(namespace: str, seatings: Sequence[Seating]) -> None:
+            world.cluster.hold_back(PODS)
+            await bind(namespace, seatings)
+            raise Unreachable("the answer was lost")
+
+        world.cluster.bind = bind_without_answer  # type: ignore[method-assign]
+        world.cluster.put(gpu_pod("x"))
+        await world.clock.let_pass(0.02)
+        assert world.seats() == {"x": "a"}
+        world.cluster.bind = bind  # type: ignore[method-assign]
+        world.cluster.put({**priority_class("urgent", 1000)})
+        await world.clock.let_pass(60.0)
+        assert [write for write in world.cluster.writes if write.startswith("bind")] == ["bind x a"]
         world.cluster.let_through(PODS)
         await world.settle()
         assert world.seats() == {"x": "a"}

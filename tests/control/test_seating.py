@@ -95,9 +95,11 @@ def test_a_preempted_job_that_its_owner_suspends_stays_suspended_even_if_the_new
         world.cluster.change(victim)
         world.cluster.take_away(world.cluster.find(JOBS, "hero"))
         written = len(world.cluster.writes)
-        while world.cluster.writes[written:].count("patch pytorchjobs.kubeflow.org victim") < 2:  # held, then resumed
+        while "patch pytorchjobs.kubeflow.org victim" not in world.cluster.writes[written:]:  # its seats are held
             world.hands.act()
             await world.clock.let_pass(1.0)
+        world.hands.act()
+        await world.clock.let_pass(60.0)
         world.cluster.let_through(PYTORCH_JOBS)
         await world.settle()
         assert victim["spec"]["runPolicy"] == {"suspend": True}

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from understudy.control.evictors import Evictor
-from understudy.control.expecting import Expectations, at_version, leaving, seated
+from understudy.control.expecting import AS_LONG_AS_IT_TAKES, Expectations, Shows, at_version, gone, leaving, seated
 from understudy.control.telling import Teller
 from understudy.control.together import together
 from understudy.control.view import View
@@ -24,13 +24,12 @@ from understudy.objects.resources import CLAIMS, NODES, PODS, job_resource
 from understudy.objects.volumes import SELECTED_NODE
 from understudy.ports import Clock, Cluster, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
-CATCH_UP = 5.0  # seconds the view is given to show a write, where nothing tells how old it is
-
 NOT_FOUND, CONFLICT = 404, 409
 _NO_NOTES: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 class _Version(msgspec.Struct, frozen=True):
+    uid: str = ""
     resource_version: str = msgspec.field(name="resourceVersion", default="")
 
 
@@ -56,7 +55,7 @@ class Desk:
         self.teller = teller or Teller(cluster, clock)
         self.evictor = evictor or Evictor(clock, patience=0.0)
         self.expectations = Expectations()
-        self.catch_up = CATCH_UP
+        self._uncertain: dict[str, Pod] = {}  # by uid: pods of writes that were not answered
 
     async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
         """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
@@ -121,6 +120,8 @@ class Desk:
                 await self._cluster.bind(namespace, seatings)
         except (Refused, Unreachable) as error:
             self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
+            if isinstance(error, Unreachable):
+                self._is_uncertain(pod for pod, _ in seats if pod.metadata.uid not in error.done)
             raise
         self._expect_seated(pod for pod, _ in seats)
 
@@ -132,10 +133,34 @@ class Desk:
         """Tells pods of one gang why they have to go, and deletes them."""
         await self._fence(pod for pod, departure in departures if departure.grace == 0)
         if departures:
-            with self.teller.giving_way():
-                await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
+            try:
+                with self.teller.giving_way():
+                    await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
+            except Unreachable:
+                self._is_uncertain(pod for pod, _ in departures)
+                raise
         for pod, _ in departures:
             self._expect(pod, leaving(pod.metadata.uid))
+
+    def _is_uncertain(self, pods: Iterable[Pod]) -> None:
+        self._uncertain.update((pod.metadata.uid, pod) for pod in pods)
+
+    async def make_sure(self) -> None:
+        """Asks what has become of pods after writes that were not answered. The view has to show at least that."""
+        await together(partial(self._make_sure, pod) for pod in self._uncertain.values())
+
+    async def _make_sure(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        try:
+            raw = await self._cluster.get(ref_of(pod))
+        except Refused as error:
+            if error.code != NOT_FOUND:
+                raise Unreachable(error.message) from error
+            self._expect(pod, gone(uid))
+        else:
+            found = msgspec.json.decode(raw, type=_Written).metadata
+            self._expect(pod, gone(uid) if found.uid != uid else at_version(uid, found.resource_version))
+        del self._uncertain[uid]
 
     def leave_to_others(self, pod: Pod, until: float) -> None:
         """Somebody else deletes it: what comes next waits for that, up to this time."""
@@ -171,10 +196,10 @@ class Desk:
             return
         self.view.fence(name, fence)
 
-    def _expect(self, obj: Workload | Pod, shows: Any, until: float | None = None) -> None:
+    def _expect(self, obj: Workload | Pod, shows: Shows, until: float = AS_LONG_AS_IT_TAKES) -> None:
         meta = obj.metadata
         name = (obj.kind, meta.namespace, meta.name)
-        self.expectations.expect(name, shows, self.known(obj), until or self.clock.now() + self.catch_up)
+        self.expectations.expect(name, shows, self.known(obj), until)
 
     def known(self, obj: Workload | Pod) -> KubeObject | None:
         """The object as the view has it now."""

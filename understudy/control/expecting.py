@@ -1,4 +1,4 @@
-"""Own writes that have not come back through the watch: until they do the view is behind, and nobody should plan."""
+"""Own writes that the watch has not shown yet: until it does, the view is behind, and a plan would act on the past."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,31 +10,40 @@ Name = tuple[str, str, str]  # (kind, namespace, name)
 Shows = Callable[[KubeObject | None], bool]  # whether what is known of an object (None: it is gone) shows the write
 
 
+AS_LONG_AS_IT_TAKES = float("inf")
+
+
 class Awaited(NamedTuple):
     shows: Shows
     until: float
 
 
 class Expectations:
-    """What the view has yet to show. Each is waited for until a certain time at most."""
+    """What the view has yet to show.
+
+    An acknowledged write is waited for without a limit. A watch shows every write in the end, also after it was broken:
+    whoever gave up earlier would plan with a seat that is taken as if it were free.
+    """
 
     def __init__(self) -> None:
         self._awaited: dict[Name, list[Awaited]] = {}
 
-    def expect(self, name: Name, shows: Shows, known: KubeObject | None, until: float) -> None:
+    def expect(self, name: Name, shows: Shows, known: KubeObject | None, until: float = AS_LONG_AS_IT_TAKES) -> None:
         """`known` is what the view has now: it may be ahead of the answer to the write."""
         if not shows(known):
             self._awaited.setdefault(name, []).append(Awaited(shows, until))
 
-    def saw(self, name: Name, obj: KubeObject | None) -> None:
+    def saw(self, name: Name, obj: KubeObject | None) -> bool:
+        """Whether this was waited for."""
         awaited = self._awaited.get(name)
         if awaited is None:
-            return
+            return False
         left = [each for each in awaited if not each.shows(obj)]
         if left:
             self._awaited[name] = left
         else:
             del self._awaited[name]
+        return len(left) < len(awaited)
 
     def open_until(self, now: float) -> float | None:
         """When the last of them is given up; None where nothing is waited for."""
@@ -43,6 +52,10 @@ class Expectations:
         }
         return max((each.until for awaited in self._awaited.values() for each in awaited), default=None)
 
+    @property
+    def names(self) -> list[str]:
+        return sorted(f"{kind} {namespace}/{name}" for kind, namespace, name in self._awaited)
+
 
 def seated(uid: str) -> Shows:
     return lambda obj: _is_another(obj, uid) or (isinstance(obj, Pod) and bool(obj.spec.node_name))
@@ -50,6 +63,10 @@ def seated(uid: str) -> Shows:
 
 def leaving(uid: str) -> Shows:
     return lambda obj: obj is None or _is_another(obj, uid) or obj.metadata.deletion_timestamp is not None
+
+
+def gone(uid: str) -> Shows:
+    return lambda obj: _is_another(obj, uid)
 
 
 def at_version(uid: str, version: str) -> Shows:

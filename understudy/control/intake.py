@@ -46,10 +46,10 @@ class Intake:
 
     def _seen(self, obj: KubeObject, gone: bool) -> None:
         name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
-        self._desk.expectations.saw(name, None if gone else obj)
+        was_awaited = self._desk.expectations.saw(name, None if gone else obj)
         for listen in self._listeners:
             listen(obj, gone)
-        if not self.changed.is_set() and self._desk.view.stirred:
+        if was_awaited or (not self.changed.is_set() and self._desk.view.stirred):
             self.changed.set()
 
     def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None:
@@ -68,6 +68,7 @@ class Intake:
         else:
             namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
             about = About(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
+            self._desk.expectations.saw((bare.kind, namespace, meta.name), None)  # it will not be shown
             self._unread[_unread(bare.title)] = about
             self._troubles.found(_unread(bare.title), error)
             if bare.kind == "Node" and meta.name not in self._nodes:

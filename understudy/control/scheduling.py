@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 
@@ -41,6 +42,7 @@ EXPLAIN_EVERY = 1.0  # seconds between two looks at why gangs wait
 BUSY = 5.0  # seconds by which that is put off while there is something to be done
 WARM = 1.0  # seconds between two looks of a loop that only stands by
 IN_THE_DARK = 1.0  # seconds after which it is looked whether a view that was too old is fresh again
+LATE = 5.0  # seconds after which it is said that the watch does not show what was written
 SOONEST = 0.1  # seconds after which a plan is made again at the earliest, if only the clock is the reason
 
 _log = logging.getLogger(__name__)
@@ -111,10 +113,6 @@ class SchedulingLoop:
         self._listener = listener
         teller = Teller(cluster, clock, settings.tell_after, settings.events)
         self._desk = Desk(cluster, clock, self.view, teller, Evictor(clock, settings.evictor))
-        if settings.max_view_age is not None:
-            # A view that does not show a write for longer is too old to be acted upon. Before that, a plan would give a
-            # seat away that was given just now.
-            self._desk.catch_up = max(self._desk.catch_up, settings.max_view_age)
         self._incidents = Incidents(cluster, self._desk, settings.keep_incidents)
         self._history = NodeHistory(cluster, clock, settings.policy)
         self._failures = FailureBook(self._desk, settings.policy)
@@ -201,6 +199,8 @@ class SchedulingLoop:
         await self._incidents.records.looked.wait()  # or what an earlier loop had decided would be forgotten
         while True:
             try:
+                await self._catch_up()
+                self._turn_began = time.monotonic()
                 if self._sight.is_clear():
                     await self._turn()
                 else:
@@ -212,9 +212,8 @@ class SchedulingLoop:
                 self._intake.changed.set()
             self._resting, self._turn_began = True, None
             await wait_for(self._intake.changed, self._clock, self._next_look())
-            self._resting, self._turn_began = False, time.monotonic()
+            self._resting = False
             await self._clock.sleep(self._settings.gather)
-            await self._catch_up()
 
     async def _turn(self) -> None:
         self._intake.changed.clear()
@@ -279,9 +278,16 @@ class SchedulingLoop:
             self._listener(cycle)
 
     async def _catch_up(self) -> None:
-        while (until := self._desk.expectations.open_until(self._clock.now())) is not None:
+        """Until the view shows what was written: an earlier plan would give a seat away that is taken."""
+        await self._desk.make_sure()
+        told_at = self._clock.now() + LATE
+        while (until := self._desk.expectations.open_until(now := self._clock.now())) is not None:
+            if now >= told_at:
+                told_at = math.inf
+                _log.warning("waiting for the watch to show what was written: %s", self._desk.expectations.names)
             self._intake.changed.clear()
-            await wait_for(self._intake.changed, self._clock, until)
+            wake_at = min(until, told_at)
+            await wait_for(self._intake.changed, self._clock, wake_at if wake_at < math.inf else None)
 
     def _next_look(self) -> float | None:
         explain_at = self._explain_at if self._unexplained else None
