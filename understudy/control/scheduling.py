@@ -199,12 +199,12 @@ class SchedulingLoop:
         await self._incidents.records.looked.wait()  # or what an earlier loop had decided would be forgotten
         while True:
             try:
+                self._intake.changed.clear()
                 await self._catch_up()
                 self._turn_began = time.monotonic()
                 if self._sight.is_clear():
                     await self._turn()
                 else:
-                    self._intake.changed.clear()
                     self._retry_at = self._clock.now() + IN_THE_DARK
             except Unreachable as error:
                 self._try_again(error)
@@ -216,7 +216,6 @@ class SchedulingLoop:
             await self._clock.sleep(self._settings.gather)
 
     async def _turn(self) -> None:
-        self._intake.changed.clear()
         await self._remaker.make_again()
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
@@ -265,7 +264,7 @@ class SchedulingLoop:
 
     def _try_again(self, error: Unreachable) -> None:
         """How far the plan came nobody knows; the next one starts from what is then to be seen."""
-        pause = min(FIRST_PAUSE * 2.0**self._stumbles, LAST_PAUSE)
+        pause = min(FIRST_PAUSE * 2.0 ** min(self._stumbles, 10), LAST_PAUSE)
         self._stumbles += 1
         self._broken_off += 1
         self._retry_at = self._clock.now() + pause
