@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from understudy.control.health import DEFAULT_LIMITS
 from understudy.control.scheduling import Cycle
 from understudy.kinds.annotations import HOLDS
 from understudy.kinds.ownership import owner_of
@@ -215,10 +216,15 @@ class Checks:
             if str(self._world.processes[process].life) == number and lost.get(pod.node) == renewed:
                 self._world.fail(LOST, f"{pod.name[1]} got a seat on {pod.node}, which {life} had given up")
 
+    def _is_known_to_be_dead(self, node: str) -> bool:
+        """A node that renewed its lease less than `leaseSuspect` renewals ago looks alive to every observer."""
+        silent = self._world.loop.time() - self._world.leases.renewed.get(node, 0.0)
+        return not self._world.kubelets[node].powered and silent > DEFAULT_LIMITS.lease_suspect * RENEW
+
     def _node(self, before: Version, after: Version, writer: str) -> None:
         was, now_is = _ready(before), _ready(after)
         name = after.name[1]
-        if was == "Unknown" and now_is == "True" and not self._world.kubelets[name].powered:
+        if was == "Unknown" and now_is == "True" and self._is_known_to_be_dead(name):
             self._world.fail(LOST, f"{writer} wrote Ready=True for {name}, which is dead")
 
     def _judge(self, gang: Gang) -> None:
