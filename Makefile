@@ -58,7 +58,7 @@ kube-up: setup ## Run that cluster in the foreground, for kubectl and understudy
 	$(BIN)/python -m tests.kube.cluster up $(ARGS)
 
 EXAMPLES ?= 4000
-fuzz: setup ## Send the API server two minutes of requests nobody sane would send; EXAMPLES=1000 for half a minute
+fuzz: setup ## Send the API server two minutes of malformed and hostile requests; EXAMPLES=1000 for half a minute
 	UNDERSTUDY_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/fuzz $(ARGS)
 
 SEEDS ?= 1000

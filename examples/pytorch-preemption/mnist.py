@@ -22,7 +22,7 @@ DIGITS = (
     "01110100011000101111000010001001100",
 )  # fmt: skip
 DOTS, BATCH, BATCHES, RATE = 36, 20, 10, 0.3
-EPOCH = 1.0  # seconds it takes at least: so small a task would be done before anybody has looked at it
+EPOCH = 1.0  # seconds it takes at least: so small a task would be done before a user has looked at it
 
 
 def joined(backend):

@@ -1,7 +1,8 @@
 """Fits a curve with a small neural network in JAX, over as many processes as the job has.
 
-Each process computes the gradient of its share of every batch, and a psum gives all of them the mean. Whoever is told
-to stop tells the others after the same step; then all leave, the first one having saved. Started again, they go on.
+Each process computes the gradient of its share of every batch, and a psum gives all of them the mean. A process
+that is told to stop tells the others after the same step. Then all leave, and the first one has saved. Started again,
+they go on.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Fits a curve with a small neural network in PyTorch's DistributedDataParallel, over as many processes as there are.
 
-Runs as the ranks of a PyTorchJob, or below torchrun. Whoever is told to stop tells the others after the same step; then
-all leave, the first one having saved. Started again, they go on as if nothing had happened.
+Runs as the ranks of a PyTorchJob, or below torchrun. A rank that is told to stop tells the others after the same step;
+then all leave, the first one having saved. Started again, they go on as if nothing had happened.
 """
 
 import argparse

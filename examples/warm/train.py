@@ -1,4 +1,4 @@
-"""Says how old its process was when its first line ran: next to nothing, unless somebody held it ready."""
+"""Says how old its process was when its first line ran: next to nothing, unless a warm understudy held it ready."""
 
 import asyncio  # noqa: F401  stands for libraries that take their time
 import os
