@@ -20,8 +20,8 @@ from tests.kube.cluster.processes import Process
 from tests.kube.cluster.programs import missing
 from tests.kube.cluster.releases import APISERVER, ETCD
 from tests.kube.cluster.settings import Settings
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters import certificates
-from understudy.embedded.folders import ClusterFolder
 
 TOKEN = "bench-token"
 START_SECONDS = 60.0

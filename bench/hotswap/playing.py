@@ -14,7 +14,7 @@ from bench.hotswap.striking import recover_nodes
 from bench.hotswap.timeline import Incident, Moments, recorded
 from bench.hotswap.witness import Verdict, Watch, witnessing
 from understudy.client import KubeClient, connect
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.ports import Ref
 
 UNDERSTUDIES_LIMIT = 20.0

@@ -8,8 +8,8 @@ from bench.hotswap.gangs import DEAF, FOREVER, LEADERS, Gang
 from bench.hotswap.rendezvous import Program, Rendezvous
 from bench.hotswap.striking import freeze_nodes, kill_nodes
 from bench.hotswap.theatre import pools
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.pools import Pool
-from understudy.embedded.folders import ClusterFolder
 
 HERO, VICTIM = "train", "modest"
 Strike = Callable[[ClusterFolder, Sequence[str]], Awaitable[float]]

@@ -14,8 +14,8 @@ from typing import Literal
 
 import msgspec
 
-from understudy.embedded.doorway import FailNode, RecoverNode, ask
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.agent_protocol import FailNode, RecoverNode, ask_agent
+from understudy.embedded.cluster_folder import ClusterFolder
 
 
 class _Life(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ async def freeze_nodes(folder: ClusterFolder, nodes: Sequence[str]) -> float:
 
 
 async def recover_nodes(folder: ClusterFolder, nodes: Sequence[str]) -> None:
-    await asyncio.gather(*(ask(folder.agent_socket, RecoverNode(node)) for node in nodes))
+    await asyncio.gather(*(ask_agent(folder.agent_socket, RecoverNode(node)) for node in nodes))
 
 
 async def _struck(
@@ -46,7 +46,7 @@ async def _struck(
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
     if len(lives) < len(nodes):  # nodes that have no process of their own: the agent has to play dead for them
-        await asyncio.gather(*(ask(folder.agent_socket, FailNode(node, how)) for node in nodes))
+        await asyncio.gather(*(ask_agent(folder.agent_socket, FailNode(node, how)) for node in nodes))
     return at
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from bench.hotswap.gangs import ACCELERATOR
 from understudy.cli.throwaway import Throwaway
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.embedded.clusters.pools import Pool
-from understudy.embedded.folders import ClusterFolder
 
 # Incidents come one upon the other here; in a real cluster these would hold some of them back.
 LOOP: dict[str, dict[str, Any]] = {

@@ -18,9 +18,9 @@ from bench.hotswap.theatre import LOOP
 from tests.chaos.member import LOCKS
 from tests.chaos.workloads import GPU, SLICE, Shape
 from tests.faults.running import free_port, processes_of
-from understudy.embedded.clusters.parts import package_root
-from understudy.embedded.clusters.processes import Holder, holder
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.clusters.component import package_root
+from understudy.embedded.clusters.process_lock import LockHolder, lock_holder
 
 NAME = "chaos"
 DISK_MEGABYTES = 512
@@ -94,8 +94,8 @@ class ChaosCluster:
             return -1, f"understudy {' '.join(arguments)}: no end within {UP_SECONDS + 60} s"
         return process.returncode or 0, said.decode(errors="replace")
 
-    def part(self, name: str) -> Holder | None:
-        return holder(self.folder.processes / name)
+    def part(self, name: str) -> LockHolder | None:
+        return lock_holder(self.folder.processes / name)
 
 
 def _description(shape: Shape) -> dict[str, object]:

@@ -16,7 +16,7 @@ from tests.embedded.witness import FOLLOWED
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.policy import Policy
-from understudy.embedded.looping import EMBEDDED, looped
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.model.gangs import Gang, Member, Suspension
 from understudy.model.nodes import Node
 from understudy.model.snapshot import Snapshot
@@ -149,8 +149,8 @@ class Ending:
         return found
 
     async def _snapshot(self) -> tuple[Snapshot, Policy]:
-        settings = looped(self._cluster.folder.read_settings().loop)
-        view = View(settings.policy.index, limits=EMBEDDED.limits, troubles=Troubles())
+        settings = loop_settings(self._cluster.folder.read_settings().loop)
+        view = View(settings.policy.index, limits=EMBEDDED_DEFAULTS.limits, troubles=Troubles())
         for resource in FOLLOWED:
             if resource is EVENTS:
                 continue

@@ -15,8 +15,8 @@ import msgspec
 from bench.hotswap.striking import families, kill_nodes
 from bench.hotswap.theatre import cores
 from tests.chaos.cluster import NAME, ChaosCluster
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
-from understudy.embedded.doorway import DoorClosed, FailNode, Failure, RecoverNode, ask
+from understudy.embedded.agent_protocol import AgentRefused, FailNode, Failure, RecoverNode, ask_agent
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
 from understudy.embedded.shim import bodies
 
 PAUSE = 2.0  # seconds between two faults, on average
@@ -125,7 +125,7 @@ class Faults:
         try:
             await fault()
         except (
-            DoorClosed,
+            AgentRefused,
             TimeoutError,
         ) as error:  # there is no agent; whether there ought to be one is judged elsewhere
             self.undone.append(str(error))
@@ -137,7 +137,7 @@ class Faults:
         try:
             for node in self._cluster.nodes:  # all: one that stood still when an agent started is given up by it
                 await self._recover((node,))
-        except (DoorClosed, TimeoutError) as error:
+        except (AgentRefused, TimeoutError) as error:
             lines = last_words(self._cluster, AGENT)
             self.violations.append(("not_healed", f"nodes could not be brought back: {error}; {lines}"))
 
@@ -262,9 +262,9 @@ class Faults:
         deadline = time.monotonic() + RECOVER_SECONDS
         while True:
             try:
-                await asyncio.wait_for(ask(self._cluster.folder.agent_socket, request), RECOVER_SECONDS)
+                await asyncio.wait_for(ask_agent(self._cluster.folder.agent_socket, request), RECOVER_SECONDS)
                 return
-            except (DoorClosed, TimeoutError):
+            except (AgentRefused, TimeoutError):
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(LOOK)

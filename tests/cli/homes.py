@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 
 from tests.embedded.clusters.settings import settings
-from understudy.embedded.clusters.access import grant
-from understudy.embedded.folders import ClusterFolder, folder_of
+from understudy.embedded.cluster_folder import ClusterFolder, folder_of
+from understudy.embedded.clusters.credentials import write_credentials
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
 def make_cluster(name: str, **fields: Any) -> ClusterFolder:
     folder, made = folder_of(name), settings(name, **fields)
-    grant(folder, made, NOW)
+    write_credentials(folder, made, NOW)
     folder.settings.write_bytes(msgspec.json.encode(made))
     return folder

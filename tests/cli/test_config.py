@@ -13,7 +13,7 @@ from tests.cli.shell import Shell
 from tests.cli.test_living import PATIENCE, free_port
 from tests.embedded.manifests import job
 from understudy.client import connect
-from understudy.embedded.folders import folder_of
+from understudy.embedded.cluster_folder import folder_of
 from understudy.objects.resources import EVENTS, JOBS
 from understudy.ports import ChangeType, Ref
 

@@ -8,7 +8,7 @@ import msgspec
 from tests.cli.commands import refuses, shows, typed
 from tests.embedded.manifests import STAYS, job, jobset
 from tests.embedded.real_cluster import RealCluster, node, play
-from understudy.embedded.clusters import pods
+from understudy.embedded.clusters import pod_processes
 from understudy.objects.resources import CONFIG_MAPS, JOBS, PODS
 from understudy.ports import Ref
 
@@ -41,11 +41,13 @@ def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(tmp_path: 
         assert "name the jobs to delete, or give --all" in await refuses(cluster, "delete")
         assert "--all takes no names" in await refuses(cluster, "del", "--all", "first")
         assert "second-job-0 is a part of jobset second" in await refuses(cluster, "delete", "second-job-0")
-        assert len(list(pods.running(cluster.folder))) == 4, "a command that is wrong deletes nothing"
+        assert len(list(pod_processes.running_containers(cluster.folder))) == 4, (
+            "a command that is wrong deletes nothing"
+        )
 
         deleted = ["job.batch/first deleted", "jobset.jobset.x-k8s.io/second deleted"]
         assert await shows(cluster, "delete", "first", "second") == deleted
-        assert len(list(pods.running(cluster.folder))) == 1, "it waits until the processes are gone"
+        assert len(list(pod_processes.running_containers(cluster.folder))) == 1, "it waits until the processes are gone"
         while "first-code" in (await cluster.client.get(Ref(CONFIG_MAPS, "default"))).decode():
             await asyncio.sleep(0.01)
         assert await shows(cluster, "delete", "--all", "-T", "jobset") == ["No job in namespace default"]

@@ -20,7 +20,7 @@ from understudy.cli.stopping import stop
 from understudy.cli.story import showing, stage
 from understudy.cli.story.planned import DRY_RUN, tell_hot_swap
 from understudy.cli.story.script import FOLDER
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.model.incidents import Incident
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,9 +8,9 @@ import pytest
 
 from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, holder
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, lock_holder
 
-FAKE_PART = Path(__file__).parents[1] / "embedded" / "clusters" / "fake_part.py"
+FAKE_PART = Path(__file__).parents[1] / "embedded" / "clusters" / "fake_component.py"
 
 
 def test_without_any_cluster(shell: Shell) -> None:
@@ -62,7 +62,7 @@ def test_parts_whose_supervisor_was_killed_are_stopped_in_order(shell: Shell) ->
         process.stderr.readline()
         process.stderr.close()
         processes.append(process)
-    assert all(holder(folder.processes / part) for part in PARTS)
+    assert all(lock_holder(folder.processes / part) for part in PARTS)
     assert shell.run("down") == (0, "cluster default is down\n", "")
     assert [process.wait() for process in processes] == [0, 0, 0]
     assert (folder.path / "stopped").read_text().split() == [CONTROL, AGENT, SERVER]

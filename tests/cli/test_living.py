@@ -16,9 +16,9 @@ import pytest
 
 from tests.cli.shell import Shell
 from understudy.client import connect
-from understudy.embedded.clusters import pods
-from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR
-from understudy.embedded.folders import ClusterFolder, folder_of
+from understudy.embedded.cluster_folder import ClusterFolder, folder_of
+from understudy.embedded.clusters import pod_processes
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER, SUPERVISOR
 from understudy.objects.resources import CONFIG_MAPS, JOBS, PODS
 from understudy.ports import ChangeType, Ref
 
@@ -71,7 +71,7 @@ def running_pod(folder: ClusterFolder, create: bool = True) -> int:
                 if change.type is not ChangeType.SYNCED:
                     pod = msgspec.json.decode(change.raw)
                     statuses = pod.get("status", {}).get("containerStatuses", [])
-                    alive = pods.running(folder)
+                    alive = pod_processes.running_containers(folder)
                     if alive and any("running" in one["state"] for one in statuses):
                         [state] = alive
                         return state.pid

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.embedded.clusters.settings import settings
 from understudy.cli.reaching import how_to_reach
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 
 
 def test_pods_with_all_rights_are_warned_of(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
 from tests.embedded.clusters.settings import node
 from understudy.cli.condition import as_text
-from understudy.embedded.clusters.looking import UP, Report
-from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR, Holder, holding
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER, SUPERVISOR, LockHolder, hold_lock
+from understudy.embedded.clusters.report import UP, ClusterReport
 
 
 def test_without_any_cluster(shell: Shell) -> None:
@@ -32,12 +32,12 @@ def test_clusters_that_are_down(shell: Shell) -> None:
 
 def test_a_cluster_that_runs_well() -> None:
     parts = {
-        SUPERVISOR: Holder(10, 100.0),
-        SERVER: Holder(11, 101.0),
-        CONTROL: Holder(12, 101.0),
-        AGENT: Holder(13, 220.0),
+        SUPERVISOR: LockHolder(10, 100.0),
+        SERVER: LockHolder(11, 101.0),
+        CONTROL: LockHolder(12, 101.0),
+        AGENT: LockHolder(13, 220.0),
     }
-    report = Report(
+    report = ClusterReport(
         name="slices",
         state=UP,
         server="https://127.0.0.1:16443",
@@ -61,7 +61,7 @@ def test_a_cluster_that_runs_well() -> None:
 
 def test_a_cluster_whose_api_does_not_answer(shell: Shell) -> None:
     folder = make_cluster("default", port=1)
-    with holding(folder.processes / AGENT):
+    with hold_lock(folder.processes / AGENT):
         out = shell.run("status")[1]
     assert "default: partly up\n" in out
     assert "nodes       unknown: 127.0.0.1:1: connection refused\n" in out
@@ -71,7 +71,7 @@ def test_a_cluster_whose_api_does_not_answer(shell: Shell) -> None:
 
 def test_json_for_programs(shell: Shell) -> None:
     folder = make_cluster("default", port=1)
-    with holding(folder.processes / AGENT):
+    with hold_lock(folder.processes / AGENT):
         [cluster] = json.loads(shell.run("status", "-o", "json")[1])["clusters"]
     assert cluster["name"] == "default"
     assert cluster["state"] == "partly up"

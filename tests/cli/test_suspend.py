@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.cli.commands import refuses, shows, typed
 from tests.embedded.manifests import STAYS, job, jobset, pod_spec
 from tests.embedded.real_cluster import RealCluster, node, play
-from understudy.embedded.clusters import pods
+from understudy.embedded.clusters import pod_processes
 from understudy.kinds.annotations import REQUEUED_AT
 from understudy.objects.resources import JOBS
 
@@ -28,10 +28,10 @@ def test_jobs_pause_and_go_on_as_their_owner_says(tmp_path: Path) -> None:
         await cluster.witness.until("it runs", lambda: runs(cluster, "pair", 2))
         title = "jobset.jobset.x-k8s.io/pair"
         assert await shows(cluster, "suspend", "pair", "--wait") == [f"{title} suspended"]
-        assert list(pods.running(cluster.folder)) == []
+        assert list(pod_processes.running_containers(cluster.folder)) == []
         assert await shows(cluster, "suspend", "pair") == [f"{title} is suspended already"]
         assert await shows(cluster, "resume", "pair", "--wait") == [f"{title} resumed"]
-        assert len(list(pods.running(cluster.folder))) == 2
+        assert len(list(pod_processes.running_containers(cluster.folder))) == 2
         assert await shows(cluster, "resume", "pair") == [f"{title} is not suspended"]
         assert await shows(cluster, "resume", "done") == ["job.batch/done is not suspended: it has finished"]
         assert "job.batch/done has finished" in await refuses(cluster, "suspend", "done")
@@ -58,7 +58,7 @@ def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(tmp_pa
         assert await shows(cluster, "resume", "torch", "--wait") == [f"{title} resumed"]
         deleted = ["mpijob.kubeflow.org/first deleted", f"{title} deleted"]
         assert await shows(cluster, "delete", "first", "torch") == deleted
-        assert list(pods.running(cluster.folder)) == []
+        assert list(pod_processes.running_containers(cluster.folder)) == []
 
     play(tmp_path, NODES, scene)
 

@@ -8,9 +8,9 @@ from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
 from tests.embedded.clusters.settings import node
 from understudy.cli import bringup
-from understudy.embedded.clusters.processes import SUPERVISOR, holding
+from understudy.embedded.cluster_folder import folder_of
+from understudy.embedded.clusters.process_lock import SUPERVISOR, hold_lock
 from understudy.embedded.clusters.readiness import Readiness
-from understudy.embedded.folders import folder_of
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Readiness:
 @pytest.mark.usefixtures("answering")
 def test_a_cluster_that_is_up_is_said_to_be(shell: Shell) -> None:
     folder = make_cluster("default", port=7777)
-    with holding(folder.processes / SUPERVISOR):
+    with hold_lock(folder.processes / SUPERVISOR):
         code, out, err = shell.run("up", "--detach")
     assert (code, err) == (0, "")
     assert out.startswith("cluster default (1 node, https://127.0.0.1:7777) is up already\n")
@@ -84,7 +84,7 @@ def test_nodes_of_a_cluster_that_is_up_are_told_of(shell: Shell, answering: Read
     answering.failed.add("a")
     answering.waiting["b"] = "NodeStatusUnknown: Kubelet stopped posting node status."
     folder = make_cluster("slices", nodes=(node("a"), node("b"), node("c")))
-    with holding(folder.processes / SUPERVISOR):
+    with hold_lock(folder.processes / SUPERVISOR):
         code, out, err = shell.run("up", "--name", "slices", "--detach")
     assert (code, out.splitlines()[0][-13:]) == (0, "is up already")
     assert err == (
@@ -97,7 +97,7 @@ def test_nodes_of_a_cluster_that_is_up_are_told_of(shell: Shell, answering: Read
 
 def test_a_cluster_that_runs_and_does_not_answer_is_not_said_to_be_up(shell: Shell) -> None:
     folder = make_cluster("default", port=7777)
-    with holding(folder.processes / SUPERVISOR):
+    with hold_lock(folder.processes / SUPERVISOR):
         code, out, err = shell.run("up", "--detach", "--wait", "0.1")
     assert (code, out) == (1, "")
     assert err.startswith("understudy: cluster default did not come up: after 0.1 s the API does not answer\n")
@@ -107,7 +107,7 @@ def test_a_cluster_that_runs_and_does_not_answer_is_not_said_to_be_up(shell: She
 def test_a_cluster_that_is_up_is_not_changed(shell: Shell) -> None:
     folder = make_cluster("slices", nodes=(node("a"),))
     shell.write(cluster="name: slices\npools: [{name: a, count: 3}]")
-    with holding(folder.processes / SUPERVISOR):
+    with hold_lock(folder.processes / SUPERVISOR):
         complaint = shell.refuses("up", "-f", "cluster.yaml", "--port", "1")
     assert complaint == (
         "understudy: cluster slices is up, and its port is 16443, not 1 and it has other nodes than the file;"
@@ -116,14 +116,14 @@ def test_a_cluster_that_is_up_is_not_changed(shell: Shell) -> None:
 
 
 def test_two_at_once_do_not_get_in_each_others_way(shell: Shell) -> None:
-    with holding(folder_of("default").processes / SUPERVISOR):
+    with hold_lock(folder_of("default").processes / SUPERVISOR):
         assert "is being started by another `understudy up`; wait for it" in shell.refuses("up")
 
 
 @pytest.mark.usefixtures("answering")
 def test_an_address_that_others_reach_comes_with_a_warning(shell: Shell) -> None:
     folder = make_cluster("default", address="0.0.0.0")
-    with holding(folder.processes / SUPERVISOR):
+    with hold_lock(folder.processes / SUPERVISOR):
         _, out, _ = shell.run("up")
     assert "warning: the API listens on 0.0.0.0" in out
 

@@ -24,8 +24,8 @@ import msgspec
 
 from understudy.client import Config
 from understudy.client.tls import context_of
-from understudy.embedded.clusters.access import LOCAL
 from understudy.embedded.clusters.certificates import Identity, identity
+from understudy.embedded.clusters.credentials import LOCAL
 
 CHUNK = 64 * 1024
 

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from understudy.embedded.clusters.access import LOCAL
 from understudy.embedded.clusters.certificates import Identity
+from understudy.embedded.clusters.credentials import LOCAL
 
 DAY = datetime.timedelta(days=1)
 

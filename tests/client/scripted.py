@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from understudy.client import Config
-from understudy.embedded.clusters.access import LOCAL
 from understudy.embedded.clusters.certificates import Identity, identity
+from understudy.embedded.clusters.credentials import LOCAL
 
 TOKEN = "secret-token"
 

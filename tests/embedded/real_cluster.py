@@ -21,18 +21,18 @@ from tests.embedded.witness import Witness, is_partly_seated
 from understudy.cli import clusterfile
 from understudy.client import KubeClient, connect
 from understudy.decide.policy import Policy
-from understudy.embedded.clusters import pods
-from understudy.embedded.clusters.access import grant
-from understudy.embedded.clusters.files import write_private
+from understudy.embedded.agent_protocol import FailNode, RecoverNode, ask_agent
+from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
+from understudy.embedded.clusters import pod_processes
+from understudy.embedded.clusters.component import Command, Launcher, component_command
+from understudy.embedded.clusters.credentials import write_credentials
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import pool_nodes
-from understudy.embedded.clusters.parts import Command, Site, part_command
-from understudy.embedded.clusters.processes import CONTROL, PARTS, holder
-from understudy.embedded.clusters.readiness import until_ready
-from understudy.embedded.clusters.settling import is_free
+from understudy.embedded.clusters.private_files import write_private
+from understudy.embedded.clusters.process_lock import CONTROL, PARTS, lock_holder
+from understudy.embedded.clusters.readiness import wait_until_ready
+from understudy.embedded.clusters.settings import is_port_free
 from understudy.embedded.clusters.supervisor import Stop, supervise
-from understudy.embedded.doorway import FailNode, RecoverNode, ask
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
 from understudy.objects import resources
 from understudy.objects.resources import DEFINITIONS, NODES, PRIORITY_CLASSES, Resource
 from understudy.ports import PatchForm, Ref, Unreachable
@@ -50,7 +50,7 @@ _COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")
 
 
 class Setup(msgspec.Struct, frozen=True):
-    command: Command = part_command
+    command: Command = component_command
     kinds: tuple[Resource, ...] = ()  # kinds of other people, defined before anybody looks for them
     looks: tuple[Resource, ...] = ()  # kinds of our own that the test looks at
     policy: Policy = Policy()  # which the scheduler decides with
@@ -89,13 +89,13 @@ class RealCluster:
 
     async def fail(self, node: str) -> None:
         """The node dies, and its processes with it; nobody was warned."""
-        await ask(self.folder.agent_socket, FailNode(node))
+        await ask_agent(self.folder.agent_socket, FailNode(node))
 
     async def recover(self, node: str) -> None:
-        await ask(self.folder.agent_socket, RecoverNode(node))
+        await ask_agent(self.folder.agent_socket, RecoverNode(node))
 
     def process(self, part: str) -> int:
-        found = holder(self.folder.processes / part)
+        found = lock_holder(self.folder.processes / part)
         assert found is not None, f"{part} does not run"
         return found.pid
 
@@ -136,13 +136,13 @@ def play(
 async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
     folder, trouble = _prepared(path, nodes, setup.policy), Trouble()
     stop = Stop()
-    site = Site(folder, trouble.tell, _patient(setup.command) if setup.kinds else setup.command)
+    site = Launcher(folder, trouble.tell, _patient(setup.command) if setup.kinds else setup.command)
     parts = asyncio.create_task(supervise(site, stop))
     try:
         async with connect(folder.kubeconfig) as client:
             await trouble.unless(_define(client, setup.kinds))
             _gate(folder).touch()
-            await trouble.unless(until_ready(folder, START))
+            await trouble.unless(wait_until_ready(folder, START))
             witness = Witness(client, (*setup.kinds, *setup.looks), setup.policy)
             async with witness.watching():
                 yield RealCluster(folder, client, witness)
@@ -238,13 +238,13 @@ def _prepared(path: Path, nodes: Sequence[Document], policy: Policy) -> ClusterF
     )
     folder = ClusterFolder(path / "cluster")
     write_private(folder.settings, msgspec.json.encode(settings))
-    grant(folder, settings, datetime.now(UTC))
+    write_credentials(folder, settings, datetime.now(UTC))
     return folder
 
 
 def _free_port() -> int:
     """None of those that the kernel gives out by itself: nobody else takes it before the server does."""
-    while not is_free("127.0.0.1", port := random.randrange(20_000, 32_000)):
+    while not is_port_free("127.0.0.1", port := random.randrange(20_000, 32_000)):
         pass
     return port
 
@@ -265,7 +265,7 @@ def _partly_seated(witness: Witness) -> list[str]:
 
 def _left_behind(folder: ClusterFolder) -> Iterator[str]:
     """Containers, and whatever else has the folder of the cluster in its command line or its environment."""
-    yield from (f"container {state.pid}" for state in pods.running(folder))
+    yield from (f"container {state.pid}" for state in pod_processes.running_containers(folder))
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (process / "cmdline").read_bytes()

@@ -17,7 +17,7 @@ from tests.decide import rules
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.policy import Policy
-from understudy.embedded.looping import EMBEDDED
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.children import FAMILIES
 from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
@@ -66,7 +66,7 @@ class Witness:
         self._unsynced = set(self._documents)
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self.view = view or View(policy.index, limits=EMBEDDED.limits, troubles=Troubles())
+        self.view = view or View(policy.index, limits=EMBEDDED_DEFAULTS.limits, troubles=Troubles())
         self.wrong: list[str] = []
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last

@@ -13,8 +13,8 @@ from tests.embedded.manifests import job
 from tests.embedded.real_cluster import LOOK, RealCluster, node
 from tests.embedded.witness import PATIENCE, Witness
 from tests.faults.living import Life
-from understudy.embedded.clusters.processes import holder
-from understudy.embedded.doorway import MARK, DoorClosed
+from understudy.embedded.agent_protocol import MARK, AgentRefused
+from understudy.embedded.clusters.process_lock import lock_holder
 from understudy.embedded.shim import bodies, linux, orders
 from understudy.embedded.shim.orders import State
 from understudy.kinds.annotations import FAILED_AT
@@ -179,7 +179,7 @@ def send(found: Sequence[Life], number: signal.Signals) -> None:
 async def part(cluster: RealCluster, name: str) -> int:
     """The process of a part, as soon as there is one."""
     async with asyncio.timeout(PATIENCE):
-        while (found := holder(cluster.folder.processes / name)) is None:
+        while (found := lock_holder(cluster.folder.processes / name)) is None:
             await asyncio.sleep(LOOK)
     return found.pid
 
@@ -191,7 +191,7 @@ async def recover(cluster: RealCluster, name: str) -> None:
             try:
                 await cluster.recover(name)
                 break
-            except DoorClosed:
+            except AgentRefused:
                 await asyncio.sleep(LOOK)
     await cluster.witness.until(f"{name} is well", lambda: is_well(cluster.witness, name))
 

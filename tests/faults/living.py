@@ -11,7 +11,7 @@ import msgspec
 
 from tests.faults.running import LOOK, PATIENCE, ClusterProcesses
 from understudy.client import KubeClient, connect
-from understudy.embedded.clusters.processes import SUPERVISOR
+from understudy.embedded.clusters.process_lock import SUPERVISOR
 from understudy.embedded.shim import linux
 from understudy.objects.resources import PODS
 from understudy.ports import Change, ChangeType, Ref, Refused, Unreachable

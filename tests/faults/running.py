@@ -18,10 +18,10 @@ import msgspec
 
 from tests.faults.wires import asked
 from understudy.client import Config
-from understudy.embedded.clusters.access import grant
-from understudy.embedded.clusters.parts import package_root, part_command
-from understudy.embedded.clusters.processes import PARTS, SERVER, SUPERVISOR, Holder, holder
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
+from understudy.embedded.clusters.component import component_command, package_root
+from understudy.embedded.clusters.credentials import write_credentials
+from understudy.embedded.clusters.process_lock import PARTS, SERVER, SUPERVISOR, LockHolder, lock_holder
 
 PATIENCE = 90.0  # seconds for anything that ought to happen, on a machine that is busy with other things
 LOOK = 0.01  # seconds between two looks at something that nobody announces
@@ -49,7 +49,7 @@ class ServerProcess:
 
     def start(self) -> None:
         """With as many open files as most systems allow to begin with."""
-        command = ["sh", "-c", 'ulimit -Sn 1024; exec "$@"', "sh", *part_command(SERVER, self.folder)]
+        command = ["sh", "-c", 'ulimit -Sn 1024; exec "$@"', "sh", *component_command(SERVER, self.folder)]
         with (self.folder.path / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=package_root()
@@ -139,7 +139,7 @@ def prepared_folder(place: Path) -> ClusterFolder:
         nodes=(),
     )
     folder.settings.write_bytes(msgspec.json.encode(settings))
-    grant(folder, settings, datetime.datetime.now(datetime.UTC))
+    write_credentials(folder, settings, datetime.datetime.now(datetime.UTC))
     return folder
 
 
@@ -182,17 +182,17 @@ class ClusterProcesses:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "UNDERSTUDY_HOME": str(self.home)}
 
-    def part(self, name: str) -> Holder | None:
-        return holder(self.folder.processes / name)
+    def part(self, name: str) -> LockHolder | None:
+        return lock_holder(self.folder.processes / name)
 
-    def kill(self, parts: Sequence[str]) -> dict[str, Holder]:
+    def kill(self, parts: Sequence[str]) -> dict[str, LockHolder]:
         """All at once; who they were."""
         found = {part: self.wait_for_part(part) for part in parts}
         for each in found.values():
             os.kill(each.pid, signal.SIGKILL)
         return found
 
-    def wait_for_part(self, name: str, other_than: Holder | None = None) -> Holder:
+    def wait_for_part(self, name: str, other_than: LockHolder | None = None) -> LockHolder:
         await_true(
             lambda: self.part(name) not in (None, other_than), lambda: f"{name} does not come back: {self.logs()}"
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.faults.disks import Disk, small_disk
 from tests.faults.living import CLUSTER, FOR_EVER, NAMESPACE, Life, Living, container_of, living, phase_of
 from tests.faults.running import LOOK, PATIENCE, ClusterProcesses, await_true, cluster_in, processes_of
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, Holder
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, LockHolder
 from understudy.embedded.failed_nodes import load
 from understudy.objects.resources import CONFIG_MAPS
 from understudy.ports import Ref, Refused
@@ -30,7 +30,7 @@ class Scene:
         self.life = life
         self.stored: list[str] = []  # names of objects whose creation was acknowledged
 
-    def parts(self) -> dict[str, Holder | None]:
+    def parts(self) -> dict[str, LockHolder | None]:
         return {part: self.life.cluster.part(part) for part in (SUPERVISOR, *PARTS)}
 
     async def store(self) -> int:

@@ -22,9 +22,9 @@ from tests.faults import gangs
 from tests.faults.gangs import Book, Document, closed, incidents, machines, part, recover, seats, whole, writer
 from tests.faults.living import Life
 from understudy.decide.policy import Policy
-from understudy.embedded.clusters import parts
-from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER
-from understudy.embedded.doorway import FailNode, ask
+from understudy.embedded.agent_protocol import FailNode, ask_agent
+from understudy.embedded.clusters import component
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER
 from understudy.kinds.annotations import FAILED_AT
 from understudy.objects.resources import INCIDENTS, NODES
 
@@ -64,7 +64,7 @@ STEPS: dict[str, Callable[[Witness, Document], bool]] = {
 
 
 def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "STEADY", 0.0)  # nobody waits longer for a part that was killed before
+    monkeypatch.setattr(component, "STEADY", 0.0)  # nobody waits longer for a part that was killed before
     book = Book(tmp_path / "book")
 
     async def scene(cluster: RealCluster, watch: Watch) -> None:
@@ -156,7 +156,7 @@ def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
 
         old += gangs.of_pods(await gangs.lives(cluster, second["spec"]["nodeName"]))
         await watch.warn(seats([second]))
-        await ask(cluster.folder.agent_socket, FailNode(second["spec"]["nodeName"], "unplug"))
+        await ask_agent(cluster.folder.agent_socket, FailNode(second["spec"]["nodeName"], "unplug"))
         await _succeeded(cluster, second, book)
         await recover(cluster, second["spec"]["nodeName"])
 

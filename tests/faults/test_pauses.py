@@ -17,8 +17,8 @@ from tests.embedded.real_cluster import RealCluster, Setup, play
 from tests.faults import gangs
 from tests.faults.gangs import Document, machines, part, whole
 from understudy.decide.policy import Policy
-from understudy.embedded.clusters import parts
-from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER
+from understudy.embedded.clusters import component
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER
 from understudy.objects.resources import LEASES, NODES, PODS
 
 PAUSE = 5.0  # seconds; a lease lasts four
@@ -66,7 +66,7 @@ def signs_of_life(cluster: RealCluster, name: str) -> list[str]:
 
 
 def test_a_dead_node_stays_dead_through_pauses_and_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "STEADY", 0.0)
+    monkeypatch.setattr(component, "STEADY", 0.0)
 
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness

@@ -24,11 +24,11 @@ from tests.faults.running import (
     temporary_folder,
 )
 from understudy.cli.bringup import prepare, start_supervisor
-from understudy.embedded.clusters.files import private_folder
-from understudy.embedded.clusters.parts import package_root
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, holding
-from understudy.embedded.clusters.readiness import until_ready
-from understudy.embedded.clusters.settling import Wanted
+from understudy.embedded.clusters.component import package_root
+from understudy.embedded.clusters.private_files import private_folder
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, hold_lock
+from understudy.embedded.clusters.readiness import wait_until_ready
+from understudy.embedded.clusters.settings import RequestedSettings
 from understudy.objects.resources import NODES
 
 HOW_MANY = 3
@@ -218,8 +218,8 @@ def _stolen_port(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setenv("UNDERSTUDY_HOME", str(home))
     cluster = ClusterProcesses(home, "default")
     private_folder(cluster.folder.path)
-    with holding(cluster.folder.processes / SUPERVISOR):
-        port = prepare(cluster.folder, Wanted(name="default")).port
+    with hold_lock(cluster.folder.processes / SUPERVISOR):
+        port = prepare(cluster.folder, RequestedSettings(name="default")).port
     with socket.create_server(("127.0.0.1", port)):
         yield port
 
@@ -228,7 +228,7 @@ def test_a_port_that_was_stolen_before_the_server_listens_is_chosen_anew(monkeyp
     with temporary_folder() as home, ended_at_last(ClusterProcesses(home, "default")) as cluster:
         with _stolen_port(home, monkeypatch) as port:
             supervisor = start_supervisor(cluster.folder)
-            asyncio.run(until_ready(cluster.folder, PATIENCE))
+            asyncio.run(wait_until_ready(cluster.folder, PATIENCE))
         assert cluster.folder.read_settings().port != port
         assert f"port {port} is taken by another program" in cluster.logs()
         cluster.understudy("down")

@@ -24,7 +24,7 @@ from tests.embedded.witness import PATIENCE, Witness
 from tests.guides.transcripts import Step
 from understudy.client import connect
 from understudy.decide.policy import Policy
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 
 ROOT = Path(__file__).parents[2]
 _LOOK = 0.1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.test_stories import shared_slices
+from tests.embedded.end_to_end.test_jobs import shared_slices
 from tests.guides import transcripts
 from tests.guides.terminal import ROOT, Rule, terminal
 

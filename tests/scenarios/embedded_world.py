@@ -14,7 +14,7 @@ from tests.scenarios.running_world import RunningWorld, resource_of
 from tests.scenarios.script import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import name_of
-from understudy.embedded.clusters.processes import CONTROL
+from understudy.embedded.clusters.process_lock import CONTROL
 from understudy.embedded.shim import orders
 from understudy.embedded.shim.orders import State
 from understudy.kinds.annotations import WARM_FOR, written_time

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.embedded.test_stories import domain, seated, shared_slices, uids
+from tests.embedded.end_to_end.test_jobs import domain, seated, shared_slices, uids
 from tests.embedded.witness import PATIENCE, Document, Witness
 from tests.guides.terminal import Terminal, terminal
 from tests.seeds import texts

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.embedded.end_to_end.test_jobs import running, seated, uids
 from tests.embedded.manifests import job, jobset
-from tests.embedded.test_stories import running, seated, uids
 from tests.embedded.witness import Document, Witness
 from tests.guides.terminal import Terminal, terminal
 from tests.seeds import texts

@@ -17,7 +17,7 @@ from understudy.control.pulse import Pulse, _Beat
 from understudy.control.scheduling import SchedulingLoop
 from understudy.control.seating import sorted_out
 from understudy.control.view import View
-from understudy.embedded.controllers.node_life import NodeLife, SeenNode
+from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
 from understudy.kube.election import Election
 from understudy.model.gangs import Gang
 from understudy.objects.nodes import Node
@@ -82,10 +82,10 @@ def a_pause_renews_all_leases() -> AbstractContextManager[None]:
     def resume(_: Pulse, beat: _Beat, moment: float) -> None:
         beat.given_up, beat.missed, beat.counts_from = False, 0.0, moment
 
-    def is_back(self: NodeLife, _: SeenNode, beat: Heartbeat) -> bool:
+    def is_back(self: NodeLifecycleController, _: SeenNode, beat: Heartbeat) -> bool:
         return beat.since + 4 * beat.interval > self._clock.now()
 
-    return _patched((Pulse, "_resume", resume), (NodeLife, "_is_back", is_back))
+    return _patched((Pulse, "_resume", resume), (NodeLifecycleController, "_is_back", is_back))
 
 
 def a_returning_node_is_given_away() -> AbstractContextManager[None]:

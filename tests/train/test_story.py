@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
+from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.manifests import job, jobset
 from tests.embedded.real_cluster import RealCluster, node, play
-from tests.embedded.test_stories import condition, running
 from tests.embedded.witness import Document
 from understudy.kinds.annotations import PREFIX
 from understudy.objects.resources import JOB_SETS, JOBS

@@ -16,27 +16,35 @@ import msgspec
 from understudy.cli.complaint import BadInput
 from understudy.cli.reaching import how_to_reach, name_flag, say, title
 from understudy.cli.unready import Verdict, verdict_on, words_on
-from understudy.embedded.clusters import pods
-from understudy.embedded.clusters.files import private_folder
+from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings, folder_of
+from understudy.embedded.clusters import pod_processes
+from understudy.embedded.clusters.api_port import save_settings, wait_until_port_lost
+from understudy.embedded.clusters.component import Launcher, component_command, package_root
+from understudy.embedded.clusters.component_logs import last_lines, log_file, open_log
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import machine_node
-from understudy.embedded.clusters.partlogs import last_lines, log_file, open_log
-from understudy.embedded.clusters.parts import Site, package_root, part_command
-from understudy.embedded.clusters.ports import save_settings, until_lost
-from understudy.embedded.clusters.processes import PARTS, SERVER, SUPERVISOR, Holder, Taken, holder, holding
+from understudy.embedded.clusters.private_files import private_folder
+from understudy.embedded.clusters.process_lock import (
+    PARTS,
+    SERVER,
+    SUPERVISOR,
+    AlreadyRunning,
+    LockHolder,
+    hold_lock,
+    lock_holder,
+)
 from understudy.embedded.clusters.readiness import Readiness, readiness
-from understudy.embedded.clusters.settling import (
-    Around,
-    Wanted,
+from understudy.embedded.clusters.settings import (
+    MachineState,
+    RequestedSettings,
     all_clusters,
-    differences,
-    is_free,
+    is_port_free,
     read_settings,
-    settled,
+    resolve_settings,
+    settings_differences,
 )
 from understudy.embedded.clusters.supervisor import Stop, stop_cluster, supervise
-from understudy.embedded.folders import ClusterFolder, ClusterSettings, folder_of
-from understudy.embedded.log_output import timestamped
+from understudy.embedded.process_log import timestamped
 
 FAILED, REFUSED = 1, 2
 LINES_OF_LOG = 3
@@ -53,7 +61,7 @@ class Bringing(msgspec.Struct, frozen=True):
     wait: float  # seconds for it to become ready
     began: float
     is_new: bool  # it was never up before
-    orphan: Holder | None  # a server that an earlier supervisor left alone; the next one replaces it
+    orphan: LockHolder | None  # a server that an earlier supervisor left alone; the next one replaces it
 
     @property
     def settings(self) -> ClusterSettings:
@@ -64,9 +72,9 @@ class Bringing(msgspec.Struct, frozen=True):
         """Of the cluster as it starts now, not of what is left of it from before."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self.orphan is not None and holder(self.folder.processes / SERVER) == self.orphan:
+                while self.orphan is not None and lock_holder(self.folder.processes / SERVER) == self.orphan:
                     await asyncio.sleep(_LOOK)
-        lost = asyncio.create_task(until_lost(self.folder))
+        lost = asyncio.create_task(wait_until_port_lost(self.folder))
         ready = asyncio.create_task(readiness(self.folder, seconds))
         done, _ = await asyncio.wait([lost, ready], return_when=asyncio.FIRST_COMPLETED)
         for task in (lost, ready):
@@ -75,27 +83,27 @@ class Bringing(msgspec.Struct, frozen=True):
         return ready.result() if ready in done else LOST
 
     def verdict(self, found: Readiness) -> Verdict:
-        return verdict_on(found, may_be_stopped=self.is_new and not pods.running(self.folder))
+        return verdict_on(found, may_be_stopped=self.is_new and not pod_processes.running_containers(self.folder))
 
     def told(self) -> list[str]:
         seconds, settings = time.monotonic() - self.began, self.settings
         return [f"{title(settings)} is up after {seconds:.1f} s", "", *how_to_reach(self.folder, settings)]
 
 
-def bring_up(wanted: Wanted, options: argparse.Namespace) -> int:
+def bring_up(wanted: RequestedSettings, options: argparse.Namespace) -> int:
     began = time.monotonic()
     folder = folder_of(wanted.name)
     with _folder_made(folder):
         lock = folder.processes / SUPERVISOR
-        if holder(lock) is not None:
+        if lock_holder(lock) is not None:
             return _already_up(folder, wanted, options.wait)
         try:
-            with holding(lock):
-                orphan = holder(folder.processes / SERVER)
+            with hold_lock(lock):
+                orphan = lock_holder(folder.processes / SERVER)
                 bringing = Bringing(folder, options.wait, began, not folder.settings.exists(), orphan)
                 prepare(folder, wanted)
                 code = 0 if options.detach else asyncio.run(_in_this_process(bringing))
-        except Taken:
+        except AlreadyRunning:
             raise BadInput(f"cluster {wanted.name} is being started by another `understudy up`; wait for it") from None
         code = _in_background(bringing) if options.detach else code
         if code == REFUSED:
@@ -111,7 +119,7 @@ def _folder_made(folder: ClusterFolder) -> Iterator[None]:
     try:
         yield
     except BadInput:
-        if not existed and holder(folder.processes / SUPERVISOR) is None:
+        if not existed and lock_holder(folder.processes / SUPERVISOR) is None:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
 
@@ -126,12 +134,12 @@ def _make_folder(folder: ClusterFolder) -> None:
         raise BadInput(f"{folder.path}: cannot be written to; set UNDERSTUDY_HOME to a folder that can") from None
 
 
-def _already_up(folder: ClusterFolder, wanted: Wanted, wait: float) -> int:
+def _already_up(folder: ClusterFolder, wanted: RequestedSettings, wait: float) -> int:
     """Its supervisor runs. It may be another `understudy up` that has just begun."""
     running = read_settings(folder)
     if running is None:
         raise BadInput(f"cluster {wanted.name} is being started by another `understudy up`; wait for it")
-    if other := differences(wanted, running):
+    if other := settings_differences(wanted, running):
         down = f"understudy down --name {wanted.name}"
         raise BadInput(f"cluster {wanted.name} is up, and {' and '.join(other)}; `{down}` first")
     found = asyncio.run(readiness(folder, wait))
@@ -144,24 +152,24 @@ def _already_up(folder: ClusterFolder, wanted: Wanted, wait: float) -> int:
     return 0
 
 
-def prepare(folder: ClusterFolder, wanted: Wanted) -> ClusterSettings:
+def prepare(folder: ClusterFolder, wanted: RequestedSettings) -> ClusterSettings:
     """Everything the parts find in the folder when they start. The caller holds the supervisor's lock.
 
     Parts left alone by their supervisor run on meanwhile; the next supervisor replaces them.
     """
     before = read_settings(folder)
-    own = (before.address, before.port) if before and holder(folder.processes / SERVER) else None
+    own = (before.address, before.port) if before and lock_holder(folder.processes / SERVER) else None
 
     def can_be_had(address: str, port: int) -> bool:
-        return (address, port) == own or is_free(address, port)
+        return (address, port) == own or is_port_free(address, port)
 
-    around = Around(
+    around = MachineState(
         others=[settings for name, settings in all_clusters().items() if name != wanted.name],
-        is_free=can_be_had,
+        is_port_free=can_be_had,
         local_node=lambda: machine_node(this_machine()),
         chance=random.Random(),
     )
-    settings = settled(wanted, before, around)
+    settings = resolve_settings(wanted, before, around)
     if not can_be_had(settings.address, settings.port):
         raise BadInput(_cannot_be_had(settings))
     try:
@@ -186,7 +194,7 @@ def _cannot_be_had(settings: ClusterSettings) -> str:
 async def _in_this_process(bringing: Bringing) -> int:
     stop = Stop()
     stop.on_signals()
-    cluster = asyncio.create_task(supervise(Site(bringing.folder, _warn), stop))
+    cluster = asyncio.create_task(supervise(Launcher(bringing.folder, _warn), stop))
     ready = asyncio.create_task(_until_it_is_up(bringing))
     asked = asyncio.create_task(stop.asked.wait())
     await asyncio.wait([cluster, ready, asked], return_when=asyncio.FIRST_COMPLETED)
@@ -232,7 +240,7 @@ def start_supervisor(folder: ClusterFolder) -> "subprocess.Popen[bytes]":
     log = open_log(folder, SUPERVISOR)
     try:
         supervisor = subprocess.Popen(
-            part_command(SUPERVISOR, folder),
+            component_command(SUPERVISOR, folder),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -8,8 +8,8 @@ import msgspec
 
 from understudy.cli.complaint import BadInput, suggestion
 from understudy.cli.documents import Text, load_text, mappings
+from understudy.embedded.cluster_folder import ADMIN_ACCESS, OWN_ACCESS
 from understudy.embedded.clusters.pools import Pool, Taint, Topology
-from understudy.embedded.folders import ADMIN_ACCESS, OWN_ACCESS
 
 RUNTIMES = ("process", "docker", "podman")
 _WORDS = {"int": "a whole number", "float": "a number", "str": "text", "array": "a list", "object": "a mapping",

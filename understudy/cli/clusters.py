@@ -6,9 +6,9 @@ import msgspec
 
 from understudy.cli.complaint import BadInput, listed, suggestion
 from understudy.client.config import Config
-from understudy.embedded.clusters.access import url
-from understudy.embedded.clusters.settling import all_clusters
-from understudy.embedded.folders import DEFAULT_NAME, ClusterFolder, ClusterSettings, folder_of
+from understudy.embedded.cluster_folder import DEFAULT_NAME, ClusterFolder, ClusterSettings, folder_of
+from understudy.embedded.clusters.credentials import url
+from understudy.embedded.clusters.settings import all_clusters
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 def _target(options: argparse.Namespace) -> list[Any]:
     """Which cluster the verbs talk to. None there is no error here: it is what is to be seen."""
     from understudy.cli.settings import DEFAULT, Origin
-    from understudy.embedded.folders import home
+    from understudy.embedded.cluster_folder import home
 
     found = [Origin("home", str(home()), _home_source())]
     try:
@@ -76,12 +76,12 @@ def _of_cluster(name: str) -> list[Any]:
     """What the scheduler of an embedded cluster runs with."""
     from understudy.cli.clusters import chosen
     from understudy.cli.settings import DEFAULT, EVERYWHERE, Origin, Settings, told
-    from understudy.embedded.folders import OWN_ACCESS
-    from understudy.embedded.looping import EMBEDDED, looped
+    from understudy.embedded.cluster_folder import OWN_ACCESS
+    from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 
     running = chosen(name, "--cluster").settings
     loop = running.loop
-    own, plain = (_by_key(told(settings, lambda *_: "")) for settings in (_settings(EMBEDDED), Settings()))
+    own, plain = (_by_key(told(settings, lambda *_: "")) for settings in (_settings(EMBEDDED_DEFAULTS), Settings()))
 
     def source(section: str, key: str) -> str:
         if key in loop.get(section, {}):
@@ -90,7 +90,7 @@ def _of_cluster(name: str) -> list[Any]:
         return DEFAULT if own[full] == plain[full] else f"{DEFAULT} of embedded clusters"
 
     access = Origin("podAccess", running.pod_access, DEFAULT if running.pod_access == OWN_ACCESS else "understudy up")
-    return [access, *told(_settings(looped(loop)), source, EVERYWHERE)]
+    return [access, *told(_settings(loop_settings(loop)), source, EVERYWHERE)]
 
 
 def _settings(loop: "LoopSettings") -> "Settings":

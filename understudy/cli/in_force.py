@@ -27,12 +27,12 @@ async def in_force(client: "KubeClient", path: str | None) -> InForce:
     """The file that is named; else those of an embedded cluster of this machine; else the environment's; else those of
     the Understudy that is installed there."""
     from understudy.cli.clusters import at_server
-    from understudy.embedded.looping import looped
+    from understudy.embedded.loop_settings import loop_settings
 
     if path is not None:
         return InForce(read(path), path)
     if (cluster := at_server(client.config)) is not None:
-        loop = looped(cluster.settings.loop)
+        loop = loop_settings(cluster.settings.loop)
         settings = Settings(policy=loop.policy, health=loop.limits)
         return InForce(settings, f"those of the embedded cluster {cluster.settings.name}")
     if given(path) is not None:

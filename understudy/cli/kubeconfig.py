@@ -43,12 +43,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _merge(source: Any, name: str) -> int:
     from understudy.cli.complaint import BadInput
-    from understudy.embedded.clusters.access import context_name
-    from understudy.embedded.clusters.kubeconfigs import CannotMerge, default_kubeconfig, merge
+    from understudy.embedded.clusters.credentials import context_name
+    from understudy.embedded.clusters.kubeconfig_merge import CannotMerge, default_kubeconfig, merge_kubeconfig
 
     target, context = default_kubeconfig(), context_name(name)
     try:
-        before = merge(source, target)
+        before = merge_kubeconfig(source, target)
     except CannotMerge as error:
         raise BadInput(str(error)) from None
     back = f"; `kubectl config use-context {before}` goes back" if before not in ("", context) else ""

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from understudy.cli.paint import Painter
-from understudy.embedded.clusters.access import url
-from understudy.embedded.folders import ADMIN_ACCESS, DEFAULT_NAME, ClusterFolder, ClusterSettings
+from understudy.embedded.cluster_folder import ADMIN_ACCESS, DEFAULT_NAME, ClusterFolder, ClusterSettings
+from understudy.embedded.clusters.credentials import url
 
 NO_IMAGES = "Images are not pulled: a container's command runs as a process of this machine."
 

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
     from understudy.cli.clusters import chosen, every
     from understudy.cli.condition import as_json, as_text
-    from understudy.embedded.clusters.looking import report
+    from understudy.embedded.clusters.report import cluster_report
 
     if options.name and (options.context or options.kubeconfig):
         raise BadInput("--name names an embedded cluster, --kubeconfig and --context any other: give one of them")
@@ -51,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
             return code
 
     async def look() -> list[Any]:
-        return await asyncio.gather(*(report(cluster.folder, cluster.settings, SECONDS) for cluster in clusters))
+        return await asyncio.gather(
+            *(cluster_report(cluster.folder, cluster.settings, SECONDS) for cluster in clusters)
+        )
 
     reports, now = asyncio.run(look()), time.time()
     sys.stdout.write(as_json(reports, now) if options.output == "json" else as_text(reports, now))

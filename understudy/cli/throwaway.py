@@ -16,12 +16,12 @@ from types import FrameType
 from typing import Any
 
 from understudy.cli.bringup import prepare, start_supervisor
-from understudy.embedded.clusters.files import private_folder
-from understudy.embedded.clusters.processes import SUPERVISOR, holding
-from understudy.embedded.clusters.readiness import until_ready
-from understudy.embedded.clusters.settling import DEFAULT_ADDRESS, Wanted
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.clusters.private_files import private_folder
+from understudy.embedded.clusters.process_lock import SUPERVISOR, hold_lock
+from understudy.embedded.clusters.readiness import wait_until_ready
+from understudy.embedded.clusters.settings import DEFAULT_ADDRESS, RequestedSettings
 from understudy.embedded.clusters.supervisor import stop_cluster
-from understudy.embedded.folders import ClusterFolder
 
 READY_SECONDS = 30.0
 LAST_SECONDS = 10.0  # for the supervisor's process, once it has nothing left to look after
@@ -36,16 +36,16 @@ class Throwaway:
     ) -> None:
         self.home = Path(tempfile.mkdtemp(prefix=f"understudy-{name}-"))
         self.folder = ClusterFolder(self.home / "clusters" / name)
-        self._wanted = Wanted(name=name, port=_free_port(), nodes=nodes, loop=loop)
+        self._wanted = RequestedSettings(name=name, port=_free_port(), nodes=nodes, loop=loop)
         self._supervisor: subprocess.Popen[bytes] | None = None
 
     def start(self) -> int:
         """Says how many nodes are ready. Raises NotReady."""
         private_folder(self.folder.path)
-        with holding(self.folder.processes / SUPERVISOR):
+        with hold_lock(self.folder.processes / SUPERVISOR):
             settings = prepare(self.folder, self._wanted)
         self._supervisor = start_supervisor(self.folder)
-        asyncio.run(until_ready(self.folder, READY_SECONDS))
+        asyncio.run(wait_until_ready(self.folder, READY_SECONDS))
         return len(settings.nodes)
 
     def discard(self, *, but_logs: bool = False) -> None:

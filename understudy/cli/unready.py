@@ -3,8 +3,8 @@
 import enum
 from collections.abc import Iterator
 
+from understudy.embedded.cluster_folder import DEFAULT_NAME, ClusterSettings
 from understudy.embedded.clusters.readiness import Readiness, some
-from understudy.embedded.folders import DEFAULT_NAME, ClusterSettings
 
 MOST_NODES = 10  # told one by one
 

@@ -8,14 +8,14 @@ from understudy.cli import clusterfile
 from understudy.cli.clusters import checked_name
 from understudy.cli.complaint import BadInput
 from understudy.cli.settings import given
+from understudy.embedded.cluster_folder import DEFAULT_NAME
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.embedded.clusters.pools import BadPool
-from understudy.embedded.clusters.settling import Wanted
-from understudy.embedded.folders import DEFAULT_NAME
+from understudy.embedded.clusters.settings import RequestedSettings
 
 
-def wanted_of(options: argparse.Namespace) -> Wanted:
+def wanted_of(options: argparse.Namespace) -> RequestedSettings:
     name, runtime, nodes, pod_access = options.name, options.runtime, None, options.pod_access
     if options.file is not None:
         file = clusterfile.read(options.file)
@@ -25,7 +25,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
         except BadPool as error:
             raise BadInput(f"{options.file}: {error}") from None
     place = "--name" if options.name else f"{options.file}: name:"
-    return Wanted(
+    return RequestedSettings(
         name=checked_name(name or DEFAULT_NAME, place),
         address=_address(options.address),
         port=_port(options.port),

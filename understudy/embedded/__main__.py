@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.embedded.clusters.processes import AGENT, CONTROL, SERVER, SUPERVISOR, Taken, holding
-from understudy.embedded.folders import ClusterFolder
-from understudy.embedded.precedence import take_precedence
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER, SUPERVISOR, AlreadyRunning, hold_lock
+from understudy.embedded.niceness import raise_priority
 
 MODULES = {
     SERVER: "understudy.embedded.server",
-    CONTROL: "understudy.embedded.control_role",
+    CONTROL: "understudy.embedded.controllers.manager",
     AGENT: "understudy.embedded.agent",
     SUPERVISOR: "understudy.embedded.clusters.supervisor",
 }
@@ -27,10 +27,10 @@ def main(arguments: Sequence[str]) -> int:
             return WRONG
     try:
         if part != SUPERVISOR:
-            take_precedence()
-        with holding(folder.processes / part):
+            raise_priority()
+        with hold_lock(folder.processes / part):
             importlib.import_module(MODULES[part]).run(folder)
-    except Taken as taken:
+    except AlreadyRunning as taken:
         sys.stderr.write(f"{folder.path.name}: the {taken}\n")
         return WRONG
     return 0

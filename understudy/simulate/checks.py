@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from understudy.control.scheduling import Cycle
-from understudy.embedded.looping import EMBEDDED
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import HOLDS
 from understudy.kinds.ownership import owner_of
 from understudy.model.nodes import Verdict
@@ -219,7 +219,7 @@ class Checks:
     def _is_known_to_be_dead(self, node: str) -> bool:
         """A node that renewed its lease less than `leaseSuspect` renewals ago looks alive to every observer."""
         silent = self._world.loop.time() - self._world.leases.renewed.get(node, 0.0)
-        return not self._world.kubelets[node].powered and silent > EMBEDDED.limits.lease_suspect * RENEW
+        return not self._world.kubelets[node].powered and silent > EMBEDDED_DEFAULTS.limits.lease_suspect * RENEW
 
     def _node(self, before: Version, after: Version, writer: str) -> None:
         was, now_is = _ready(before), _ready(after)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from understudy.embedded.controllers.carrying import difference
+from understudy.embedded.controllers.child_writer import merge_patch
 from understudy.kinds.children import FAMILIES, Family, Observed
 from understudy.kinds.children.seen import read_as
 from understudy.kinds.children.wanted import Create, Wanted
@@ -120,7 +120,7 @@ class Operators:
         """One portion of it; whether anything was done."""
         server, acted = self._world.server, False
         if wanted.status is not None:
-            change = difference(parent.document.get("status") or {}, wanted.status)
+            change = merge_patch(parent.document.get("status") or {}, wanted.status)
             if change:
                 server.patch(_ref(parent), {"status": change}, "status", PatchForm.MERGE, WRITER)
                 acted = True

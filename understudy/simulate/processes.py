@@ -14,16 +14,16 @@ import msgspec
 from understudy.client.config import Config
 from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop
 from understudy.control.telling import Teller
-from understudy.embedded.controllers.carrying import Carrier
-from understudy.embedded.controllers.catalogue import Catalogue
-from understudy.embedded.controllers.events import Recorder
-from understudy.embedded.controllers.families import FamilyController
-from understudy.embedded.controllers.garbage import GarbageCollector
-from understudy.embedded.controllers.node_life import NodeLife
-from understudy.embedded.controllers.operating import operate
-from understudy.embedded.controllers.pod_garbage import PodGarbage
-from understudy.embedded.controllers.watching import SharedCluster
-from understudy.embedded.looping import EMBEDDED
+from understudy.embedded.controllers.child_writer import ChildWriter
+from understudy.embedded.controllers.garbage_collector import GarbageCollector
+from understudy.embedded.controllers.job_kinds import JobKindController
+from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController
+from understudy.embedded.controllers.pod_gc import PodGarbageCollector
+from understudy.embedded.controllers.runtime.controller import run_controller
+from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.children import FAMILIES, Family
 from understudy.kube.election import Candidate, Election, Terms
 from understudy.kube.fenced import Fenced, Permit
@@ -157,10 +157,10 @@ class ControlProcess(Process):
             await clock.sleep(RESTART)
 
     def _parts(self, cluster: SharedCluster, clock: ProcessClock) -> Iterator[tuple[str, Begin]]:
-        settings = settings_of(self.world, EMBEDDED)
+        settings = settings_of(self.world, EMBEDDED_DEFAULTS)
         teller = Teller(cluster, clock, settings.tell_after)
-        recorder = Recorder(teller)
-        catalogue = Catalogue(cluster, clock)
+        recorder = EventAggregator(teller)
+        catalogue = ObjectGraph(cluster, clock)
         collector = GarbageCollector(catalogue, cluster, clock)
         chance = random.Random(self.world.scenario.noise * 1000 + self.life)
 
@@ -170,7 +170,9 @@ class ControlProcess(Process):
             return loop.run()
 
         def look_after(family: Family) -> Awaitable[None]:
-            return operate(FamilyController(family, Carrier(cluster, clock, recorder, chance), clock), cluster)
+            return run_controller(
+                JobKindController(family, ChildWriter(cluster, clock, recorder, chance), clock), cluster
+            )
 
         yield "scheduling", schedule
         for family in FAMILIES:
@@ -178,9 +180,12 @@ class ControlProcess(Process):
                 yield family.parent.kind, partial(look_after, family)
         yield "events", teller.run
         yield "catalogue", catalogue.run
-        yield collector.name, lambda: operate(collector, cluster)
-        yield PodGarbage.name, lambda: operate(PodGarbage(cluster, clock), cluster)
-        yield NodeLife.name, lambda: operate(NodeLife(cluster, clock, recorder, settings.limits), cluster)
+        yield collector.name, lambda: run_controller(collector, cluster)
+        yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)
+        yield (
+            NodeLifecycleController.name,
+            lambda: run_controller(NodeLifecycleController(cluster, clock, recorder, settings.limits), cluster),
+        )
         yield "doubts", cluster.check_doubts
 
 

@@ -12,7 +12,7 @@ from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.cycle import plan
 from understudy.decide.sentences import at_length, describe
-from understudy.embedded.looping import EMBEDDED
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import PREFIX
 from understudy.model.plans import Code, Hold, Plan, Preempt, Wait
 from understudy.objects.incidents import incident_of
@@ -52,9 +52,9 @@ def check_at_rest(world: "World") -> None:
 def planned(world: "World", now: float) -> Plan:
     """What the planner makes of the objects as they are, without anything a loop remembers."""
     kube = world.scenario.mode == "kube"
-    limits = HealthLimits() if kube else EMBEDDED.limits
+    limits = HealthLimits() if kube else EMBEDDED_DEFAULTS.limits
     view = View(world.policy.index, world.scheduler if kube else None, limits, Troubles())
-    view.follows(lag=EMBEDDED.job_lag)
+    view.follows(lag=EMBEDDED_DEFAULTS.job_lag)
     for source in SOURCES:
         for resource in source.versions:
             if resource == LEASES or not world.server.serves(resource):

@@ -11,7 +11,7 @@ from tests.cli.commands import refuses, shows
 from tests.cli.shell import Shell
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, node, play
-from understudy.embedded.clusters import pods
+from understudy.embedded.clusters import pod_processes
 from understudy.embedded.shim import linux
 from understudy.objects.resources import NODES
 
@@ -55,7 +55,7 @@ def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
         body = job("train", gpus=4)
         await cluster.create({**body, "spec": {**body["spec"], "backoffLimit": 3}})
         first = await witness.until("it runs", lambda: seat(cluster))
-        [process] = [state.pid for state in pods.running(cluster.folder)]
+        [process] = [state.pid for state in pod_processes.running_containers(cluster.folder)]
         [line] = await shows(cluster, "node", "fail", first, "--how", how)
         assert line.startswith(f"node/{first} {told}")
         second = await witness.until("it runs elsewhere", lambda: seat(cluster, but=first))

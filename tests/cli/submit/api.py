@@ -21,7 +21,7 @@ from understudy.client import KubeClient
 from understudy.client.config import Config
 from understudy.client.pool import Answer
 from understudy.client.statuses import checked
-from understudy.embedded.definitions import shipped
+from understudy.embedded.manifests.definitions import bundled_definitions
 
 Document = dict[str, Any]
 ELSEWHERE = """\
@@ -85,7 +85,7 @@ class Api:
 
     def define(self, *plurals: str, versions: tuple[str, ...] = ()) -> None:
         """Kinds the embedded cluster brings; only in these versions, where some are named."""
-        for name, text in shipped().items():
+        for name, text in bundled_definitions().items():
             if name.partition(".")[0] in plurals:
                 document = yaml.safe_load(text)
                 kept = [one for one in document["spec"]["versions"] if not versions or one["name"] in versions]

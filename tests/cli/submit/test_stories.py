@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
-from tests.embedded.test_stories import condition, running
 from tests.embedded.witness import PATIENCE
 from understudy.main import main
 from understudy.objects.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, PYTORCH_JOBS, SERVICES

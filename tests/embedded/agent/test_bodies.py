@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.worlds import NODE, World, node, play, state
-from understudy.embedded import doorway
+from understudy.embedded import agent_protocol
 from understudy.embedded.agent import bodies as nurseries
-from understudy.embedded.doorway import DoorClosed, ExecRequest, FailNode, RecoverNode
+from understudy.embedded.agent_protocol import AgentRefused, ExecRequest, FailNode, RecoverNode
 from understudy.embedded.shim import bodies, linux, orders
 from understudy.embedded.shim.layout import pod_folder
 from understudy.embedded.shim.orders import State
@@ -91,7 +91,7 @@ def test_the_death_of_a_node_is_told_at_once_and_nothing_of_it_lives_on(tmp_path
         assert not dead(others)
         assert ready(world, OTHER)["status"] == "True"
 
-        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         await world.cluster.until(lambda: ready(world)["status"] == "True")
         await world.cluster.until(lambda: state(world.cluster.pod("victim"))["restartCount"] == 1)
         await body_of(world)
@@ -122,8 +122,8 @@ def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Pa
         last = time.time()
         await several_beats(world)
         assert renewed(world) <= last
-        with pytest.raises(DoorClosed, match="does not answer"):
-            await doorway.open_exec(
+        with pytest.raises(AgentRefused, match="does not answer"):
+            await agent_protocol.open_exec(
                 world.folder.agent_socket, ExecRequest(pod_uid=uid, container="", command=("true",))
             )
         for process in everything:
@@ -138,12 +138,12 @@ def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", ["freeze", "unplug"])
-def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: doorway.Failure) -> None:
+def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: agent_protocol.Failure) -> None:
     """It asks itself whether any of the processes is there whose place it takes."""
 
     async def scene(world: World) -> None:
         uid, processes = await family(world, "rank")
-        await doorway.ask(world.folder.agent_socket, FailNode(NODE, how))
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, how))
         await world.cluster.erase(Ref(PODS, "default", "rank"))
         look = " ".join(f"/proc/{process}/exe" for process in processes)
         await world.run_pod("rank", f"ls -L {look} 2>/dev/null | wc -l", nodeName=OTHER)
@@ -151,7 +151,7 @@ def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: d
         assert (await world.log(again["metadata"]["uid"])).strip() == "0"
         assert dead(processes)
         await until(lambda: not (world.folder.pods / uid).exists())
-        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         await world.run_pod("next", "exit 0")
         await world.phase("next", "Succeeded")
 
@@ -164,14 +164,14 @@ def test_a_node_without_a_network_is_not_heard_and_its_processes_run_on(tmp_path
         ends = await world.run_pod("ends", "until test -e now; do sleep 0.01; done; exit 5")
         await world.phase("ends", "Running")
         body = await body_of(world)
-        await doorway.ask(world.folder.agent_socket, FailNode(NODE, "unplug"))
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "unplug"))
         last = time.time()
         (world.folder.pods / ends / "root" / "now").touch()
         await several_beats(world)
         assert renewed(world) <= last
         assert world.cluster.pod("ends")["status"]["phase"] == "Running", "nobody was told"
         assert not dead(processes)
-        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         await world.phase("ends", "Failed")
         await world.cluster.until(lambda: renewed(world) > last)
         assert not dead(processes)

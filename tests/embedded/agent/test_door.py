@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.worlds import NODE, World, node, play, state
-from understudy.embedded import doorway
-from understudy.embedded.doorway import STDERR, STDOUT, DoorClosed, ExecRequest, FailNode, RecoverNode
+from understudy.embedded import agent_protocol
+from understudy.embedded.agent_protocol import STDERR, STDOUT, AgentRefused, ExecRequest, FailNode, RecoverNode
 from understudy.embedded.shim import linux
 from understudy.objects.resources import LEASES, PODS
 from understudy.ports import Ref
@@ -26,7 +26,7 @@ def request(uid: str, *command: str, **more: Any) -> ExecRequest:
 
 async def outcome(world: World, request: ExecRequest) -> tuple[dict[int, str], int | None]:
     said = {STDOUT: b"", STDERR: b""}
-    async with await doorway.open_exec(world.folder.agent_socket, request) as session:
+    async with await agent_protocol.open_exec(world.folder.agent_socket, request) as session:
         async for channel, data in session:
             said[channel] += data
         return {channel: data.decode() for channel, data in said.items()}, session.exit_code
@@ -60,7 +60,9 @@ def test_input_reaches_the_command_and_its_end_is_seen(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         uid = await sleeper(world)
         payload = os.urandom(300_000).hex().encode()
-        async with await doorway.open_exec(world.folder.agent_socket, request(uid, "cat", stdin=True)) as session:
+        async with await agent_protocol.open_exec(
+            world.folder.agent_socket, request(uid, "cat", stdin=True)
+        ) as session:
             sending = asyncio.create_task(session.send(payload))
             received = b""
             async for _, data in session:
@@ -78,7 +80,7 @@ def test_a_terminal_has_a_size_and_echoes(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         uid = await sleeper(world)
         asked = request(uid, "sh", "-c", "stty size; read line; stty size; test -t 0", tty=True, width=90, height=30)
-        async with await doorway.open_exec(world.folder.agent_socket, asked) as session:
+        async with await agent_protocol.open_exec(world.folder.agent_socket, asked) as session:
             seen = b""
             async for channel, data in session:
                 assert channel == STDOUT
@@ -95,7 +97,7 @@ def test_a_terminal_has_a_size_and_echoes(tmp_path: Path) -> None:
 def test_a_command_that_nobody_listens_to_any_more_is_killed(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         uid = await sleeper(world)
-        session = await doorway.open_exec(
+        session = await agent_protocol.open_exec(
             world.folder.agent_socket, request(uid, "sh", "-c", "(setsid sleep 999 &) ; echo $$; exec sleep 999")
         )
         _, data = await anext(aiter(session))
@@ -117,7 +119,7 @@ def test_a_command_that_nobody_listens_to_any_more_is_killed(tmp_path: Path) -> 
 def test_commands_that_cannot_run_say_why(tmp_path: Path, command: tuple[str, ...], words: str) -> None:
     async def scene(world: World) -> None:
         uid = await sleeper(world)
-        with pytest.raises(DoorClosed) as caught:
+        with pytest.raises(AgentRefused) as caught:
             await outcome(world, request(uid, *command))
         assert str(caught.value) == words
 
@@ -129,7 +131,7 @@ def test_containers_that_are_not_there_cannot_be_entered(tmp_path: Path) -> None
         uid = await world.run_pod("short", "exit 0")
         await world.phase("short", "Succeeded")
         for wrong in (request(uid, "true"), request("nobody", "true")):
-            with pytest.raises(DoorClosed, match=r"not on this machine|not running"):
+            with pytest.raises(AgentRefused, match=r"not on this machine|not running"):
                 await outcome(world, wrong)
 
     play(tmp_path, scene)
@@ -163,7 +165,7 @@ def test_a_node_that_fails_falls_silent_and_takes_its_processes_along(tmp_path: 
         for name in ("victim", "other"):
             await world.phase(name, "Running")
         exit_file = world.folder.pods / uid / "containers" / "main" / "0" / "exit.json"
-        await doorway.ask(world.folder.agent_socket, FailNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE))
         while not exit_file.exists():
             await asyncio.sleep(0.01)
         assert state(world.cluster.pod("victim"))["state"].keys() == {"running"}, "nobody was told"
@@ -177,7 +179,7 @@ def test_a_node_that_fails_falls_silent_and_takes_its_processes_along(tmp_path: 
         assert not (world.folder.pods / late).exists()
         assert (world.folder.pods / other).exists()
 
-        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         await world.phase("late", "Succeeded")
         await world.cluster.until(lambda: state(world.cluster.pod("victim"))["restartCount"] == 1)
         assert world.cluster.objects[LEASES.key, "kube-node-lease", NODE]["spec"]["renewTime"] != lease
@@ -206,7 +208,7 @@ def test_what_stands_still_never_runs_again_beside_what_took_its_place(tmp_path:
         for name in uids:
             await world.phase(name, "Running")
         processes = {name: process_of(world, uid) for name, uid in uids.items()}
-        await doorway.ask(world.folder.agent_socket, FailNode(NODE, "freeze"))
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "freeze"))
         await until(lambda: all(map(standing_still, processes.values())))
         await world.cluster.erase(Ref(PODS, "default", "a"))
         await world.run_pod("late", "exit 0")
@@ -215,7 +217,7 @@ def test_what_stands_still_never_runs_again_beside_what_took_its_place(tmp_path:
         assert standing_still(processes["b"]), "it is left alone"
         assert state(world.cluster.pod("b"))["state"].keys() == {"running"}, "nobody was told"
 
-        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         assert not any(map(linux.birth, processes.values()))
         await world.phase("late", "Succeeded")
         await world.cluster.until(lambda: state(world.cluster.pod("b"))["restartCount"] == 1)
@@ -228,13 +230,13 @@ def test_what_stood_still_is_ended_also_by_an_agent_that_started_since(tmp_path:
         uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
         await world.phase("a", "Running")
         process = process_of(world, uid)
-        await doorway.ask(world.folder.agent_socket, FailNode(NODE, "freeze"))
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "freeze"))
         await world.stop_agent()
         await world.start_agent()
         await world.run_pod("witness", "exit 0", nodeName="node-1")
         await world.phase("witness", "Succeeded")
         await until(lambda: standing_still(process))
-        await doorway.ask(world.folder.agent_socket, RecoverNode(NODE))
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         assert linux.birth(process) is None
         await world.cluster.until(lambda: state(world.cluster.pod("a"))["restartCount"] == 1)
 
@@ -252,12 +254,12 @@ def test_an_agent_that_does_not_know_its_pods_yet_decides_nothing_about_nodes(
         await world.phase("a", "Running")
         process = process_of(world, uid)
         if isinstance(asked, RecoverNode):
-            await doorway.ask(world.folder.agent_socket, FailNode(NODE, "freeze"))
+            await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "freeze"))
         await world.stop_agent()
         world.cluster.lists.clear()
         await world.start_agent()
         await until(world.folder.agent_socket.exists)
-        asking = asyncio.create_task(doorway.ask(world.folder.agent_socket, asked))
+        asking = asyncio.create_task(agent_protocol.ask_agent(world.folder.agent_socket, asked))
         await asyncio.wait([asking], timeout=0.2)
         world.cluster.lists.set()
         await asking
@@ -269,27 +271,27 @@ def test_an_agent_that_does_not_know_its_pods_yet_decides_nothing_about_nodes(
 def test_nodes_of_others_cannot_be_made_to_fail(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         await sleeper(world)
-        with pytest.raises(DoorClosed, match="node 'elsewhere' is not one of this machine"):
-            await doorway.ask(world.folder.agent_socket, FailNode("elsewhere"))
+        with pytest.raises(AgentRefused, match="node 'elsewhere' is not one of this machine"):
+            await agent_protocol.ask_agent(world.folder.agent_socket, FailNode("elsewhere"))
 
     play(tmp_path, scene)
 
 
 def test_no_agent_no_door(tmp_path: Path) -> None:
-    with pytest.raises(DoorClosed, match="the agent cannot be reached"):
-        asyncio.run(doorway.ask(tmp_path / "agent.sock", FailNode(NODE)))
+    with pytest.raises(AgentRefused, match="the agent cannot be reached"):
+        asyncio.run(agent_protocol.ask_agent(tmp_path / "agent.sock", FailNode(NODE)))
 
 
 def test_a_command_whose_keeper_is_killed_has_ended(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         uid = await sleeper(world)
-        session = await doorway.open_exec(
+        session = await agent_protocol.open_exec(
             world.folder.agent_socket, request(uid, "sh", "-c", "echo $PPID; exec sleep 999")
         )
         talk = aiter(session)
         _, data = await anext(talk)
         os.kill(int(data), signal.SIGKILL)
-        with pytest.raises(DoorClosed, match="the command was killed"):
+        with pytest.raises(AgentRefused, match="the command was killed"):
             await anext(talk)
         await session.close()
 
@@ -326,7 +328,7 @@ def test_a_pod_of_another_namespace_is_no_neighbour(tmp_path: Path) -> None:
         spec = {"containers": [{"name": "first", "command": ["sleep", "1000"]}]}
         await world.create_pod("stranger", spec, namespace="elsewhere")
         for name in ("stranger", "nobody"):
-            with pytest.raises(DoorClosed, match="is not on this machine"):
+            with pytest.raises(AgentRefused, match="is not on this machine"):
                 await outcome(world, to_neighbour(uid, name, "hostname"))
 
     play(tmp_path, scene)
@@ -338,11 +340,11 @@ def test_who_has_to_go_is_let_in_nowhere(tmp_path: Path) -> None:
         mark = {"type": "DisruptionTarget", "status": "True"}
         patch = {"status": {"conditions": [mark]}}
         await world.cluster.patch(Ref(PODS, "default", "asker"), patch, sub="status")
-        with contextlib.suppress(DoorClosed):
+        with contextlib.suppress(AgentRefused):
             async with asyncio.timeout(60):
                 while True:  # until the agent has heard of it
                     await outcome(world, to_neighbour(uid, "peer", "true"))
-        with pytest.raises(DoorClosed, match='pod "asker" is on its way out'):
+        with pytest.raises(AgentRefused, match='pod "asker" is on its way out'):
             await outcome(world, to_neighbour(uid, "peer", "true"))
 
     play(tmp_path, scene)

@@ -10,7 +10,7 @@ from tests.embedded.agent.worlds import World, play, state
 from understudy.embedded.agent.limits import ROOT, Limits, OneTree, control_groups, limits_of
 from understudy.embedded.agent.pods import decode_pod
 from understudy.embedded.agent.settling import group_base
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 
 HUNGRY = ["python", "-c", "import time; hoard = bytearray(200 * 1024 * 1024); print(len(hoard)); time.sleep(0)"]
 

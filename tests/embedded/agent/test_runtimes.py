@@ -9,7 +9,7 @@ from tests.embedded.agent.worlds import World, play, state
 from understudy.embedded.agent.limits import Limits
 from understudy.embedded.agent.runtimes import Tool, Wanted, exec_line, remove_line, run_line
 from understudy.embedded.agent.settling import NoRuntime, tool_for
-from understudy.embedded.doorway import STDOUT
+from understudy.embedded.agent_protocol import STDOUT
 from understudy.embedded.shim.orders import Mount
 
 DOCKER = Tool("/usr/bin/docker", "docker")

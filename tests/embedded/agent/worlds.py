@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from tests.embedded.agent.fake_cluster import Document, FakeCluster
-from understudy.embedded import logfiles
+from understudy.embedded import container_logs
 from understudy.embedded.agent.agent import Agent
 from understudy.embedded.agent.credentials import SharedToken, TokenSource
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
-from understudy.embedded.logfiles import LogOptions
+from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
+from understudy.embedded.container_logs import LogOptions
 from understudy.objects.resources import PODS
 from understudy.ports import Ref
 
@@ -86,13 +86,13 @@ class World:
         await self.cluster.until(lambda: (PODS.key, "default", name) not in self.cluster.objects)
 
     async def log(self, uid: str, container: str = "main", **options: Any) -> str:
-        pieces = logfiles.read(self.folder, uid, container, LogOptions(**options))
+        pieces = container_logs.read(self.folder, uid, container, LogOptions(**options))
         return b"".join([piece async for piece in pieces]).decode()
 
     async def logged(self, uid: str, text: str, container: str = "main") -> str:
         """The log, once it holds this text."""
         async for _ in _ticks():
-            with contextlib.suppress(logfiles.NoLog):
+            with contextlib.suppress(container_logs.NoLog):
                 log = await self.log(uid, container)
                 if text in log:
                     return log

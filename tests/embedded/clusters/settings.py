@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.folders import ClusterSettings
+from understudy.embedded.cluster_folder import ClusterSettings
 
 LOCAL_NODE: dict[str, Any] = {
     "metadata": {"name": "here", "labels": {"understudy.dev/pool": "this.machine"}},

@@ -13,11 +13,11 @@ import pytest
 from tests.client.scripted import Reply, Request, Server, encoded, serving, write_kubeconfig
 from tests.embedded.clusters.settings import node, settings
 from understudy.embedded import failed_nodes
-from understudy.embedded.clusters.processes import SUPERVISOR
-from understudy.embedded.clusters.readiness import UNREGISTERED, NotReady, readiness, until_ready
-from understudy.embedded.definitions import shipped
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.clusters.process_lock import SUPERVISOR
+from understudy.embedded.clusters.readiness import UNREGISTERED, NotReady, readiness, wait_until_ready
 from understudy.embedded.failed_nodes import FailedNodes
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, DEFINITIONS
 
 KIND = DEFINITIONS.kind
@@ -39,7 +39,7 @@ def definition(name: str, established: str = "True", revision: str = "1") -> dic
 class Api:
     def __init__(self, nodes: list[dict[str, Any]], *news: dict[str, Any]) -> None:
         self.nodes, self.news = nodes, news
-        self.definitions = [definition(name) for name in shipped()]
+        self.definitions = [definition(name) for name in bundled_definitions()]
         self.deleted: list[str] = []
         self.late: list[str] = []  # paths that lead nowhere, each until it was asked for as often as it stands here
 
@@ -84,7 +84,7 @@ def test_ready_when_every_node_is(tmp_path: Path) -> None:
     async def run() -> None:
         api = Api([node_object("a"), node_object("b", "False")], node_object("b", revision="6"))
         async with cluster(tmp_path, api) as (folder, _):
-            await until_ready(folder, 10.0)
+            await wait_until_ready(folder, 10.0)
 
     asyncio.run(run())
 
@@ -93,7 +93,7 @@ def test_a_server_that_is_still_starting_is_waited_for(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, Api([node_object("a"), node_object("b")])) as (folder, server):
             await server.kill()
-            ready = asyncio.create_task(until_ready(folder, 10.0))
+            ready = asyncio.create_task(wait_until_ready(folder, 10.0))
             await asyncio.sleep(0.05)
             await server.start()
             await ready
@@ -107,7 +107,7 @@ def test_a_cluster_that_is_being_prepared_is_waited_for(tmp_path: Path) -> None:
             access = folder.access(SUPERVISOR)
             text = access.read_bytes()
             access.unlink()
-            ready = asyncio.create_task(until_ready(folder, 10.0))
+            ready = asyncio.create_task(wait_until_ready(folder, 10.0))
             await asyncio.sleep(0.05)
             access.write_bytes(text)
             await ready
@@ -123,7 +123,7 @@ def test_an_api_that_moves_before_it_answers_is_found(tmp_path: Path) -> None:
             with socket.create_server(("127.0.0.1", 0)) as stranger:
                 elsewhere = f"https://127.0.0.1:{stranger.getsockname()[1]}"
             access.write_text(text.replace(server.config().server, elsewhere))
-            ready = asyncio.create_task(until_ready(folder, 10.0))
+            ready = asyncio.create_task(wait_until_ready(folder, 10.0))
             await asyncio.sleep(0.05)
             access.write_text(text)
             await ready
@@ -170,10 +170,10 @@ def test_what_lacks_is_said_when_time_is_up(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, Api([node_object("a"), node_object("b", "Unknown")])) as (folder, server):
             with pytest.raises(NotReady, match=r"after 0.2 s these nodes are not ready: b"):
-                await until_ready(folder, 0.2)
+                await wait_until_ready(folder, 0.2)
             await server.kill()
             with pytest.raises(NotReady, match=r"after 0.05 s the API does not answer"):
-                await until_ready(folder, 0.05)
+                await wait_until_ready(folder, 0.05)
             await server.start()
 
     asyncio.run(run())
@@ -184,15 +184,15 @@ def test_kinds_that_the_cluster_brings_along_are_waited_for(tmp_path: Path) -> N
 
     async def run() -> None:
         nodes = [node_object("a"), node_object("b")]
-        late, *others = shipped()
+        late, *others = bundled_definitions()
         api = Api(nodes, definition(late, revision="6"))
         api.definitions = [definition(late, "False"), *map(definition, others)]
         async with cluster(tmp_path, api) as (folder, _):
-            await until_ready(folder, 10.0)
+            await wait_until_ready(folder, 10.0)
         api.news = ()
         async with cluster(tmp_path, api) as (folder, _):
             with pytest.raises(NotReady, match=rf"after 0.2 s not served: {late}"):
-                await until_ready(folder, 0.2)
+                await wait_until_ready(folder, 0.2)
 
     asyncio.run(run())
 
@@ -204,11 +204,11 @@ def test_objects_that_the_cluster_brings_along_are_waited_for(tmp_path: Path) ->
         api = Api([node_object("a"), node_object("b")])
         api.late = [path] * 3
         async with cluster(tmp_path, api) as (folder, _):
-            await until_ready(folder, 10.0)
+            await wait_until_ready(folder, 10.0)
             assert api.late == []
             api.late = [path] * 1000
             with pytest.raises(NotReady, match=r"after 0.2 s not there: .*torch-distributed"):
-                await until_ready(folder, 0.2)
+                await wait_until_ready(folder, 0.2)
 
     asyncio.run(run())
 
@@ -217,7 +217,7 @@ def test_nodes_of_an_earlier_file_go_and_those_of_users_stay(tmp_path: Path) -> 
     async def run() -> list[str]:
         api = Api([node_object("old"), node_object("users", pool=""), node_object("a"), node_object("b")])
         async with cluster(tmp_path, api) as (folder, _):
-            await until_ready(folder, 10.0)
+            await wait_until_ready(folder, 10.0)
         return api.deleted
 
     assert asyncio.run(run()) == ["/api/v1/nodes/old"]

@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 
 from tests.embedded.clusters.settings import settings
-from understudy.embedded.clusters import parts
-from understudy.embedded.clusters.parts import Site, Tell
-from understudy.embedded.clusters.ports import move_if_taken, save_settings
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, Holder, holder
-from understudy.embedded.clusters.settling import PORTS
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.clusters import component
+from understudy.embedded.clusters.api_port import move_port_if_taken, save_settings
+from understudy.embedded.clusters.component import Launcher, Tell
+from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, LockHolder, lock_holder
+from understudy.embedded.clusters.settings import PORTS
 from understudy.embedded.clusters.supervisor import Stop, stop_cluster, supervise
-from understudy.embedded.folders import ClusterFolder
 
 PATIENCE = 90.0
 
 
 def command(part: str, folder: ClusterFolder) -> list[str]:
-    return [sys.executable, str(Path(__file__).with_name("fake_part.py")), part, str(folder.path)]
+    return [sys.executable, str(Path(__file__).with_name("fake_component.py")), part, str(folder.path)]
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -46,8 +46,8 @@ class Cluster:
         found = self.holder(part)
         return found.pid if found else 0
 
-    def holder(self, part: str) -> Holder | None:
-        return holder(self.folder.processes / part)
+    def holder(self, part: str) -> LockHolder | None:
+        return lock_holder(self.folder.processes / part)
 
     def all_run(self) -> bool:
         return all(self.holder(part) for part in PARTS)
@@ -59,7 +59,7 @@ class Cluster:
 @contextlib.asynccontextmanager
 async def supervised(path: Path, tell: Tell | None = None) -> AsyncIterator[Cluster]:
     cluster = Cluster(path)
-    task = asyncio.create_task(supervise(Site(cluster.folder, tell or cluster.told.append, command), cluster.stop))
+    task = asyncio.create_task(supervise(Launcher(cluster.folder, tell or cluster.told.append, command), cluster.stop))
     try:
         yield cluster
     finally:
@@ -106,7 +106,7 @@ def test_a_part_that_is_killed_is_started_again_and_the_others_stay(tmp_path: Pa
 def test_a_part_that_cannot_run_is_tried_less_and_less_often_and_its_last_words_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(component, "FIRST_PAUSE", 0.01)
     (tmp_path / "agent-is-broken").touch()
 
     async def run() -> None:
@@ -120,7 +120,7 @@ def test_a_part_that_cannot_run_is_tried_less_and_less_often_and_its_last_words_
 
 
 def test_a_part_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PATIENCE", 2.0)
+    monkeypatch.setattr(component, "PATIENCE", 2.0)
     (tmp_path / "control-is-stubborn").touch()
 
     async def run() -> None:
@@ -156,7 +156,7 @@ def test_parts_left_behind_by_a_supervisor_that_was_killed_are_replaced(tmp_path
     async def run() -> None:
         folder = ClusterFolder(tmp_path)
         orphan = await asyncio.create_subprocess_exec(*command(SERVER, folder))
-        await until(lambda: holder(folder.processes / SERVER))
+        await until(lambda: lock_holder(folder.processes / SERVER))
         async with supervised(tmp_path) as cluster:
             await until(cluster.all_run)
             assert await orphan.wait() == 0
@@ -169,7 +169,7 @@ def test_a_cluster_without_a_supervisor_is_stopped_part_by_part(tmp_path: Path) 
     async def run() -> None:
         folder = ClusterFolder(tmp_path)
         orphans = [await asyncio.create_subprocess_exec(*command(part, folder)) for part in PARTS]
-        await until(lambda: all(holder(folder.processes / part) for part in PARTS))
+        await until(lambda: all(lock_holder(folder.processes / part) for part in PARTS))
         await stop_cluster(folder)
         assert [await orphan.wait() for orphan in orphans] == [0, 0, 0]
         assert (tmp_path / "stopped").read_text().split() == [CONTROL, AGENT, SERVER]
@@ -199,7 +199,7 @@ def test_what_cannot_be_told_ends_nothing(tmp_path: Path) -> None:
 
 def test_a_part_that_cannot_be_started_is_tried_again_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For want of processes, memory or descriptors, which other programs may give back."""
-    monkeypatch.setattr(parts, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(component, "FIRST_PAUSE", 0.01)
     started, refused = asyncio.create_subprocess_exec, 0
 
     async def start(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
@@ -268,5 +268,5 @@ def test_a_port_that_the_user_asked_for_is_never_changed(tmp_path: Path) -> None
     with socket.create_server(("127.0.0.1", 0)) as listener:
         asked = settings(port=listener.getsockname()[1], fixed_port=True)
         save_settings(folder, asked)
-        assert move_if_taken(folder) == ""
+        assert move_port_if_taken(folder) == ""
     assert folder.read_settings() == asked

@@ -2,18 +2,18 @@
 
 from typing import Any
 
+from tests.embedded.controllers.controller_runner import Desk, at_work, story
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
-from tests.embedded.controllers.running import Desk, at_work, story
 from tests.objects.documents import Document, container, metadata, pod
-from understudy.embedded.controllers.endpoints import EndpointController
-from understudy.embedded.controllers.operating import Controller
+from understudy.embedded.controllers.endpoints import EndpointsController
+from understudy.embedded.controllers.runtime.controller import Controller
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES
 
 READY = [{"type": "Ready", "status": "True"}]
 
 
 def endpoints(desk: Desk) -> Controller:
-    return EndpointController(desk.cluster, desk.clock)
+    return EndpointsController(desk.cluster, desk.clock)
 
 
 def service(name: str = "web", **spec: Any) -> Document:

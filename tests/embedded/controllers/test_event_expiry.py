@@ -2,8 +2,8 @@
 
 import asyncio
 
+from tests.embedded.controllers.controller_runner import story
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment
-from tests.embedded.controllers.running import story
 from tests.objects.documents import Document, metadata
 from understudy.embedded.controllers.event_expiry import LIFETIME, ROUND, expire_events
 from understudy.objects.resources import EVENTS

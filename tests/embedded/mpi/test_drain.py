@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.embedded.mpi.workers import Workers
-from understudy.embedded.doorway import MARK
+from understudy.embedded.agent_protocol import MARK
 from understudy.embedded.mpi.hosts import Host, ranks
 from understudy.embedded.mpi.options import Options
 from understudy.embedded.mpi.programs import install

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedded.mpi.workers import Workers
-from understudy.embedded.doorway import MARK
+from understudy.embedded.agent_protocol import MARK
 from understudy.embedded.mpi.programs import install
 from understudy.embedded.mpi.rsh import target
 from understudy.objects.mpi import REMOTE_SHELL

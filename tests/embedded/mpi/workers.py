@@ -11,7 +11,7 @@ from pathlib import Path
 from understudy.embedded.agent.crew import NotRunning
 from understudy.embedded.agent.door import Door
 from understudy.embedded.agent.line import Beside, Finished
-from understudy.embedded.doorway import GOING, MARK, ExecRequest
+from understudy.embedded.agent_protocol import GOING, MARK, ExecRequest
 from understudy.embedded.mpi.entrance import Entrance
 
 

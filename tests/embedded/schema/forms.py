@@ -9,7 +9,7 @@ import pytest
 from understudy.embedded.api.builtin import BUILTIN
 from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.served import Draft, Form, Lookup, Strictness
-from understudy.embedded.schema.scheduling import PriorityClass
+from understudy.embedded.schema.types.scheduling import PriorityClass
 from understudy.objects.resources import Resource
 
 FORMS: dict[str, Form] = {served.resource.kind: served.form for served in BUILTIN}

@@ -12,9 +12,9 @@ from msgspec import inspect
 from tests.embedded.schema.forms import FORMS, nobody
 from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.served import Draft, Form, Strictness
-from understudy.embedded.schema.diagnosis import plain
-from understudy.embedded.schema.typed import TypedForm
-from understudy.embedded.schema.values import TIME
+from understudy.embedded.schema.decoding_errors import without_metadata
+from understudy.embedded.schema.typed_form import TypedForm
+from understudy.embedded.schema.types.values import TIME
 
 _WORDS = st.sampled_from(["a", "web", "x-1", "b" * 63, "é", ""])
 _DEPTH = 8
@@ -22,7 +22,7 @@ _DEPTH = 8
 
 def documents(kind: inspect.Type, depth: int = _DEPTH) -> st.SearchStrategy[Any]:
     """Documents that have the types they should have."""
-    match plain(kind):
+    match without_metadata(kind):
         case inspect.StructType():
             return structs(kind, depth)
         case inspect.ListType(item_type=item, min_length=least):
@@ -37,13 +37,13 @@ def documents(kind: inspect.Type, depth: int = _DEPTH) -> st.SearchStrategy[Any]
             return st.sampled_from(["1", "500m", "1.5Gi", 2, 0.5, "0"])
         case inspect.AnyType():
             return st.sampled_from([1, "a", [], {"b": True}])
-    return _scalars(plain(kind))
+    return _scalars(without_metadata(kind))
 
 
 @st.composite
 def structs(draw: st.DrawFn, kind: inspect.Type, depth: int) -> dict[str, Any]:
     """What is required, and a few of the other fields."""
-    inner = plain(kind)
+    inner = without_metadata(kind)
     assert isinstance(inner, inspect.StructType)
     optional = [field for field in inner.fields if not field.required and _fits(field.type, depth)]
     chosen = draw(st.lists(st.sampled_from(optional), max_size=4, unique_by=id)) if optional else []
@@ -69,7 +69,7 @@ def _scalars(kind: inspect.Type) -> st.SearchStrategy[Any]:
 
 
 def _fits(kind: inspect.Type, depth: int) -> bool:
-    return depth > 0 or not isinstance(plain(kind), inspect.StructType | inspect.ListType | inspect.DictType)
+    return depth > 0 or not isinstance(without_metadata(kind), inspect.StructType | inspect.ListType | inspect.DictType)
 
 
 def shape(kind: str) -> inspect.Type:

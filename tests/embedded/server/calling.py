@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from understudy.embedded.api.builtin import BUILTIN
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.server.application import Application
 from understudy.embedded.server.authentication import Tokens, User
 from understudy.embedded.server.beginnings import begin

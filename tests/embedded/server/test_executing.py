@@ -10,8 +10,18 @@ import msgspec
 import pytest
 
 from tests.embedded.server.calling import PODS, STRATEGIC, TOKEN, Server, pod, server
-from understudy.embedded import doorway
-from understudy.embedded.doorway import CONTROL, STDERR, STDIN, STDOUT, Accepted, CloseStdin, Denied, Ended, Resize
+from understudy.embedded import agent_protocol
+from understudy.embedded.agent_protocol import (
+    CONTROL,
+    STDERR,
+    STDIN,
+    STDOUT,
+    Accepted,
+    CloseStdin,
+    Denied,
+    Ended,
+    Resize,
+)
 
 Agent = Callable[["Door"], Awaitable[None]]
 
@@ -19,31 +29,33 @@ Agent = Callable[["Door"], Awaitable[None]]
 class Door:
     """The agent's end of one command."""
 
-    def __init__(self, request: doorway.Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, request: agent_protocol.AgentRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.request = request
         self.reader = reader
         self.writer = writer
 
-    async def say(self, control: doorway.Control) -> None:
-        await doorway.write_frame(self.writer, CONTROL, msgspec.json.encode(control))
+    async def say(self, control: agent_protocol.ControlMessage) -> None:
+        await agent_protocol.write_frame(self.writer, CONTROL, msgspec.json.encode(control))
 
     async def write(self, channel: int, data: bytes) -> None:
-        await doorway.write_frame(self.writer, channel, data)
+        await agent_protocol.write_frame(self.writer, channel, data)
 
     async def read(self) -> tuple[int, Any]:
-        channel, data = await doorway.read_frame(self.reader)
-        return channel, msgspec.json.decode(data, type=doorway.Control) if channel == CONTROL else data
+        channel, data = await agent_protocol.read_frame(self.reader)
+        return channel, msgspec.json.decode(data, type=agent_protocol.ControlMessage) if channel == CONTROL else data
 
 
 @contextlib.asynccontextmanager
 async def serve_door(path: Path, behave: Agent) -> AsyncIterator[None]:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        _, data = await doorway.read_frame(reader)
-        with contextlib.suppress(doorway.DoorClosed):
-            await behave(Door(doorway.decode_request(data), reader, writer))
+        _, data = await agent_protocol.read_frame(reader)
+        with contextlib.suppress(agent_protocol.AgentRefused):
+            await behave(Door(agent_protocol.decode_request(data), reader, writer))
         writer.close()
 
-    with doorway.address(path) as where:
+    with agent_protocol.socket_address(path) as where:
         listening = await asyncio.start_unix_server(answer, where)
     async with listening:
         yield
@@ -122,7 +134,7 @@ async def cat(door: Door) -> None:
 
 
 def test_a_command_is_run_and_its_output_and_end_are_told(tmp_path: Path) -> None:
-    asked: list[doorway.Request] = []
+    asked: list[agent_protocol.AgentRequest] = []
 
     async def fail(door: Door) -> None:
         asked.append(door.request)
@@ -144,7 +156,9 @@ def test_a_command_is_run_and_its_output_and_end_are_told(tmp_path: Path) -> Non
                 assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
                 assert await talk.next() == {"type": "websocket.close", "code": 1000}
             assert asked == [
-                doorway.ExecRequest(pod_uid=made["metadata"]["uid"], container="main", command=("sh", "-c", "exit 3"))
+                agent_protocol.ExecRequest(
+                    pod_uid=made["metadata"]["uid"], container="main", command=("sh", "-c", "exit 3")
+                )
             ]
 
     asyncio.run(scenario())

@@ -9,7 +9,7 @@ import yaml
 
 from tests.embedded.server.calling import APPLY, MERGE, Server, server
 from tests.kinds.children.mpijob.jobs import VERSIONS, mpijob
-from understudy.embedded.definitions import shipped
+from understudy.embedded.manifests.definitions import bundled_definitions
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -24,7 +24,7 @@ def named(version: str, **spec: Any) -> Any:
 
 
 async def begin(ask: Server) -> None:
-    await ask.post(DEFINITIONS, yaml.safe_load(shipped()["mpijobs.kubeflow.org"]))
+    await ask.post(DEFINITIONS, yaml.safe_load(bundled_definitions()["mpijobs.kubeflow.org"]))
     for version in VERSIONS:
         await ask.post(f"{path(version)}?fieldValidation=Strict", named(version))
 

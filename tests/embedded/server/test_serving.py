@@ -18,9 +18,9 @@ from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Mess
 
 from tests.embedded.server.calling import CONFIG_MAPS, PODS, config_map, pod
 from tests.embedded.server.test_executing import Door, serve_door
+from understudy.embedded.agent_protocol import STDOUT, Accepted, Ended
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.certificates import identity
-from understudy.embedded.doorway import STDOUT, Accepted, Ended
-from understudy.embedded.folders import ClusterFolder
 from understudy.embedded.server import protocol, serving
 
 HEADERS = b"Host: localhost\r\nAuthorization: Bearer secret\r\n"
@@ -281,7 +281,7 @@ def test_a_command_over_a_real_websocket(tmp_path: Path) -> None:
 
 
 async def start(folder: ClusterFolder) -> asyncio.subprocess.Process:
-    code = "import sys; from pathlib import Path; from understudy.embedded.folders import ClusterFolder; "
+    code = "import sys; from pathlib import Path; from understudy.embedded.cluster_folder import ClusterFolder; "
     code += "from understudy.embedded.server import run; run(ClusterFolder(Path(sys.argv[1])))"
     return await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, str(folder.path), stderr=asyncio.subprocess.PIPE

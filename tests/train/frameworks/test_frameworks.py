@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from tests.clients.environments import Client, interpreter_of
+from tests.embedded.end_to_end.test_jobs import log_of, running
+from tests.embedded.end_to_end.training_manifests import has, role, training
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import KINDS, RealCluster, node, play
-from tests.embedded.test_stories import log_of, running
-from tests.embedded.trainings import has, role, training
 from tests.embedded.witness import Document
 from tests.train.frameworks.held import PACE
 from understudy.kinds.annotations import PREFIX

@@ -108,12 +108,12 @@ async def _namespaces(client: "KubeClient") -> tuple[SeenNamespace, ...]:
 def _settings(client: "KubeClient", path: str | None) -> list[Origin]:
     """As those verbs take them that plan: of an embedded cluster of this machine, what its scheduler runs with."""
     from understudy.cli.clusters import at_server
-    from understudy.embedded.looping import looped
+    from understudy.embedded.loop_settings import loop_settings
 
     cluster = at_server(client.config) if path is None else None
     if cluster is None:
         return origins(path)
-    loop, given = looped(cluster.settings.loop), cluster.settings.loop or {}
+    loop, given = loop_settings(cluster.settings.loop), cluster.settings.loop or {}
     return told(
         Settings(policy=loop.policy, health=loop.limits),
         lambda section, key: f"cluster {cluster.settings.name}" if key in (given.get(section) or {}) else "default",

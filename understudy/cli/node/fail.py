@@ -55,13 +55,13 @@ async def _fail(options: argparse.Namespace, socket: Path, session: Session) -> 
     import sys
 
     from understudy.cli.node.naming import nodes_named
-    from understudy.embedded.doorway import DoorClosed
+    from understudy.embedded.agent_protocol import AgentRefused
 
     await nodes_named(session.client, options.names)
     for name in dict.fromkeys(options.names):
         try:
             await _one(session, socket, name, options.how)
-        except DoorClosed as error:
+        except AgentRefused as error:
             print(f"understudy: node {name} does not fail: {error}", file=sys.stderr)
             return FAILED
         print(f"node/{name} {_TOLD[options.how]}", flush=True)
@@ -70,11 +70,11 @@ async def _fail(options: argparse.Namespace, socket: Path, session: Session) -> 
 
 async def _one(session: Session, socket: Path, name: str, how: str) -> None:
     from understudy.cli.node.rehearsing import AT_THE_AGENT, remove, sickness, write
-    from understudy.embedded.doorway import FailNode, ask
+    from understudy.embedded.agent_protocol import FailNode, ask_agent
 
     if (condition := sickness(how)) is not None:
         await write(session.client, name, [condition])
         return
-    await ask(socket, FailNode(name, AT_THE_AGENT[how]))
+    await ask_agent(socket, FailNode(name, AT_THE_AGENT[how]))
     if how == "vanish":
         await remove(session.client, name)

@@ -45,15 +45,15 @@ async def _recover(options: argparse.Namespace, limit: float, socket: Path, sess
     import asyncio
     import sys
 
-    from understudy.embedded.doorway import DoorClosed, RecoverNode, ask
+    from understudy.embedded.agent_protocol import AgentRefused, RecoverNode, ask_agent
 
     for name in dict.fromkeys(options.names):
         try:
-            await ask(socket, RecoverNode(name))  # nothing is done where it has not failed
+            await ask_agent(socket, RecoverNode(name))  # nothing is done where it has not failed
             await _cure(session, name)
             async with asyncio.timeout(limit or None):
                 await _ready(session.client, name)
-        except DoorClosed as error:
+        except AgentRefused as error:
             print(f"understudy: node {name} does not recover: {error}", file=sys.stderr)
             return FAILED
         except TimeoutError:

@@ -15,7 +15,7 @@ from understudy.ports import Ref, Refused
 if TYPE_CHECKING:
     from understudy.client import KubeClient
     from understudy.client.config import Config
-    from understudy.embedded.doorway import Failure
+    from understudy.embedded.agent_protocol import Failure
 
 AT_THE_AGENT: dict[str, "Failure"] = {
     "kill": "kill",

@@ -118,10 +118,10 @@ def time_there(leases: Sequence[Lease], here: float) -> float:
 def _settings(config: "Config") -> tuple[HealthLimits, Policy]:
     """Those that the scheduler of an embedded cluster of this machine judges by; the defaults for any other."""
     from understudy.cli.clusters import at_server
-    from understudy.embedded.looping import looped
+    from understudy.embedded.loop_settings import loop_settings
 
     cluster = at_server(config)
-    loop = looped(cluster.settings.loop) if cluster else LoopSettings()
+    loop = loop_settings(cluster.settings.loop) if cluster else LoopSettings()
     return loop.limits, loop.policy
 
 

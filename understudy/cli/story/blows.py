@@ -8,8 +8,8 @@ import msgspec
 from understudy.cli.story.scene import Player, Scene
 from understudy.cli.story.script import HERO, TOPOLOGY
 from understudy.cli.story.stage import Stage
-from understudy.embedded.doorway import FailNode, RecoverNode, ask
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.agent_protocol import FailNode, RecoverNode, ask_agent
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.model.incidents import Incident
 
 
@@ -29,10 +29,10 @@ class Blows:
 
     async def fail(self, node: str) -> None:
         """The node's process is killed with those of its pods, and nobody is told."""
-        await ask(self._folder.agent_socket, FailNode(node))
+        await ask_agent(self._folder.agent_socket, FailNode(node))
 
     async def recover(self, nodes: Iterable[str]) -> None:
-        await asyncio.gather(*(ask(self._folder.agent_socket, RecoverNode(node)) for node in nodes))
+        await asyncio.gather(*(ask_agent(self._folder.agent_socket, RecoverNode(node)) for node in nodes))
 
     async def healed(self, node: str, before: Scene) -> Healed:
         """Waits until all of high-priority runs again, on other slices than the one of the node that died."""

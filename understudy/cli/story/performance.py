@@ -14,7 +14,7 @@ from understudy.cli.story.scene import Player, Scene
 from understudy.cli.story.script import HERO, MODEST
 from understudy.cli.story.stage import Stage, StoryBroke
 from understudy.client import KubeClient, connect
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.model.incidents import Incident
 from understudy.objects.resources import CLAIMS, CONFIG_MAPS, JOB_SETS, PRIORITY_CLASSES
 from understudy.ports import Ref

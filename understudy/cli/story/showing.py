@@ -14,8 +14,8 @@ from understudy.cli.story.performance import PLAYED, perform
 from understudy.cli.story.reckoning import REMARK, lines
 from understudy.cli.story.stage import StoryBroke
 from understudy.cli.throwaway import Throwaway, ended_like_ctrl_c
+from understudy.embedded.agent_protocol import AgentRefused
 from understudy.embedded.clusters.readiness import NotReady
-from understudy.embedded.doorway import DoorClosed
 from understudy.model.incidents import Incident
 from understudy.ports import Refused, Unreachable
 
@@ -34,7 +34,7 @@ UNGUARDED: dict[str, dict[str, Any]] = {
         "massFailureNodes": 1_000_000,
     }
 }
-_TROUBLES = (StoryBroke, NotReady, DoorClosed, Refused, Unreachable)
+_TROUBLES = (StoryBroke, NotReady, AgentRefused, Refused, Unreachable)
 
 
 def show(*, keep: bool, incidents: int = PLAYED) -> int:

@@ -1,6 +1,6 @@
 """Runs the pods of all virtual nodes of this machine as local processes, which outlive the agent."""
 
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 
 
 def run(folder: ClusterFolder) -> None:

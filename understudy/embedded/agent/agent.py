@@ -23,7 +23,7 @@ from understudy.embedded.agent.registry import Registry
 from understudy.embedded.agent.runtimes import PROCESS
 from understudy.embedded.agent.settling import household, machine_for
 from understudy.embedded.agent.tenancy import Tenancy
-from understudy.embedded.folders import ClusterFolder, ClusterSettings
+from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.shim import bodies
 from understudy.objects.resources import NODES, PODS, SERVICES, Resource
 from understudy.ports import Change, ChangeType, Cluster, Refused

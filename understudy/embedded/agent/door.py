@@ -12,19 +12,19 @@ from typing import Protocol
 
 import msgspec
 
-from understudy.embedded import doorway
+from understudy.embedded import agent_protocol
 from understudy.embedded.agent.crew import NotRunning
 from understudy.embedded.agent.line import Beside
-from understudy.embedded.doorway import (
+from understudy.embedded.agent_protocol import (
     CONTROL,
     STDERR,
     STDIN,
     STDOUT,
     Accepted,
+    AgentRefused,
     CloseStdin,
-    Control,
+    ControlMessage,
     Denied,
-    DoorClosed,
     Ended,
     ExecRequest,
     FailNode,
@@ -58,7 +58,7 @@ class Door:
         self._path.unlink(missing_ok=True)
         mask = os.umask(0o177)
         try:
-            with doorway.address(self._path) as address:
+            with agent_protocol.socket_address(self._path) as address:
                 self._server = await asyncio.start_unix_server(self._visited, address)
         finally:
             os.umask(mask)
@@ -78,8 +78,8 @@ class Door:
 
     async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            _, data = await doorway.read_frame(reader)
-            match doorway.decode_request(data):
+            _, data = await agent_protocol.read_frame(reader)
+            match agent_protocol.decode_request(data):
                 case ExecRequest() as request:
                     await Session(reader, writer, request).run(self._inmates)
                 case FailNode(node, how):
@@ -89,9 +89,9 @@ class Door:
                     await self._inmates.recover_node(node)
                     await _say(writer, Accepted())
         except (LookupError, NotRunning, OSError, msgspec.DecodeError) as problem:
-            with contextlib.suppress(DoorClosed):
+            with contextlib.suppress(AgentRefused):
                 await _say(writer, Denied(str(problem)))
-        except DoorClosed:
+        except AgentRefused:
             pass
         finally:
             writer.close()
@@ -99,8 +99,8 @@ class Door:
                 await writer.wait_closed()
 
 
-async def _say(writer: asyncio.StreamWriter, message: Control) -> None:
-    await doorway.write_frame(writer, CONTROL, msgspec.json.encode(message))
+async def _say(writer: asyncio.StreamWriter, message: ControlMessage) -> None:
+    await agent_protocol.write_frame(writer, CONTROL, msgspec.json.encode(message))
 
 
 class Session:
@@ -170,7 +170,7 @@ class Session:
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         try:
             while block := await reader.read(_BLOCK):
-                await doorway.write_frame(self._writer, channel, block)
+                await agent_protocol.write_frame(self._writer, channel, block)
         except OSError:
             pass  # how a terminal says that nobody is there any more
         finally:
@@ -180,18 +180,18 @@ class Session:
         """Until the visitor hangs up."""
         try:
             while True:
-                channel, data = await doorway.read_frame(self._reader)
+                channel, data = await agent_protocol.read_frame(self._reader)
                 if channel == STDIN:
                     await self._write(data)
                 elif channel == CONTROL:
-                    await self._control(msgspec.json.decode(data, type=Control))
+                    await self._control(msgspec.json.decode(data, type=ControlMessage))
         finally:
             self._close_input()
             if self._terminal is not None:
                 os.close(self._terminal)
                 self._terminal = None
 
-    async def _control(self, message: Control) -> None:
+    async def _control(self, message: ControlMessage) -> None:
         match message:
             case Resize(width, height):
                 self._resize(width, height)

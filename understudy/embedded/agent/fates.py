@@ -10,7 +10,7 @@ from collections.abc import Callable
 from understudy.embedded.agent.household import Household
 from understudy.embedded.agent.keeper import Keeper
 from understudy.embedded.agent.registry import Registry
-from understudy.embedded.doorway import Failure
+from understudy.embedded.agent_protocol import Failure
 
 
 class Fates:

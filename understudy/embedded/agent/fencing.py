@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from understudy.embedded.agent.pidfds import Watched
-from understudy.embedded.doorway import MARK
+from understudy.embedded.agent_protocol import MARK
 from understudy.embedded.shim import linux
 from understudy.embedded.shim.layout import AttemptFolder
 

@@ -15,7 +15,7 @@ from understudy.embedded.agent.launching import Machine
 from understudy.embedded.agent.pods import Quantity
 from understudy.embedded.agent.remains import Remains
 from understudy.embedded.agent.sources import Library
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.ports import Cluster
 
 

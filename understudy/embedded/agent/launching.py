@@ -19,7 +19,7 @@ from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.runtimes import Tool, Wanted, remove_line, run_line
 from understudy.embedded.agent.sources import Holdings
 from understudy.embedded.agent.volumes import Place, subfolder
-from understudy.embedded.doorway import MARK, MOUNTS
+from understudy.embedded.agent_protocol import MARK, MOUNTS
 from understudy.embedded.shim import interposer
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Launch, Mount

@@ -7,9 +7,9 @@ import time
 from understudy.client import Config, connect
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
 from understudy.embedded.agent.credentials import RequestedTokens, SharedToken, TokenSource
-from understudy.embedded.folders import ADMIN_ACCESS, PODS, ClusterFolder
-from understudy.embedded.log_output import log_to_stderr
-from understudy.embedded.precedence import TELL_AFTER
+from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder
+from understudy.embedded.niceness import TELL_AFTER
+from understudy.embedded.process_log import log_to_stderr
 from understudy.ports import Cluster
 
 _ROLE = "agent"
@@ -18,7 +18,7 @@ _SWITCH = 0.0002  # seconds the loop waits for a thread that searches or clears 
 
 def _tokens(folder: ClusterFolder, cluster: Cluster) -> TokenSource:
     if folder.read_settings().pod_access == ADMIN_ACCESS:
-        return SharedToken(Config.from_kubeconfig(folder.way_in(PODS)).token)
+        return SharedToken(Config.from_kubeconfig(folder.kubeconfig_of(PODS)).token)
     return RequestedTokens(cluster, time.time)
 
 
@@ -28,7 +28,7 @@ async def main(folder: ClusterFolder) -> None:
     sys.setswitchinterval(_SWITCH)
     stopped = asyncio.Event()
     stop_on_signals(stopped)
-    async with connect(folder.way_in(_ROLE)) as cluster:
+    async with connect(folder.kubeconfig_of(_ROLE)) as cluster:
         agent = Agent(folder, cluster, cluster.config.server, _tokens(folder, cluster))
         agent.tell_after = TELL_AFTER
         await agent.run(stopped)

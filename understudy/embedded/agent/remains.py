@@ -8,7 +8,7 @@ import os
 
 from understudy.embedded.agent import records
 from understudy.embedded.agent.volumes import Storage
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.shim.layout import PodFolder
 
 _PAUSE, _TRIES = 0.1, 50

@@ -23,9 +23,9 @@ from understudy.embedded.agent.names import Directory
 from understudy.embedded.agent.remains import Remains
 from understudy.embedded.agent.runtimes import PROCESS, Tool
 from understudy.embedded.agent.sources import Library
-from understudy.embedded.folders import ADMIN_ACCESS, PODS, ClusterFolder, ClusterSettings
+from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder, ClusterSettings
 from understudy.embedded.mpi.programs import install
-from understudy.embedded.precedence import STARTED_WITH
+from understudy.embedded.niceness import INITIAL_NICENESS
 from understudy.embedded.shim import interposer, talk
 from understudy.ports import Cluster
 from understudy.train.told import ACCESS
@@ -62,7 +62,7 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: t
         directory=Directory(folder.path / "hosts", _machine_hosts()),
         groups=_groups(folder) if tool is None else None,
         tool=tool,
-        niceness=STARTED_WITH,
+        niceness=INITIAL_NICENESS,
         interposer=await _interposer(folder) if tool is None else "",
         programs=str(install(folder.programs, folder.agent_socket)) if tool is None else "",
     )

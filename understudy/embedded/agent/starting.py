@@ -24,7 +24,7 @@ from understudy.embedded.agent.pods import Container, Pod
 from understudy.embedded.agent.projections import BadVolume
 from understudy.embedded.agent.sights import Refusal
 from understudy.embedded.agent.sources import named_by
-from understudy.embedded.doorway import MOUNTS
+from understudy.embedded.agent_protocol import MOUNTS
 from understudy.embedded.shim import orders
 from understudy.embedded.shim.journal import Journal
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder

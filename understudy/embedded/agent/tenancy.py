@@ -18,7 +18,7 @@ from understudy.embedded.agent.line import Beside, ShimNews
 from understudy.embedded.agent.outfitting import forget
 from understudy.embedded.agent.pods import Container, Metadata, Pod, Spec, decode_pod
 from understudy.embedded.agent.registry import Registry
-from understudy.embedded.doorway import GOING, ExecRequest, Failure
+from understudy.embedded.agent_protocol import GOING, ExecRequest, Failure
 from understudy.embedded.shim import talk
 from understudy.embedded.shim.layout import BadName, PodFolder, pod_folder
 from understudy.kinds.annotations import STEPS_IN

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from understudy.embedded.schema.rbac import PolicyRule
+from understudy.embedded.schema.types.rbac import PolicyRule
 
 ANY = "*"
 MOST_COMBINATIONS = 20_000  # of verbs, groups, resources and names in one role that is compared with others

@@ -1,33 +1,32 @@
 """The kinds the embedded cluster brings, as data: where each is served, under which names, and its form."""
 
 from understudy.embedded.api.served import Served
-from understudy.embedded.schema.budgets import PodDisruptionBudget
-from understudy.embedded.schema.claims import PersistentVolumeClaim
-from understudy.embedded.schema.configs import ConfigMap, Secret, ServiceAccount
 from understudy.embedded.schema.custom.definitions import DefinitionForm
-from understudy.embedded.schema.events import Event
-from understudy.embedded.schema.jobs import Job
-from understudy.embedded.schema.leases import Lease
-from understudy.embedded.schema.namespaces import Namespace
-from understudy.embedded.schema.nodes import Node
-from understudy.embedded.schema.persistent import PersistentVolume
-from understudy.embedded.schema.pods import Pod
-from understudy.embedded.schema.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
-from understudy.embedded.schema.rules import cluster, configs, jobs, names, pods, rbac, services, storage
-from understudy.embedded.schema.scheduling import PriorityClass
-from understudy.embedded.schema.services import Endpoints, Service
-from understudy.embedded.schema.typed import Rules, TypedForm
+from understudy.embedded.schema.typed_form import KindRules, TypedForm
+from understudy.embedded.schema.types.batch import Job
+from understudy.embedded.schema.types.claims import PersistentVolumeClaim
+from understudy.embedded.schema.types.core import ConfigMap, Event, Lease, Namespace, Node, Secret, ServiceAccount
+from understudy.embedded.schema.types.persistent_volumes import PersistentVolume
+from understudy.embedded.schema.types.pods import Pod
+from understudy.embedded.schema.types.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
+from understudy.embedded.schema.types.scheduling import PodDisruptionBudget, PriorityClass
+from understudy.embedded.schema.types.services import Endpoints, Service
+from understudy.embedded.schema.validation import batch, core, names, pods, rbac, services, storage
 from understudy.objects import resources as at
 
-_POD_RULES = Rules[Pod](begin=pods.begin, complete=pods.complete, check=pods.check, changed=pods.changed, counted=True)
-_JOB_RULES = Rules[Job](begin=jobs.begin, complete=jobs.complete, check=jobs.check, changed=jobs.changed, counted=True)
-_NAMESPACE_RULES = Rules[Namespace](
-    named=names.label,
-    begin=cluster.begin_namespace,
-    inherit=cluster.inherit_namespace,
-    complete=cluster.complete_namespace,
+_POD_RULES = KindRules[Pod](
+    begin=pods.begin, complete=pods.complete, check=pods.check, changed=pods.changed, counted=True
 )
-_SERVICE_RULES = Rules[Service](
+_JOB_RULES = KindRules[Job](
+    begin=batch.begin, complete=batch.complete, check=batch.check, changed=batch.changed, counted=True
+)
+_NAMESPACE_RULES = KindRules[Namespace](
+    named=names.label,
+    begin=core.begin_namespace,
+    inherit=core.inherit_namespace,
+    complete=core.complete_namespace,
+)
+_SERVICE_RULES = KindRules[Service](
     named=names.label_1035,
     begin=services.begin,
     inherit=services.inherit,
@@ -35,30 +34,28 @@ _SERVICE_RULES = Rules[Service](
     check=services.check,
     changed=services.changed,
 )
-_CONFIG_MAP_RULES = Rules[ConfigMap](check=configs.check_config_map, changed=configs.changed_config_map)
-_SECRET_RULES = Rules[Secret](
-    complete=configs.complete_secret, check=configs.check_secret, changed=configs.changed_secret
-)
-_CLAIM_RULES = Rules[PersistentVolumeClaim](
+_CONFIG_MAP_RULES = KindRules[ConfigMap](check=core.check_config_map, changed=core.changed_config_map)
+_SECRET_RULES = KindRules[Secret](complete=core.complete_secret, check=core.check_secret, changed=core.changed_secret)
+_CLAIM_RULES = KindRules[PersistentVolumeClaim](
     begin=storage.begin_claim, check=storage.check_claim, changed=storage.changed_claim
 )
-_VOLUME_RULES = Rules[PersistentVolume](
+_VOLUME_RULES = KindRules[PersistentVolume](
     begin=storage.begin_volume, check=storage.check_volume, changed=storage.changed_volume
 )
-_PRIORITY_RULES = Rules[PriorityClass](
-    begin=cluster.begin_priority_class,
-    check=cluster.check_priority_class,
-    changed=cluster.changed_priority_class,
+_PRIORITY_RULES = KindRules[PriorityClass](
+    begin=core.begin_priority_class,
+    check=core.check_priority_class,
+    changed=core.changed_priority_class,
     counted=True,
 )
-_BUDGET_RULES = Rules[PodDisruptionBudget](begin=cluster.begin_budget, check=cluster.check_budget, counted=True)
+_BUDGET_RULES = KindRules[PodDisruptionBudget](begin=core.begin_budget, check=core.check_budget, counted=True)
 
-_ROLE_RULES = Rules[Role](named=names.path_segment, check=rbac.check_role)
-_CLUSTER_ROLE_RULES = Rules[ClusterRole](named=names.path_segment, check=rbac.check_cluster_role)
-_ROLE_BINDING_RULES = Rules[RoleBinding](
+_ROLE_RULES = KindRules[Role](named=names.path_segment, check=rbac.check_role)
+_CLUSTER_ROLE_RULES = KindRules[ClusterRole](named=names.path_segment, check=rbac.check_cluster_role)
+_ROLE_BINDING_RULES = KindRules[RoleBinding](
     named=names.path_segment, complete=rbac.complete_binding, check=rbac.check_binding, changed=rbac.changed_binding
 )
-_CLUSTER_ROLE_BINDING_RULES = Rules[ClusterRoleBinding](
+_CLUSTER_ROLE_BINDING_RULES = KindRules[ClusterRoleBinding](
     named=names.path_segment, complete=rbac.complete_binding, check=rbac.check_binding, changed=rbac.changed_binding
 )
 
@@ -72,7 +69,7 @@ BUILTIN: tuple[Served, ...] = (
     ),
     Served(
         at.NODES,
-        TypedForm(at.NODES, Node, Rules(check=cluster.check_node)),
+        TypedForm(at.NODES, Node, KindRules(check=core.check_node)),
         "node",
         short_names=("no",),
         subresources=("status",),
@@ -85,7 +82,7 @@ BUILTIN: tuple[Served, ...] = (
         categories=("all",),
         subresources=("status", "binding", "eviction", "log", "exec"),
     ),
-    Served(at.EVENTS, TypedForm(at.EVENTS, Event, Rules(check=cluster.check_event)), "event", short_names=("ev",)),
+    Served(at.EVENTS, TypedForm(at.EVENTS, Event, KindRules(check=core.check_event)), "event", short_names=("ev",)),
     Served(
         at.SERVICES,
         TypedForm(at.SERVICES, Service, _SERVICE_RULES),
@@ -96,7 +93,7 @@ BUILTIN: tuple[Served, ...] = (
     ),
     Served(
         at.ENDPOINTS,
-        TypedForm(at.ENDPOINTS, Endpoints, Rules(check=services.check_endpoints)),
+        TypedForm(at.ENDPOINTS, Endpoints, KindRules(check=services.check_endpoints)),
         "endpoints",
         short_names=("ep",),
     ),
@@ -104,7 +101,7 @@ BUILTIN: tuple[Served, ...] = (
     Served(at.SECRETS, TypedForm(at.SECRETS, Secret, _SECRET_RULES), "secret"),
     Served(
         at.SERVICE_ACCOUNTS,
-        TypedForm(at.SERVICE_ACCOUNTS, ServiceAccount, Rules()),
+        TypedForm(at.SERVICE_ACCOUNTS, ServiceAccount, KindRules()),
         "serviceaccount",
         short_names=("sa",),
         subresources=("token",),
@@ -123,7 +120,7 @@ BUILTIN: tuple[Served, ...] = (
         short_names=("pv",),
         subresources=("status",),
     ),
-    Served(at.LEASES, TypedForm(at.LEASES, Lease, Rules(check=cluster.check_lease)), "lease"),
+    Served(at.LEASES, TypedForm(at.LEASES, Lease, KindRules(check=core.check_lease)), "lease"),
     Served(
         at.PRIORITY_CLASSES,
         TypedForm(at.PRIORITY_CLASSES, PriorityClass, _PRIORITY_RULES, ("v1beta1",)),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from understudy.embedded.schema.meta import ObjectMeta
+from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.objects.resources import Resource
 
 

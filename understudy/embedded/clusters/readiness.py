@@ -11,11 +11,11 @@ import msgspec
 
 from understudy.client import Config, KubeClient, connect
 from understudy.embedded import failed_nodes
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.nodes import POOL
-from understudy.embedded.clusters.processes import SUPERVISOR
-from understudy.embedded.definitions import shipped
-from understudy.embedded.folders import ClusterFolder
-from understudy.embedded.provisions import provisions
+from understudy.embedded.clusters.process_lock import SUPERVISOR
+from understudy.embedded.manifests.definitions import bundled_definitions
+from understudy.embedded.manifests.objects import bundled_objects
 from understudy.objects.meta import Condition, ObjectMeta, Part, holds
 from understudy.objects.nodes import Node
 from understudy.objects.resources import DEFINITIONS, NODES
@@ -67,7 +67,7 @@ class _Definition(Part, frozen=True):
     status: _DefinitionStatus = _DefinitionStatus()
 
 
-async def until_ready(folder: ClusterFolder, seconds: float) -> None:
+async def wait_until_ready(folder: ClusterFolder, seconds: float) -> None:
     """Raises NotReady after so many seconds."""
     found = await readiness(folder, seconds)
     if not found.is_complete:
@@ -80,8 +80,8 @@ async def readiness(folder: ClusterFolder, seconds: float | None) -> Readiness:
     found = Readiness(
         failed=set(),
         waiting=dict.fromkeys(wanted, UNREGISTERED),
-        kinds=set(shipped()),
-        objects={ref: ref.name for ref, _ in provisions()},
+        kinds=set(bundled_definitions()),
+        objects={ref: ref.name for ref, _ in bundled_objects()},
     )
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds), _answering(folder) as client:

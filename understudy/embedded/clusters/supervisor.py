@@ -11,13 +11,22 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
-from understudy.embedded.clusters import pods
-from understudy.embedded.clusters.partlogs import log_file, trim
-from understudy.embedded.clusters.parts import PATIENCE, Part, Site
-from understudy.embedded.clusters.ports import move_if_taken
-from understudy.embedded.clusters.processes import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, Holder, end, holder
-from understudy.embedded.folders import ClusterFolder
-from understudy.embedded.log_output import log_to_stderr, timestamped
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.clusters import pod_processes
+from understudy.embedded.clusters.api_port import move_port_if_taken
+from understudy.embedded.clusters.component import PATIENCE, Component, Launcher
+from understudy.embedded.clusters.component_logs import log_file, trim
+from understudy.embedded.clusters.process_lock import (
+    AGENT,
+    CONTROL,
+    PARTS,
+    SERVER,
+    SUPERVISOR,
+    LockHolder,
+    end_process,
+    lock_holder,
+)
+from understudy.embedded.process_log import log_to_stderr, timestamped
 
 GRACE = 30.0  # seconds for pods to end
 LOG_SECONDS = 30.0
@@ -39,20 +48,20 @@ class Stop:
             asyncio.get_running_loop().add_signal_handler(number, self.ask)
 
 
-async def supervise(site: Site, stop: Stop) -> None:
+async def supervise(site: Launcher, stop: Stop) -> None:
     """The caller holds the supervisor's lock. Parts left behind by an earlier one are replaced; their pods stay."""
     await end_parts(site.folder)
-    parts: dict[str, Part] = {}
+    parts: dict[str, Component] = {}
 
     def keep_port() -> None:
         """The others learn where the server is when they start."""
-        if moved := move_if_taken(site.folder):
+        if moved := move_port_if_taken(site.folder):
             site.report(moved)
             for name in parts.keys() - {SERVER}:
                 parts[name].restart()
 
     for name in PARTS:
-        parts[name] = Part(name, site, keep_port) if name == SERVER else Part(name, site)
+        parts[name] = Component(name, site, keep_port) if name == SERVER else Component(name, site)
     logs = asyncio.create_task(_trim_logs(site.folder))
     try:
         await stop.asked.wait()
@@ -63,26 +72,26 @@ async def supervise(site: Site, stop: Stop) -> None:
 
 async def end_parts(folder: ClusterFolder) -> None:
     """Those that no supervisor looks after."""
-    await asyncio.gather(*(end(folder.processes / part, PATIENCE) for part in PARTS))
+    await asyncio.gather(*(end_process(folder.processes / part, PATIENCE) for part in PARTS))
 
 
 async def stop_cluster(folder: ClusterFolder, *, at_once: bool = False) -> None:
     """From outside: through the supervisor where there is one, else part by part."""
     path, deadline = folder.processes / SUPERVISOR, time.monotonic() + GRACE + 5 * PATIENCE
-    if (found := holder(path)) is not None:
+    if (found := lock_holder(path)) is not None:
         _ask_to_end(found)
-        while holder(path) == found and time.monotonic() < deadline:
+        while lock_holder(path) == found and time.monotonic() < deadline:
             await asyncio.sleep(_AGAIN if at_once else 0.02)
-            if at_once and holder(path) == found:
+            if at_once and lock_holder(path) == found:
                 _ask_to_end(found)
-        await end(path, 0.0)
+        await end_process(path, 0.0)
     for part in (CONTROL, AGENT):
-        await end(folder.processes / part, PATIENCE)
-    await pods.end_all(folder, 0.0 if at_once else GRACE)
-    await end(folder.processes / SERVER, PATIENCE)
+        await end_process(folder.processes / part, PATIENCE)
+    await pod_processes.end_all_pods(folder, 0.0 if at_once else GRACE)
+    await end_process(folder.processes / SERVER, PATIENCE)
 
 
-def _ask_to_end(supervisor: Holder) -> None:
+def _ask_to_end(supervisor: LockHolder) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(supervisor.pid, signal.SIGTERM)
 
@@ -94,27 +103,27 @@ def run(folder: ClusterFolder) -> None:
     async def main() -> None:
         stop = Stop()
         stop.on_signals()
-        await supervise(Site(folder, timestamped("%Y-%m-%d %H:%M:%S")), stop)
+        await supervise(Launcher(folder, timestamped("%Y-%m-%d %H:%M:%S")), stop)
 
     asyncio.run(main())
 
 
-async def _stop(site: Site, parts: dict[str, Part], stop: Stop) -> None:
+async def _stop(site: Launcher, parts: dict[str, Component], stop: Stop) -> None:
     in_order = asyncio.create_task(_stop_in_order(site, parts))
     await _until(stop.at_once.wait(), in_order)
     if not in_order.done():
         in_order.cancel()
         await asyncio.gather(*(part.kill() for part in parts.values()))
-        await pods.end_all(site.folder, 0.0)
+        await pod_processes.end_all_pods(site.folder, 0.0)
 
 
-async def _stop_in_order(site: Site, parts: dict[str, Part]) -> None:
+async def _stop_in_order(site: Launcher, parts: dict[str, Component]) -> None:
     """Nobody schedules any more, then nobody restarts containers, then they end, then the API goes."""
     await parts[CONTROL].stop()
     await parts[AGENT].stop()
-    if found := len(pods.running(site.folder)):
+    if found := len(pod_processes.running_containers(site.folder)):
         site.report(f"stopping {found} container{'s' * (found != 1)}, {GRACE:g} s at most")
-        await pods.end_all(site.folder, GRACE)
+        await pod_processes.end_all_pods(site.folder, GRACE)
     await parts[SERVER].stop()
 
 

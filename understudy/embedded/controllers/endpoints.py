@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.controllers.operating import Hearing
-from understudy.embedded.controllers.worklist import Worklist
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.seen import PodSpec, PodStatus, SeenObject, SeenPod
 from understudy.objects.meta import Part
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
@@ -121,20 +121,20 @@ def _port(name: str, number: int, protocol: str) -> dict[str, Any]:
     return {**({"name": name} if name else {}), "port": number, "protocol": protocol}
 
 
-class EndpointController:
+class EndpointsController:
     """Works by `namespace/name` of the Service. Endpoints of Services without a selector are somebody else's."""
 
     name = "endpoints"
 
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
-        self.worklist: Worklist[str] = Worklist(clock)
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
         self._services: dict[str, dict[str, Service]] = {}
         self._pods: dict[str, dict[str, AddressedPod]] = {}
         self._endpoints: dict[str, bytes] = {}
 
-    def hearings(self) -> Mapping[Resource, Hearing]:
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
         return {SERVICES: self._hear_service, ENDPOINTS: self._hear_endpoints, PODS: self._hear_pod}
 
     def _hear_service(self, change: Change) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.controllers.listing import listed
+from understudy.embedded.controllers.runtime.listing import list_objects
 from understudy.kinds.children.seen import Meta
 from understudy.objects.meta import Part, Time, seconds
 from understudy.objects.resources import EVENTS
@@ -47,7 +47,7 @@ async def expire_events(cluster: Cluster, clock: Clock) -> None:
 async def remove_old(cluster: Cluster, now: float) -> None:
     gate = asyncio.Semaphore(AT_ONCE)
     old: list[Any] = []
-    for raw in await listed(cluster, EVENTS):
+    for raw in await list_objects(cluster, EVENTS):
         event = _read(raw)
         if now - event.happened_at >= LIFETIME:
             old.append(_remove(cluster, gate, event.metadata))

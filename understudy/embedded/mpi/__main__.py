@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from understudy import __version__
-from understudy.embedded.doorway import MOUNTS
+from understudy.embedded.agent_protocol import MOUNTS
 from understudy.embedded.mpi.entrance import Entrance
 from understudy.embedded.mpi.hosts import Host, chosen, ranks, read_host_file
 from understudy.embedded.mpi.options import BadOptions, Options, known, parse

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from understudy.embedded.doorway import GOING, MARK, DoorClosed, ExecRequest, ExecSession, open_exec
+from understudy.embedded.agent_protocol import GOING, MARK, AgentRefused, ExecRequest, ExecSession, open_exec
 
 PATIENCE = 600.0  # seconds a worker has to be there: it may be waiting for its code, or be made again elsewhere
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
@@ -46,7 +46,7 @@ class Entrance(msgspec.Struct, frozen=True):
         while True:
             try:
                 return await open_exec(self.socket, request)
-            except DoorClosed as closed:
+            except AgentRefused as closed:
                 if GOING in str(closed):
                     raise Leaving(str(closed)) from closed
                 if time.monotonic() + pause > deadline:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import understudy
-from understudy.embedded.doorway import MARK
+from understudy.embedded.agent_protocol import MARK
 from understudy.embedded.mpi import drain, warden
 from understudy.objects.mpi import DRAIN, REMOTE_SHELL
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.embedded.doorway import STDERR, DoorClosed, ExecSession
+from understudy.embedded.agent_protocol import STDERR, AgentRefused, ExecSession
 from understudy.embedded.mpi.entrance import Entrance, NoEntrance, is_here
 from understudy.embedded.mpi.running import NOT_STARTED
 
@@ -35,7 +35,7 @@ def main(socket: Path, words: Sequence[str]) -> int:
         os.execv("/bin/sh", ("sh", "-c", command))
     try:
         code = asyncio.run(_run(Entrance.of(socket, os.environ), host, command))
-    except (NoEntrance, DoorClosed) as problem:
+    except (NoEntrance, AgentRefused) as problem:
         sys.stderr.write(f"understudy-rsh: {problem}\n")
         code = NOT_STARTED
     sys.stderr.flush()
@@ -53,7 +53,7 @@ async def _run(entrance: Entrance, host: str, command: str) -> int:
 
 async def _inward(session: ExecSession) -> None:
     loop = asyncio.get_running_loop()
-    with contextlib.suppress(DoorClosed, OSError):
+    with contextlib.suppress(AgentRefused, OSError):
         while block := await loop.run_in_executor(None, os.read, 0, _BLOCK):
             await session.send(block)
         await session.close_stdin()

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from understudy.embedded.doorway import STDERR, DoorClosed, ExecSession
+from understudy.embedded.agent_protocol import STDERR, AgentRefused, ExecSession
 from understudy.embedded.mpi import warden
 from understudy.embedded.mpi.entrance import Entrance, Leaving, NoEntrance, is_here
 from understudy.embedded.mpi.hosts import Rank
@@ -48,12 +48,12 @@ class Outside:
         try:
             async for channel, data in self._session:
                 _write(2 if channel == STDERR else 1, data)
-        except DoorClosed:
+        except AgentRefused:
             return LOST_WORKER
         return LOST_WORKER if self._session.exit_code == _KILLED else self._session.exit_code or 0
 
     async def tell(self, line: str) -> None:
-        with contextlib.suppress(DoorClosed):
+        with contextlib.suppress(AgentRefused):
             await self._session.send(f"{line}\n".encode())
 
     async def close(self) -> None:

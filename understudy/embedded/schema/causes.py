@@ -7,7 +7,7 @@ import msgspec
 
 from understudy.embedded.api.errors import Cause
 
-MOST_TOLD = 100
+MAX_CAUSES = 100
 """Nobody reads more about one object, and strangers could make the answer as long as they like."""
 
 _LONGEST_SHOWN = 256

@@ -6,8 +6,8 @@ from math import ceil
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.schema.budgets import PodDisruptionBudget
-from understudy.embedded.schema.references import LabelSelector
+from understudy.embedded.schema.types.meta import LabelSelector
+from understudy.embedded.schema.types.scheduling import PodDisruptionBudget
 from understudy.embedded.server.glances import PodGlance
 from understudy.model.selectors import Requirement, Selector
 

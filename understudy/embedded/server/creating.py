@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from understudy.embedded.api.errors import ApiError, Cause, Details, already_exists, bad_request, invalid, not_found
 from understudy.embedded.api.served import Reading
-from understudy.embedded.schema.meta import ObjectMeta
+from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.embedded.server import definitions, namespaces, pod_accounts
 from understudy.embedded.server.answers import Answer, with_warnings
 from understudy.embedded.server.authorization import escalation

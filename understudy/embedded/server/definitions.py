@@ -12,7 +12,7 @@ from understudy.embedded.api.discovery import QUESTIONS
 from understudy.embedded.api.errors import ApiError, Cause, invalid
 from understudy.embedded.api.served import Draft, Served
 from understudy.embedded.schema.custom.definitions import served_by
-from understudy.embedded.schema.definitions import CustomResourceDefinition
+from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 from understudy.embedded.server.deleting import marked
 from understudy.embedded.server.deletion import DeleteOptions
 from understudy.embedded.server.glances import glance

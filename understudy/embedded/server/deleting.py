@@ -7,8 +7,8 @@ from msgspec import UNSET
 
 from understudy.embedded.api.errors import Details, bad_request, forbidden
 from understudy.embedded.api.served import Draft, Served
-from understudy.embedded.schema.namespaces import Namespace
-from understudy.embedded.schema.pods import Pod
+from understudy.embedded.schema.types.core import Namespace
+from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.server.answers import Answer, success, with_warnings
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.calls import Call, Target, asks_dry_run

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from understudy.embedded.api.errors import ApiError, bad_request, conflict
-from understudy.embedded.schema.meta import ObjectMeta
+from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.embedded.server.state import moment
 from understudy.objects.resources import Resource
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from understudy.embedded.api.errors import bad_request
-from understudy.embedded.schema.pods import Pod
-from understudy.embedded.schema.podstatus import PodCondition
+from understudy.embedded.schema.types.pods import Pod, PodCondition
 from understudy.embedded.server.answers import Answer, success
 from understudy.embedded.server.bodies import read_as, read_json
 from understudy.embedded.server.calls import Call

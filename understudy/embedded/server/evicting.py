@@ -3,9 +3,8 @@
 import msgspec
 
 from understudy.embedded.api.errors import ApiError, Cause, Details, bad_request
-from understudy.embedded.schema.budgets import PodDisruptionBudget
-from understudy.embedded.schema.pods import Pod
-from understudy.embedded.schema.podstatus import PodCondition
+from understudy.embedded.schema.types.pods import Pod, PodCondition
+from understudy.embedded.schema.types.scheduling import PodDisruptionBudget
 from understudy.embedded.server.answers import Answer, success
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.budgets import count, lets_go, selects

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded import doorway
+from understudy.embedded import agent_protocol
+from understudy.embedded.agent_protocol import AgentRefused, ExecRequest, ExecSession
 from understudy.embedded.api.errors import ApiError, bad_request
-from understudy.embedded.doorway import DoorClosed, ExecRequest, ExecSession
-from understudy.embedded.schema.pods import Pod
+from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.server.answers import Answer, exit_status, status_document
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.logs import container_of
@@ -36,9 +36,9 @@ async def execute(state: State, call: Call, target: Target, socket: Socket) -> N
     request = request_of(state, call, target)
     await socket.accept(protocol)
     try:
-        async with await doorway.open_exec(state.folder.agent_socket, request) as session:
+        async with await agent_protocol.open_exec(state.folder.agent_socket, request) as session:
             status = await _talk(state, session, socket, request)
-    except DoorClosed as closed:
+    except AgentRefused as closed:
         status = status_document(ApiError(500, "InternalError", str(closed)))
     if status is not None:
         await socket.send(bytes([_ERROR]) + status)
@@ -90,7 +90,7 @@ async def _outward(session: ExecSession, socket: Socket) -> bytes:
 async def _inward(session: ExecSession, socket: Socket, request: ExecRequest) -> None:
     """Until the peer goes. A command that no longer listens does not end the talk: its output may still be coming."""
     async for message in socket:
-        with contextlib.suppress(DoorClosed):
+        with contextlib.suppress(AgentRefused):
             await _pass_on(session, message, request)
 
 

@@ -3,9 +3,9 @@
 import re
 from datetime import UTC, datetime
 
-from understudy.embedded import logfiles
+from understudy.embedded import container_logs
 from understudy.embedded.api.errors import bad_request
-from understudy.embedded.schema.pods import Pod
+from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.server.answers import TEXT, Stream
 from understudy.embedded.server.calls import Call, Target
 from understudy.embedded.server.state import State
@@ -19,8 +19,8 @@ async def read_log(state: State, call: Call, target: Target) -> Stream:
     assert isinstance(pod, Pod)
     container = container_of(pod, call.query.get("container", ""))
     try:
-        pieces = logfiles.read(state.folder, str(pod.metadata.uid), container, _options(call))
-    except logfiles.NoLog as none:
+        pieces = container_logs.read(state.folder, str(pod.metadata.uid), container, _options(call))
+    except container_logs.NoLog as none:
         said = str(none).replace(f'container "{container}"', f'container "{container}" in pod "{target.name}"', 1)
         raise bad_request(said) from None
     return Stream(pieces, TEXT)
@@ -41,12 +41,12 @@ def container_of(pod: Pod, asked: str) -> str:
     return names[0]
 
 
-def _options(call: Call) -> logfiles.LogOptions:
+def _options(call: Call) -> container_logs.LogOptions:
     since = call.query.get("sinceTime")
     seconds = call.number("sinceSeconds")
     if since and seconds is not None:
         raise bad_request("at most one of sinceTime or sinceSeconds may be specified")
-    return logfiles.LogOptions(
+    return container_logs.LogOptions(
         follow=call.flag("follow"),
         tail_lines=_at_least(0, "tailLines", call.number("tailLines")),
         since_seconds=_at_least(1, "sinceSeconds", seconds),

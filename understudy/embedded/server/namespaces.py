@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from understudy.embedded.api.errors import bad_request
-from understudy.embedded.schema.configs import ServiceAccount
-from understudy.embedded.schema.namespaces import Namespace
+from understudy.embedded.schema.types.core import Namespace, ServiceAccount
 from understudy.embedded.server.answers import Answer
 from understudy.embedded.server.bodies import read_json
 from understudy.embedded.server.calls import Call, Target

@@ -4,8 +4,8 @@ from msgspec import UNSET
 
 from understudy.embedded.api.errors import forbidden
 from understudy.embedded.api.served import Draft
-from understudy.embedded.schema.configs import ServiceAccount
-from understudy.embedded.schema.pods import Pod
+from understudy.embedded.schema.types.core import ServiceAccount
+from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.server.state import State
 from understudy.objects.resources import PODS, SERVICE_ACCOUNTS
 

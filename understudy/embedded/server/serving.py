@@ -14,8 +14,8 @@ import msgspec
 import uvicorn
 
 from understudy.embedded.api.builtin import BUILTIN
-from understudy.embedded.folders import ClusterFolder
-from understudy.embedded.log_output import log_to_stderr
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.process_log import log_to_stderr
 from understudy.embedded.server.application import Application
 from understudy.embedded.server.authentication import Tokens
 from understudy.embedded.server.beginnings import begin

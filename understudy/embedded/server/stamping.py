@@ -4,7 +4,7 @@ import random
 
 from msgspec import UNSET
 
-from understudy.embedded.schema.meta import ObjectMeta
+from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.embedded.store.records import Key
 
 

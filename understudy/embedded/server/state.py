@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from understudy.embedded.api.served import Draft, Served
-from understudy.embedded.folders import ClusterFolder
+from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.server.authentication import Tokens
 from understudy.embedded.server.authorization.authorizer import Authorizer
 from understudy.embedded.server.fanout import Fanout

@@ -8,8 +8,8 @@ from msgspec import UNSET
 from understudy.embedded.api import patches
 from understudy.embedded.api.errors import Cause, bad_request, conflict, invalid, not_found
 from understudy.embedded.api.served import Draft
-from understudy.embedded.schema.meta import ManagedFields, ObjectMeta
-from understudy.embedded.schema.namespaces import Namespace
+from understudy.embedded.schema.types.core import Namespace
+from understudy.embedded.schema.types.meta import ManagedFields, ObjectMeta
 from understudy.embedded.server.answers import Answer, with_warnings
 from understudy.embedded.server.authorization import escalation
 from understudy.embedded.server.bodies import read_json

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from understudy.embedded.precedence import step_back
+from understudy.embedded.niceness import set_niceness
 from understudy.embedded.shim import linux, offspring, orders, talk
 from understudy.embedded.shim.keeping import tell
 from understudy.embedded.shim.layout import AttemptFolder
@@ -101,7 +101,7 @@ def _prepare(order: talk.EnterOrder, launch: Launch, state: State, streams: Stre
     with contextlib.suppress(OSError):
         linux.die_with_parent()
     os.setsid()
-    step_back(launch.niceness)
+    set_niceness(launch.niceness)
     for cgroup in launch.cgroups:
         join_cgroup(cgroup)
     _join_namespaces(state.pid)

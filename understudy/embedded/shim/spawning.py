@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec
 
-from understudy.embedded.precedence import step_back
+from understudy.embedded.niceness import set_niceness
 from understudy.embedded.shim import linux, mounting
 from understudy.embedded.shim.orders import Launch
 
@@ -71,7 +71,7 @@ def _prepare(launch: Launch, streams: Streams) -> list[str]:
     with contextlib.suppress(OSError):
         linux.die_with_parent()
     os.setsid()
-    step_back(launch.niceness)
+    set_niceness(launch.niceness)
     notes = [note for cgroup in launch.cgroups if (note := join_cgroup(cgroup))]
     if launch.address_space:
         resource.setrlimit(resource.RLIMIT_AS, (launch.address_space, launch.address_space))

@@ -6,7 +6,7 @@ from typing import Any
 from tests.embedded.schema.forms import draft_of
 from understudy.embedded.api.served import Served
 from understudy.embedded.schema.custom.definitions import served_by
-from understudy.embedded.schema.definitions import CustomResourceDefinition
+from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 
 Schema = dict[str, Any]
 

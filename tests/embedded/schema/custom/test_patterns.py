@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.embedded.schema.custom.budget import Budget
 from understudy.embedded.schema.custom.patterns import Pattern
 from understudy.embedded.schema.custom.regexes import BadPattern
+from understudy.embedded.schema.custom.work_budget import WorkBudget
 
 _ATOMS = ["a", "b", "[a-c]", "[^a]", ".", r"\d", r"\w", r"\.", "1", "-", "(a|b1)", "(ab)?", "(?:a|)", r"\b"]
 
@@ -27,7 +27,7 @@ def patterns(draw: st.DrawFn) -> str:
 @given(patterns(), st.text("ab1-.\n", max_size=8))
 def test_they_match_what_python_matches(pattern: str, text: str) -> None:
     expected = re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
-    assert Pattern(pattern).search(text, Budget()) is expected
+    assert Pattern(pattern).search(text, WorkBudget()) is expected
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_they_match_what_python_matches(pattern: str, text: str) -> None:
     ],
 )
 def test_they_mean_what_they_mean_in_go(pattern: str, text: str, matches: bool) -> None:
-    assert Pattern(pattern).search(text, Budget()) is matches
+    assert Pattern(pattern).search(text, WorkBudget()) is matches
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*.*.*.*){20}x"])
 def test_famous_traps_cost_little(pattern: str) -> None:
-    budget = Budget()
+    budget = WorkBudget()
     Pattern(pattern).search("a" * 5000 + "b", budget)
     assert budget.left > 0
 

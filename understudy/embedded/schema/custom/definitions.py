@@ -10,9 +10,10 @@ from understudy.embedded.api.errors import Cause
 from understudy.embedded.api.served import Column, Lookup, Reading, Served, Strictness
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
-from understudy.embedded.schema.custom import structure
-from understudy.embedded.schema.custom.form import CustomForm, Version
-from understudy.embedded.schema.definitions import (
+from understudy.embedded.schema.custom import structural_schema
+from understudy.embedded.schema.custom.custom_form import CustomForm, Version
+from understudy.embedded.schema.typed_form import TOO_DEEP, KindRules, TypedForm, unreadable
+from understudy.embedded.schema.types.apiextensions import (
     CustomResourceDefinition,
     CustomResourceDefinitionCondition,
     CustomResourceDefinitionNames,
@@ -20,8 +21,7 @@ from understudy.embedded.schema.definitions import (
     CustomResourceDefinitionVersion,
     JSONSchemaProps,
 )
-from understudy.embedded.schema.rules import names
-from understudy.embedded.schema.typed import TOO_DEEP, Rules, TypedForm, unreadable
+from understudy.embedded.schema.validation import names
 from understudy.objects.resources import DEFINITIONS, Resource
 
 _APPROVED = "api-approved.kubernetes.io"
@@ -50,7 +50,7 @@ def _conditions(definition: CustomResourceDefinition, now: str) -> list[CustomRe
         ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
         ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
     ]
-    if any(structure.has_rules(schema) for schema in _schemas(definition)):
+    if any(structural_schema.has_rules(schema) for schema in _schemas(definition)):
         said.append(("ValidationRulesEvaluated", "False", "NotSupported", _UNEVALUATED))
     return [
         CustomResourceDefinitionCondition(
@@ -141,7 +141,7 @@ def _versions(definition: CustomResourceDefinition) -> Iterator[Cause]:
         if schema is None:
             yield causes.required(child(where, "schema.openAPIV3Schema"), "schemas are required")
         else:
-            yield from structure.problems(schema, child(where, "schema.openAPIV3Schema"))
+            yield from structural_schema.schema_problems(schema, child(where, "schema.openAPIV3Schema"))
         for n, column in enumerate(version.additional_printer_columns or ()):
             if not column.json_path.startswith("."):
                 yield causes.bad_value(
@@ -176,7 +176,7 @@ class DefinitionForm(TypedForm[CustomResourceDefinition]):
     """Says on the way in what of a definition will not be held to."""
 
     def __init__(self) -> None:
-        rules = Rules[CustomResourceDefinition](
+        rules = KindRules[CustomResourceDefinition](
             begin=begin,
             inherit=inherit,
             complete=complete,
@@ -197,7 +197,7 @@ class DefinitionForm(TypedForm[CustomResourceDefinition]):
         definition = reading.draft
         try:
             unevaluated = isinstance(definition, CustomResourceDefinition) and any(
-                map(structure.has_rules, _schemas(definition))
+                map(structural_schema.has_rules, _schemas(definition))
             )
         except RecursionError:
             raise unreadable(DEFINITIONS, TOO_DEEP) from None

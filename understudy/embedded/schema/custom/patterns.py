@@ -5,7 +5,6 @@ from functools import lru_cache
 
 import msgspec
 
-from understudy.embedded.schema.custom.budget import Budget
 from understudy.embedded.schema.custom.regexes import (
     Assertion,
     BadPattern,
@@ -16,6 +15,7 @@ from understudy.embedded.schema.custom.regexes import (
     Tree,
     parse,
 )
+from understudy.embedded.schema.custom.work_budget import WorkBudget
 
 MAX_STATES = 5_000
 _MOST_REMEMBERED = 100_000  # states, in all steps together
@@ -40,7 +40,7 @@ class Pattern:
         self._weight = 0
         self._remembered: dict[tuple[frozenset[int], int, str], frozenset[int] | None] = {}
 
-    def search(self, text: str, budget: Budget) -> bool:
+    def search(self, text: str, budget: WorkBudget) -> bool:
         """Whether the pattern matches anywhere in the text, as in Go."""
         budget.spend(1 + len(text))
         here = frozenset([self._start])
@@ -53,7 +53,7 @@ class Pattern:
             before = _beside(char)
         return False
 
-    def _after(self, here: frozenset[int], before: int, char: str, budget: Budget) -> frozenset[int] | None:
+    def _after(self, here: frozenset[int], before: int, char: str, budget: WorkBudget) -> frozenset[int] | None:
         """Where one character leads; None once the pattern has matched."""
         key = (here, before, char)
         if key not in self._remembered:
@@ -69,7 +69,7 @@ class Pattern:
             self._remembered.clear()
         self._remembered[key] = following
 
-    def _worked_out(self, here: frozenset[int], before: int, char: str, budget: Budget) -> frozenset[int] | None:
+    def _worked_out(self, here: frozenset[int], before: int, char: str, budget: WorkBudget) -> frozenset[int] | None:
         seen: set[int] = set()
         open_states = list(here)
         reached: set[int] = set()

@@ -9,9 +9,9 @@ import msgspec
 from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
-from understudy.embedded.schema.custom.budget import Budget
-from understudy.embedded.schema.custom.tree import Limits, Node
-from understudy.embedded.schema.values import TIME
+from understudy.embedded.schema.custom.structural_schema import SchemaNode, ValueLimits
+from understudy.embedded.schema.custom.work_budget import WorkBudget
+from understudy.embedded.schema.types.values import TIME
 
 _INTEGERS = {"int32": 2**31, "int64": 2**63}
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -25,7 +25,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
-def validate(node: Node, value: Any, path: str, budget: Budget) -> Iterator[Cause]:
+def validate(node: SchemaNode, value: Any, path: str, budget: WorkBudget) -> Iterator[Cause]:
     budget.spend()
     if value is None:
         if not node.nullable and node.kind:
@@ -44,7 +44,7 @@ def validate(node: Node, value: Any, path: str, budget: Budget) -> Iterator[Caus
     yield from _choices(node, value, path, budget)
 
 
-def _fits(node: Node, value: Any) -> bool:
+def _fits(node: SchemaNode, value: Any) -> bool:
     if node.int_or_string:
         return isinstance(value, int | str) and not isinstance(value, bool)
     wanted = _TYPES.get(node.kind)
@@ -55,7 +55,7 @@ def _mistyped(path: str, given: str, wanted: str) -> Cause:
     return causes.bad_type(path, given, f'{path} in body must be of type {wanted}: "{given}"')
 
 
-def _object(node: Node, value: dict[str, Any], path: str, budget: Budget) -> Iterator[Cause]:
+def _object(node: SchemaNode, value: dict[str, Any], path: str, budget: WorkBudget) -> Iterator[Cause]:
     for name in node.required:
         if name not in value:
             yield causes.required(child(path, name))
@@ -65,7 +65,7 @@ def _object(node: Node, value: dict[str, Any], path: str, budget: Budget) -> Ite
             yield from validate(below, item, child(path, name), budget)
 
 
-def _list(node: Node, value: list[Any], path: str, budget: Budget) -> Iterator[Cause]:
+def _list(node: SchemaNode, value: list[Any], path: str, budget: WorkBudget) -> Iterator[Cause]:
     if node.items is not None:
         for i, item in enumerate(value):
             yield from validate(node.items, item, member(path, i), budget)
@@ -81,11 +81,11 @@ def _list(node: Node, value: list[Any], path: str, budget: Budget) -> Iterator[C
         seen.add(written)
 
 
-def _identity(node: Node, item: Any) -> dict[str, Any]:
+def _identity(node: SchemaNode, item: Any) -> dict[str, Any]:
     return {key: item.get(key) for key in node.list_keys} if isinstance(item, dict) else {"": item}
 
 
-def _choices(node: Node, value: Any, path: str, budget: Budget) -> Iterator[Cause]:
+def _choices(node: SchemaNode, value: Any, path: str, budget: WorkBudget) -> Iterator[Cause]:
     for part in node.all_of:
         yield from validate(part, value, path, budget)
     if node.any_of and not any(_valid(part, value, path, budget) for part in node.any_of):
@@ -99,7 +99,7 @@ def _choices(node: Node, value: Any, path: str, budget: Budget) -> Iterator[Caus
         yield _unfit(path, value, "must not validate the schema (not)")
 
 
-def _valid(node: Node, value: Any, path: str, budget: Budget) -> bool:
+def _valid(node: SchemaNode, value: Any, path: str, budget: WorkBudget) -> bool:
     return next(validate(node, value, path, budget), None) is None
 
 
@@ -107,7 +107,7 @@ def _unfit(path: str, value: Any, why: str) -> Cause:
     return causes.bad_value(path, "" if isinstance(value, dict | list) else value, f'"{path}" {why}')
 
 
-def _limits(node: Node, limits: Limits, value: Any, path: str, budget: Budget) -> Iterator[Cause]:
+def _limits(node: SchemaNode, limits: ValueLimits, value: Any, path: str, budget: WorkBudget) -> Iterator[Cause]:
     if limits.enum is not None and not any(_equal(value, one) for one in limits.enum):
         yield causes.unsupported(path, value, limits.enum)
     match value:
@@ -128,7 +128,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
 
 
-def _number(limits: Limits, value: float) -> Iterator[str]:
+def _number(limits: ValueLimits, value: float) -> Iterator[str]:
     low, high = limits.minimum, limits.maximum
     if low is not None and (value < low or (limits.exclusive_minimum and value == low)):
         yield f"should be greater than {'' if limits.exclusive_minimum else 'or equal to '}{_plain(low)}"
@@ -145,7 +145,7 @@ def _plain(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-def _text(limits: Limits, value: str) -> Iterator[str]:
+def _text(limits: ValueLimits, value: str) -> Iterator[str]:
     if limits.min_size is not None and len(value) < limits.min_size:
         yield f"should be at least {limits.min_size} chars long"
     if limits.max_size is not None and len(value) > limits.max_size:
@@ -154,7 +154,7 @@ def _text(limits: Limits, value: str) -> Iterator[str]:
         yield f"must be of type date-time: {causes.shown(value)}"
 
 
-def _size(limits: Limits, value: dict[str, Any] | list[Any], path: str) -> Iterator[Cause]:
+def _size(limits: ValueLimits, value: dict[str, Any] | list[Any], path: str) -> Iterator[Cause]:
     what = "items" if isinstance(value, list) else "properties"
     if limits.min_size is not None and len(value) < limits.min_size:
         yield causes.bad_value(path, len(value), f"{path} in body should have at least {limits.min_size} {what}")

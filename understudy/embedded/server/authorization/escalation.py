@@ -9,7 +9,7 @@ from understudy.embedded.api.access import Attributes, Rule, rule_of, uncovered
 from understudy.embedded.api.errors import ApiError, bad_request
 from understudy.embedded.api.errors import forbidden as refused
 from understudy.embedded.api.served import Draft
-from understudy.embedded.schema.rbac import GROUP, ClusterRole, ClusterRoleBinding, Role, RoleBinding, RoleRef
+from understudy.embedded.schema.types.rbac import GROUP, ClusterRole, ClusterRoleBinding, Role, RoleBinding, RoleRef
 from understudy.embedded.server.authentication import User
 from understudy.embedded.server.authorization.authorizer import Authorizer
 from understudy.embedded.server.calls import Target

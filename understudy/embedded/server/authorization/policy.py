@@ -7,7 +7,7 @@ itself and ask what they may do. Everything else is granted by roles that users 
 from collections.abc import Iterator
 from typing import Any
 
-from understudy.embedded.schema.rbac import GROUP
+from understudy.embedded.schema.types.rbac import GROUP
 from understudy.objects.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, Resource
 
 Document = dict[str, Any]

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from understudy.embedded.api.access import Rule, rule_of
-from understudy.embedded.schema.rbac import PolicyRule, RoleRef, Subject
-from understudy.embedded.schema.values import decode_hook
+from understudy.embedded.schema.types.rbac import PolicyRule, RoleRef, Subject
+from understudy.embedded.schema.types.values import decode_hook
 from understudy.embedded.server.service_accounts import account_user
 from understudy.embedded.store.records import Key
 from understudy.embedded.store.store import Store

@@ -1,0 +1,80 @@
+"""Controllers at work on a cluster in memory, as tests want them."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from tests.embedded.controllers.fake_cluster import FakeClock, FakeCluster, quiet
+from understudy.control.telling import Teller
+from understudy.embedded.controllers.child_writer import ChildWriter
+from understudy.embedded.controllers.garbage_collector import GarbageCollector
+from understudy.embedded.controllers.job_kinds import JobKindController
+from understudy.embedded.controllers.namespace_lifecycle import NamespaceLifecycleController
+from understudy.embedded.controllers.runtime.controller import Controller, run_controller
+from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
+from understudy.kinds.children import FAMILIES
+
+Made = Callable[["Desk"], Controller]
+
+
+class Desk(msgspec.Struct):
+    """All a controller is made of."""
+
+    api: FakeCluster
+    clock: FakeClock
+    cluster: SharedCluster
+    recorder: EventAggregator
+    catalogue: ObjectGraph
+
+
+def housekeeping() -> tuple[Made, Made]:
+    return (
+        lambda desk: GarbageCollector(desk.catalogue, desk.cluster, desk.clock),
+        lambda desk: NamespaceLifecycleController(desk.catalogue, desk.cluster, desk.clock, desk.api.replace),
+    )
+
+
+def family(kind: str) -> Made:
+    def made(desk: Desk) -> Controller:
+        found = next(each for each in FAMILIES if each.parent.kind == kind)
+        carrier = ChildWriter(desk.cluster, desk.clock, desk.recorder, random.Random(len(desk.api.requests)))
+        return JobKindController(found, carrier, desk.clock)
+
+    return made
+
+
+@contextlib.asynccontextmanager
+async def at_work(api: FakeCluster, *makers: Made) -> AsyncIterator[Desk]:
+    """Controllers on this cluster; leaving it is a kill -9 to them."""
+    async with SharedCluster(api, api.clock) as cluster:
+        teller = Teller(cluster, api.clock)
+        desk = Desk(api, api.clock, cluster, EventAggregator(teller), ObjectGraph(cluster, api.clock))
+        work: list[Coroutine[Any, Any, None]] = [run_controller(made(desk), cluster) for made in makers]
+        tasks = [
+            asyncio.create_task(each) for each in (teller.run(), cluster.check_doubts(), desk.catalogue.run(), *work)
+        ]
+        try:
+            await quiet()
+            yield desk
+            for task in tasks:
+                if task.done():
+                    task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def story(tell: Callable[[FakeCluster], Coroutine[Any, Any, None]]) -> None:
+    """Runs a test in an event loop of its own, on an empty cluster."""
+
+    async def told() -> None:
+        await tell(FakeCluster(FakeClock()))
+
+    asyncio.run(told())

@@ -1,0 +1,49 @@
+"""Families that consult objects of others: they decide by them, and anew when they change."""
+
+from tests.embedded.controllers.controller_runner import at_work, family, story
+from tests.embedded.controllers.fake_cluster import FakeCluster
+from tests.kinds.children.trainjobs import runtime, train_job
+from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, EVENTS, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
+
+TRAIN_JOB = family("TrainJob")
+
+
+def test_a_runtime_that_is_there_first_is_used() -> None:
+    async def tell(api: FakeCluster) -> None:
+        api.put(CLUSTER_TRAINING_RUNTIMES, runtime())
+        api.put(TRAIN_JOBS, train_job())
+        async with at_work(api, TRAIN_JOB):
+            await api.clock.advance(1)
+            assert api.names(JOB_SETS) == ["train"]
+
+    story(tell)
+
+
+def test_a_runtime_that_comes_later_lets_the_job_begin() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, TRAIN_JOB):
+            api.put(TRAIN_JOBS, train_job(ref={"kind": "TrainingRuntime"}))
+            await api.clock.advance(1)
+            assert api.names(JOB_SETS) == []
+            assert {event["reason"] for event in api.all(EVENTS)} == {"TrainJobResourcesCreationFailed"}
+            api.put(CLUSTER_TRAINING_RUNTIMES, runtime())
+            await api.clock.advance(1)
+            assert api.names(JOB_SETS) == []  # another kind of runtime by the same name
+            api.put(TRAINING_RUNTIMES, runtime(kind="TrainingRuntime"))
+            await api.clock.advance(1)
+            assert api.names(JOB_SETS) == ["train"]
+
+    story(tell)
+
+
+def test_a_runtime_that_is_gone_is_not_used_any_more() -> None:
+    async def tell(api: FakeCluster) -> None:
+        api.put(CLUSTER_TRAINING_RUNTIMES, runtime())
+        async with at_work(api, TRAIN_JOB):
+            api.remove(CLUSTER_TRAINING_RUNTIMES, "basic")
+            await api.clock.advance(1)
+            api.put(TRAIN_JOBS, train_job())
+            await api.clock.advance(1)
+            assert api.names(JOB_SETS) == []
+
+    story(tell)

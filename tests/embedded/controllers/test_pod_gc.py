@@ -1,0 +1,87 @@
+"""Pods nobody else clears away."""
+
+from tests.embedded.controllers.controller_runner import Desk, at_work, family, story
+from tests.embedded.controllers.fake_cluster import FakeCluster, moment, quiet
+from tests.objects.documents import job, node, pod
+from understudy.embedded.controllers.pod_gc import MISSING, PodGarbageCollector
+from understudy.embedded.controllers.runtime.controller import Controller
+from understudy.objects.resources import JOBS, NODES, PODS
+
+
+def garbage(desk: Desk) -> Controller:
+    return PodGarbageCollector(desk.cluster, desk.clock, most_finished=3)
+
+
+def test_pods_of_a_node_that_is_no_more_are_given_up_after_a_while() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, garbage):
+            for name in ("a", "b"):
+                api.put(NODES, node(name))
+                api.put(PODS, pod(f"on-{name}", node=name, meta={"finalizers": ["example.com/record"]}))
+            await quiet()
+            api.remove(NODES, "a")
+            await api.clock.advance(MISSING - 1)
+            assert api.read(PODS, "on-a")["status"]["phase"] == "Running"
+            await api.clock.advance(2)
+            given_up = api.read(PODS, "on-a")
+            assert given_up["status"]["phase"] == "Failed"
+            assert given_up["status"]["conditions"][0]["reason"] == "DeletionByPodGC"
+            assert given_up["metadata"]["deletionGracePeriodSeconds"] == 0
+            assert api.read(PODS, "on-b")["status"]["phase"] == "Running"
+
+    story(tell)
+
+
+def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, garbage):
+            api.put(NODES, node("a"))
+            api.put(PODS, pod("on-a", node="a"))
+            await quiet()
+            api.remove(NODES, "a")
+            await api.clock.advance(MISSING - 1)
+            api.put(NODES, node("a"))
+            await api.clock.advance(2 * MISSING)
+            assert api.names(PODS) == ["on-a"]
+
+    story(tell)
+
+
+def test_a_pod_bound_to_a_node_that_never_was_is_given_up() -> None:
+    async def tell(api: FakeCluster) -> None:
+        api.put(PODS, pod("lost", node="nowhere"))
+        async with at_work(api, garbage):
+            await api.clock.advance(MISSING + 1)
+            assert api.names(PODS) == []
+
+    story(tell)
+
+
+def test_a_pod_that_was_given_up_costs_its_job_nothing() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, garbage, family("Job")):
+            api.put(NODES, node("a"))
+            api.put(JOBS, job("train", backoffLimit=0))
+            await api.clock.advance(1)
+            (name,) = api.names(PODS)
+            api.change(PODS, name, {"spec": {"nodeName": "a"}, "status": {"phase": "Running"}})
+            api.remove(NODES, "a")
+            await api.clock.advance(MISSING + 2)
+            assert name not in api.names(PODS)
+            assert len(api.names(PODS)) == 1
+            assert "conditions" not in api.read(JOBS, "train")["status"]
+
+    story(tell)
+
+
+def test_of_many_finished_pods_the_oldest_go() -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, garbage):
+            for number in range(6):
+                meta = {"creationTimestamp": moment(1000 + number)}
+                api.put(PODS, pod(f"done-{number}", meta=meta, status={"phase": "Succeeded"}))
+            api.put(PODS, pod("waiting", meta={"creationTimestamp": moment(0)}))
+            await quiet()
+            assert sorted(api.names(PODS)) == ["done-3", "done-4", "done-5", "waiting"]
+
+    story(tell)

@@ -1,0 +1,300 @@
+"""What a user lives through with MPIJobs on a cluster of this machine, in all three versions and without an MPI."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+
+from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
+from tests.embedded.witness import PATIENCE, Document, Witness
+from understudy.embedded.agent_protocol import FailNode, ask_agent
+from understudy.objects.resources import MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, PODS
+
+VERSIONS = ["v1alpha1", "v1", "v2beta1"]
+OWN_MPI = "Open MPI" if shutil.which("ompi_info") else ""
+
+
+def template(program: str, priority: str = "", gpus: int = 0) -> Document:
+    resources = {"limits": {"nvidia.com/gpu": gpus}} if gpus else {}
+    container = {"name": "mpi", "image": "horovod", "command": ["sh", "-c", program], "resources": resources}
+    spec: Document = {"containers": [container]}
+    return {"spec": {**spec, "priorityClassName": priority} if priority else spec}
+
+
+def mpijob(version: str, name: str, program: str, workers: int = 1, **more: Any) -> Document:
+    """In the words of each version: a launcher that runs the program, and workers that only wait."""
+    gpus, slots, priority = more.pop("gpus", 0), more.pop("slots", None), more.pop("priority", "")
+    notes = {f"understudy.dev/{key.replace('_', '-')}": value for key, value in more.pop("notes", {}).items()}
+    policy: Document = {key: more.pop(key) for key in ("backoffLimit", "cleanPodPolicy", "suspend") if key in more}
+    if version == "v1alpha1":
+        spec: Document = {"replicas": workers, "template": template(program, priority, gpus), **policy}
+    else:
+        waiting = template("", priority, gpus)
+        del waiting["spec"]["containers"][0]["command"]
+        roles = {
+            "Launcher": {"replicas": 1, "template": template(program, priority)},
+            "Worker": {"replicas": workers, "template": waiting},
+        }
+        spec = {"mpiReplicaSpecs": roles, "runPolicy": policy}
+    if slots:
+        spec["slotsPerWorker"] = slots
+    metadata = {"name": name, "annotations": notes}
+    return {"apiVersion": f"kubeflow.org/{version}", "kind": "MPIJob", "metadata": metadata, "spec": {**spec, **more}}
+
+
+def found(witness: Witness, name: str) -> Document:
+    document = witness.find(MPI_JOBS, name)
+    return document or {}
+
+
+def state(witness: Witness, name: str) -> str:
+    """Active, Running, Succeeded or Failed, as the version says it."""
+    status = found(witness, name).get("status", {})
+    if "launcherStatus" in status:
+        return str(status["launcherStatus"])
+    true = [one["type"] for one in status.get("conditions", ()) if one["status"] == "True"]
+    return str(true[-1]) if true else ""
+
+
+def succeeded(witness: Witness, name: str) -> bool:
+    return state(witness, name) == "Succeeded"
+
+
+def pods(witness: Witness, name: str) -> dict[str, str]:
+    """Phases by role: `launcher`, `worker-0`."""
+    listed = {}
+    for pod in witness.all(PODS):
+        rest = pod["metadata"]["name"].removeprefix(f"{name}-")
+        if rest != pod["metadata"]["name"] and "deletionTimestamp" not in pod["metadata"]:
+            role = "launcher" if rest.startswith("launcher") else rest
+            listed[role] = pod["status"].get("phase", "Pending")
+    return listed
+
+
+async def until(seen: Callable[[], bool]) -> None:
+    """For what is to be seen in files alone."""
+    async with asyncio.timeout(PATIENCE):
+        while not seen():
+            await asyncio.sleep(0.02)
+
+
+async def log(cluster: RealCluster, name: str) -> list[str]:
+    [launcher] = [pod for pod in cluster.witness.all(PODS) if pod["metadata"]["name"].startswith(f"{name}-launcher")]
+    answer = await cluster.client.request("GET", PODS.path("default", launcher["metadata"]["name"], "log"))
+    return answer.decode().splitlines()
+
+
+RANKS = (
+    "echo $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE $HOSTNAME"
+)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_slot_of_every_worker_gets_a_process(tmp_path: Path, version: str) -> None:
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.create(mpijob(version, "train", f"mpirun sh -c '{RANKS}'", workers=2, slots=2))
+        await witness.until("it succeeded", lambda: state(witness, "train") == "Succeeded")
+        assert sorted(await log(cluster, "train")) == [
+            "0/4 0/2 train-worker-0",
+            "1/4 1/2 train-worker-0",
+            "2/4 0/2 train-worker-1",
+            "3/4 1/2 train-worker-1",
+        ]
+
+    play(tmp_path, [node("one"), node("two")], scene)
+
+
+@pytest.mark.skipif("Open MPI" not in OWN_MPI, reason="no Open MPI is installed")
+def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_workers(tmp_path: Path) -> None:
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        program = f"mpirun --version; mpirun sh -c '{RANKS}'"
+        await cluster.create(*(mpijob(version, version, program, workers=2) for version in VERSIONS))
+        for version in VERSIONS:
+            await witness.until("it succeeded", partial(succeeded, witness, version))
+            told = await log(cluster, version)
+            assert f"mpirun ({OWN_MPI}" in told[0]
+            assert {f"0/2 0/1 {version}-worker-0", f"1/2 0/1 {version}-worker-1"} <= set(told)
+
+    play(tmp_path, [node("one"), node("two")], scene)
+
+
+# Preemption
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_preempted_job_comes_back_by_itself(tmp_path: Path, version: str) -> None:
+    """Nobody is blamed for it: there is not one try to spare."""
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        both = {"launcher": "Running", "worker-0": "Running"}
+        await cluster.priorities(critical=1_100_000, medium=1_000_000)
+        tails = "mpirun tail -f /dev/null"
+        await cluster.create(mpijob(version, "medium", tails, gpus=1, priority="medium", backoffLimit=0))
+        await witness.until("medium runs", lambda: pods(witness, "medium") == both)
+        await cluster.create(mpijob(version, "critical", tails, gpus=1, priority="critical"))
+        await witness.until("critical runs", lambda: pods(witness, "critical") == both)
+        [words] = await witness.until("why", lambda: witness.told("Preempted", "Pod", "medium-worker-0"))
+        assert words.startswith("Preempted by default/critical-worker-0 on node 192.168.0.23")
+        await cluster.delete(MPI_JOBS, "critical", propagation="Background")
+        await witness.until("medium runs again", lambda: pods(witness, "medium") == both)
+        await witness.until("it says so", lambda: state(witness, "medium") in ("Active", "Running"))
+
+    play(tmp_path, example_nodes("one-gpu"), scene)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(tmp_path: Path, version: str) -> None:
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        both = {"launcher": "Running", "worker-0": "Running"}
+        await cluster.priorities(critical=1_100_000, medium=1_000_000)
+        tails, fails = "mpirun tail -f /dev/null", {"on-preemption": "fail"}
+        medium = mpijob(
+            version, "medium", tails, gpus=1, priority="medium", notes=fails, backoffLimit=3, cleanPodPolicy="All"
+        )
+        await cluster.create(medium)
+        await witness.until("medium runs", lambda: pods(witness, "medium") == both)
+        await cluster.create(mpijob(version, "critical", tails, gpus=1, priority="critical"))
+        await witness.until("critical runs", lambda: pods(witness, "critical") == both)
+        await witness.until("medium failed", lambda: state(witness, "medium") == "Failed")
+        await witness.until("only its launcher is left", lambda: pods(witness, "medium") == {"launcher": "Failed"})
+
+    play(tmp_path, example_nodes("one-gpu"), scene)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(tmp_path: Path, version: str) -> None:
+    """And what they saved is there when they come back."""
+    saved, enough = tmp_path / "saved", tmp_path / "enough"
+    script = tmp_path / "train.sh"
+    script.write_text(
+        f"rank=$OMPI_COMM_WORLD_RANK\n"
+        f"test -e {saved}.$rank && touch {saved}.$rank.again && exit 0\n"
+        f"sleep 1000000 & trap 'kill $!; sleep 0.5; touch {saved}.$rank; exit 1' TERM\n"
+        f"touch {tmp_path}/up.$rank\n"
+        f"wait\n"
+    )
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.priorities(high=2, low=1)
+        await cluster.create(
+            mpijob(version, "train", f"mpirun sh {script}", workers=2, gpus=1, priority="low", backoffLimit=0)
+        )
+        await until(lambda: all((tmp_path / f"up.{rank}").exists() for rank in range(2)))
+        waits = f"until test -e {enough}; do sleep 0.05; done"
+        await cluster.create(mpijob(version, "hero", waits, gpus=1, priority="high", cleanPodPolicy="Running"))
+        await witness.until("hero runs", lambda: pods(witness, "hero").get("worker-0") == "Running")
+        await until(lambda: all(Path(f"{saved}.{rank}").exists() for rank in range(2)))
+        enough.touch()
+        await witness.until("train succeeded", lambda: state(witness, "train") == "Succeeded")
+        assert all(Path(f"{saved}.{rank}.again").exists() for rank in range(2))
+
+    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scene)
+
+
+# Failures
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(tmp_path: Path, version: str) -> None:
+    pids = tmp_path / "pid"
+    program = f"test $OMPI_COMM_WORLD_RANK = 1 && sleep 0.3 && exit 7; echo $$ > {pids}; exec sleep 1000000"
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.create(mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, backoffLimit=0))
+        await witness.until("it failed", lambda: state(witness, "train") == "Failed")
+        assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+        [launcher] = [one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher")]
+        assert launcher["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
+        assert "mpirun: train-worker-1" in " ".join(await log(cluster, "train"))
+
+    play(tmp_path, [node("one")], scene)
+
+
+@pytest.mark.parametrize(("version", "how"), [*((version, "kill") for version in VERSIONS), ("v2beta1", "freeze")])
+def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Literal["kill", "freeze"]) -> None:
+    """The worker is made again on the spare, and the launcher starts over; there is not one retry to spend."""
+    again = tmp_path / "again"
+    program = f"test -e {again}.$OMPI_COMM_WORLD_RANK && exit 0; touch {again}.$OMPI_COMM_WORLD_RANK; sleep 1000000"
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        train = mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0)
+        await cluster.create(train)
+        await until(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
+        await witness.until("all run", lambda: list(pods(witness, "train").values()) == ["Running"] * 3)
+        worker = witness.find(PODS, "train-worker-1")
+        launcher = next(one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher"))
+        assert worker is not None
+        assert worker["spec"]["nodeName"] != launcher["spec"]["nodeName"]
+        await ask_agent(cluster.folder.agent_socket, FailNode(worker["spec"]["nodeName"], how))
+        await witness.until("it succeeded", lambda: state(witness, "train") == "Succeeded")
+        await cluster.recover(worker["spec"]["nodeName"])
+
+    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1", cpu="0"), node("spare", gpu="1", cpu="0")], scene)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -> None:
+    """With a worker on the same node. The other worker stays, and the process in it starts over."""
+    again = tmp_path / "again"
+    program = f"test -e {again}.$OMPI_COMM_WORLD_RANK && exit 0; touch {again}.$OMPI_COMM_WORLD_RANK; sleep 1000000"
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.create(mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0))
+        await until(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
+        await witness.until("all run", lambda: list(pods(witness, "train").values()) == ["Running"] * 3)
+        launcher = next(one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher"))
+        others = [one for one in witness.all(PODS) if one["spec"]["nodeName"] != launcher["spec"]["nodeName"]]
+        await cluster.fail(launcher["spec"]["nodeName"])
+        await witness.until("it succeeded", lambda: state(witness, "train") == "Succeeded")
+        await cluster.recover(launcher["spec"]["nodeName"])
+        assert len(others) == 1
+
+    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1"), node("spare", gpu="1")], scene)
+
+
+# Standing back
+
+
+@pytest.mark.parametrize("version", ["v1", "v2beta1"])
+def test_a_job_stands_back_and_goes_on(tmp_path: Path, version: str) -> None:
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        both = {"launcher": "Running", "worker-0": "Running"}
+        await cluster.create(mpijob(version, "train", "mpirun tail -f /dev/null", backoffLimit=0))
+        await witness.until("it runs", lambda: pods(witness, "train") == both and state(witness, "train") == "Running")
+        await cluster.patch(MPI_JOBS, "train", {"spec": {"runPolicy": {"suspend": True}}})
+        await witness.until("it stands back", lambda: not pods(witness, "train"))
+        assert state(witness, "train") == "Suspended"
+        await cluster.patch(MPI_JOBS, "train", {"spec": {"runPolicy": {"suspend": False}}})
+        await witness.until("it runs", lambda: pods(witness, "train") == both and state(witness, "train") == "Running")
+
+    play(tmp_path, [node("one")], scene)
+
+
+# Versions
+
+
+def test_a_job_stays_in_the_version_it_was_made_in(tmp_path: Path) -> None:
+    async def scene(cluster: RealCluster) -> None:
+        for version in VERSIONS:
+            await cluster.create(mpijob(version, f"of-{version}", "true"))
+        for resource in (MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1):
+            listed = msgspec.json.decode(await cluster.client.request("GET", resource.path("default")))["items"]
+            assert {one["metadata"]["name"]: one["apiVersion"] for one in listed} == {
+                f"of-{version}": f"kubeflow.org/{version}" for version in VERSIONS
+            }
+
+    play(tmp_path, [node("one")], scene)

@@ -1,0 +1,197 @@
+"""The agent's door: turns requests of the API server (run this in a container, fail that node) into talk on a socket.
+
+Both sides send frames: one byte for the channel, four for the length, then the data.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import msgspec
+
+MARK = "UNDERSTUDY_CONTAINER"  # the variable by which the processes of a container are known: uid/container/attempt
+MOUNTS = "UNDERSTUDY_MOUNTS"  # and where its mounts are, as JSON, on machines on which they cannot be private
+GOING = "is on its way out"  # said of a neighbour that cannot be entered any more
+STDIN, STDOUT, STDERR, CONTROL = 0, 1, 2, 3
+LARGEST_FRAME = 1 << 20
+_HEADER = 5
+_LONGEST_ADDRESS = 100  # what a socket's address may have, with a margin
+
+
+class AgentRefused(Exception):
+    """The agent said no, or nothing: why, in words."""
+
+
+class ExecRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="verb", tag="exec"):
+    pod_uid: str
+    container: str
+    command: tuple[str, ...]
+    stdin: bool = False
+    tty: bool = False
+    width: int = 0
+    height: int = 0
+    neighbour: str = ""  # not that pod, but the one of this name in its namespace; no container is its first
+
+
+Failure = Literal["kill", "freeze", "unplug"]
+
+
+class FailNode(msgspec.Struct, frozen=True, tag_field="verb", tag="fail-node"):
+    """The node's process and those of its pods are killed, as if its power were cut; with `freeze` they stand still,
+    as on a machine that hangs; with `unplug` they run on, and nothing is heard of them."""
+
+    node: str
+    how: Failure = "kill"
+
+
+class RecoverNode(msgspec.Struct, frozen=True, tag_field="verb", tag="recover-node"):
+    node: str
+
+
+AgentRequest = ExecRequest | FailNode | RecoverNode
+
+
+class Resize(msgspec.Struct, frozen=True, tag="resize"):
+    width: int
+    height: int
+
+
+class CloseStdin(msgspec.Struct, frozen=True, tag="close-stdin"):
+    pass
+
+
+class Accepted(msgspec.Struct, frozen=True, tag="accepted"):
+    pass
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
+    exit_code: int
+
+
+class Denied(msgspec.Struct, frozen=True, tag="denied"):
+    why: str
+
+
+ControlMessage = Resize | CloseStdin | Accepted | Ended | Denied
+
+
+class ExecSession:
+    """One command inside a container, as seen by who asked for it. Iterating gives (channel, data) to the end."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.exit_code: int | None = None
+
+    async def send(self, data: bytes) -> None:
+        for start in range(0, len(data), LARGEST_FRAME):
+            await write_frame(self._writer, STDIN, data[start : start + LARGEST_FRAME])
+
+    async def close_stdin(self) -> None:
+        await write_frame(self._writer, CONTROL, msgspec.json.encode(CloseStdin()))
+
+    async def resize(self, width: int, height: int) -> None:
+        await write_frame(self._writer, CONTROL, msgspec.json.encode(Resize(width, height)))
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        while True:
+            channel, data = await read_frame(self._reader)
+            if channel != CONTROL:
+                yield channel, data
+                continue
+            match msgspec.json.decode(data, type=ControlMessage):
+                case Ended(exit_code):
+                    self.exit_code = exit_code
+                    return
+                case Denied(why):
+                    raise AgentRefused(why)
+                case other:
+                    raise AgentRefused(f"the agent answered with {other!r}")
+
+    async def close(self) -> None:
+        """Hangs up; a command that is still running is killed."""
+        self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def open_exec(socket: Path, request: ExecRequest) -> ExecSession:
+    """Raises DoorClosed where the command cannot run: no such container, not running, no agent."""
+    reader, writer = await _asked(socket, request)
+    return ExecSession(reader, writer)
+
+
+async def ask_agent(socket: Path, request: FailNode | RecoverNode) -> None:
+    """Returns when it is done; raises DoorClosed where it cannot be."""
+    _, writer = await _asked(socket, request)
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _asked(socket: Path, request: AgentRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    try:
+        with socket_address(socket) as where:
+            reader, writer = await asyncio.open_unix_connection(where)
+    except OSError as problem:
+        raise AgentRefused(f"the agent cannot be reached: {problem.strerror or problem}") from problem
+    try:
+        await write_frame(writer, CONTROL, msgspec.json.encode(request))
+        _, data = await read_frame(reader)
+        answer: ControlMessage = msgspec.json.decode(data, type=ControlMessage)
+    except BaseException:
+        writer.close()
+        raise
+    if isinstance(answer, Accepted):
+        return reader, writer
+    writer.close()
+    raise AgentRefused(answer.why if isinstance(answer, Denied) else f"the agent answered with {answer!r}")
+
+
+async def write_frame(writer: asyncio.StreamWriter, channel: int, data: bytes) -> None:
+    try:
+        writer.write(bytes([channel]) + len(data).to_bytes(4, "big") + data)
+        await writer.drain()
+    except ConnectionError as problem:
+        raise AgentRefused("the connection was closed") from problem
+
+
+async def read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    try:
+        header = await reader.readexactly(_HEADER)
+        length = int.from_bytes(header[1:], "big")
+        if length > LARGEST_FRAME:
+            raise AgentRefused(f"a frame of {length} bytes is too large")
+        return header[0], await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError) as problem:
+        raise AgentRefused("the connection was closed") from problem
+
+
+def decode_request(data: bytes) -> AgentRequest:
+    request: AgentRequest = msgspec.json.decode(data, type=AgentRequest)
+    return request
+
+
+@contextlib.contextmanager
+def socket_address(socket: Path) -> Iterator[str]:
+    """A path short enough to be a socket's address, for as long as it is needed."""
+    if len(os.fsencode(socket)) <= _LONGEST_ADDRESS:
+        yield str(socket)
+        return
+    folder = os.open(socket.parent, os.O_PATH)
+    try:
+        yield f"/proc/self/fd/{folder}/{socket.name}"
+    finally:
+        os.close(folder)

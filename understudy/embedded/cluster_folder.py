@@ -1,0 +1,127 @@
+"""The folder of an embedded cluster: where each of its parts keeps what must outlive it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+DEFAULT_NAME = "default"
+PODS = "pods"  # whose way in is theirs together, where they have no tokens of their own
+OWN_ACCESS, ADMIN_ACCESS = "service-account", "admin"  # whose rights pods have at the API
+
+
+class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the cluster was started with; `ClusterFolder.read_settings` gives it to every part."""
+
+    name: str
+    address: str  # where the server listens
+    port: int
+    fixed_port: bool = False  # the user asked for this one; else another is taken where it cannot be had
+    runtime: str  # process, docker or podman
+    pod_network: str  # the addresses pods get, such as 127.77.0.0/16
+    nodes: tuple[dict[str, Any], ...]  # Node documents, as they are to be registered
+    pod_access: str = OWN_ACCESS
+    loop: dict[str, dict[str, Any]] = {}  # settings of policy and health that are not the default, by section and key
+
+
+class ClusterFolder(msgspec.Struct, frozen=True):
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        return self.path / "objects.sqlite"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.path / "kubeconfig"
+
+    def access(self, part: str) -> Path:
+        """The kubeconfig of one part of the cluster, with a token of its own."""
+        return self.path / "access" / part
+
+    def kubeconfig_of(self, part: str) -> Path:
+        """The kubeconfig a part uses: its own, or the user's where it was given none."""
+        own = self.access(part)
+        return own if own.exists() else self.kubeconfig
+
+    @property
+    def settings(self) -> Path:
+        """ClusterSettings as JSON."""
+        return self.path / "cluster.json"
+
+    def read_settings(self) -> ClusterSettings:
+        return msgspec.json.decode(self.settings.read_bytes(), type=ClusterSettings)
+
+    @property
+    def authority(self) -> Path:
+        return self.path / "ca.crt"
+
+    @property
+    def certificate(self) -> Path:
+        return self.path / "server.crt"
+
+    @property
+    def private_key(self) -> Path:
+        return self.path / "server.key"
+
+    @property
+    def tokens(self) -> Path:
+        """Lines of `token,user,group`: the tokens of people and of the cluster's own parts."""
+        return self.path / "tokens"
+
+    @property
+    def signing_key(self) -> Path:
+        """What the tokens of service accounts are signed with; the server makes it."""
+        return self.path / "service-accounts.key"
+
+    @property
+    def agent_socket(self) -> Path:
+        return self.path / "agent.sock"
+
+    @property
+    def programs(self) -> Path:
+        """Programs that containers find at the end of their PATH."""
+        return self.path / "programs"
+
+    @property
+    def pods(self) -> Path:
+        """A folder a pod, by uid."""
+        return self.path / "pods"
+
+    @property
+    def nodes(self) -> Path:
+        """A file a node with the id of the process that is the node's life."""
+        return self.path / "nodes"
+
+    @property
+    def control_groups(self) -> Path:
+        """Names the control groups of this machine that hold the pods' own, a line each."""
+        return self.path / "control-groups"
+
+    @property
+    def claims(self) -> Path:
+        """PersistentVolumeClaims: a folder each, by namespace and name."""
+        return self.path / "volumes"
+
+    @property
+    def logs(self) -> Path:
+        """What the parts of the cluster say themselves."""
+        return self.path / "logs"
+
+    @property
+    def processes(self) -> Path:
+        """A file a part with its process id, locked for as long as that process lives."""
+        return self.path / "run"
+
+
+def home() -> Path:
+    """All clusters of this user: UNDERSTUDY_HOME, else where the system keeps programs' state."""
+    if given := os.environ.get("UNDERSTUDY_HOME"):
+        return Path(given)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "understudy"
+
+
+def folder_of(name: str = DEFAULT_NAME) -> ClusterFolder:
+    return ClusterFolder(home() / "clusters" / name)

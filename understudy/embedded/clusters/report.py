@@ -1,0 +1,102 @@
+"""What there is to say about a cluster right now: its parts, what its API answers, how much it stores."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+
+import msgspec
+
+from understudy.client import BadConfig, Config, KubeClient, connect
+from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
+from understudy.embedded.clusters.credentials import url
+from understudy.embedded.clusters.process_lock import PARTS, SUPERVISOR, LockHolder, lock_holder
+from understudy.objects.resources import NODES, PODS, Resource
+from understudy.ports import Refused, Unreachable
+
+PAGE = 500
+UP, DOWN, PARTLY = "up", "down", "partly up"
+
+
+class ClusterReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str
+    state: str
+    server: str
+    kubeconfig: str
+    parts: Mapping[str, LockHolder | None]
+    nodes: int
+    ready_nodes: int | None = None  # None: nobody answered
+    pods: Mapping[str, int] | None = None  # by phase
+    trouble: str = ""  # why nobody answered
+    stored_bytes: int = 0
+
+
+async def cluster_report(folder: ClusterFolder, settings: ClusterSettings, seconds: float) -> ClusterReport:
+    parts = {part: lock_holder(folder.processes / part) for part in (SUPERVISOR, *PARTS)}
+    alive = sum(found is not None for found in parts.values())
+    found = ClusterReport(
+        name=settings.name,
+        state=UP if alive == len(parts) else DOWN if alive == 0 else PARTLY,
+        server=url(settings),
+        kubeconfig=str(folder.kubeconfig),
+        parts=parts,
+        nodes=len(settings.nodes),
+        stored_bytes=_stored(folder),
+    )
+    return found if alive == 0 else await _asked(folder, found, seconds)
+
+
+async def _asked(folder: ClusterFolder, found: ClusterReport, seconds: float) -> ClusterReport:
+    try:
+        config = msgspec.structs.replace(Config.from_kubeconfig(folder.access(SUPERVISOR)), patience=0.0)
+        async with asyncio.timeout(seconds), connect(config) as client:
+            ready = [_is_ready(node) async for node in _items(client, NODES)]
+            pods = Counter([pod.status.phase async for pod in _items(client, PODS)])
+    except (Unreachable, Refused, BadConfig, msgspec.DecodeError) as error:
+        return msgspec.structs.replace(found, trouble=str(error))
+    except TimeoutError:
+        return msgspec.structs.replace(found, trouble=f"no answer within {seconds:g} s")
+    return msgspec.structs.replace(found, ready_nodes=sum(ready), nodes=len(ready), pods=dict(sorted(pods.items())))
+
+
+class _Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False):
+    phase: str = "Unknown"
+    conditions: tuple[_Condition, ...] = ()
+
+
+class _Item(msgspec.Struct, gc=False):
+    status: _Status = _Status()
+
+
+class _ListMetadata(msgspec.Struct, gc=False):
+    more: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct):
+    metadata: _ListMetadata
+    items: tuple[_Item, ...] = ()
+
+
+def _is_ready(node: _Item) -> bool:
+    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
+
+
+async def _items(client: KubeClient, resource: Resource) -> AsyncIterator[_Item]:
+    more = ""
+    while True:
+        path = f"{resource.path()}?limit={PAGE}" + (f"&continue={more}" if more else "")
+        page = msgspec.json.decode(await client.request("GET", path), type=_Page)
+        for item in page.items:
+            yield item
+        if not (more := page.metadata.more):
+            return
+
+
+def _stored(folder: ClusterFolder) -> int:
+    """The database with its write-ahead log."""
+    files = folder.path.glob(f"{folder.database.name}*")
+    return sum(file.stat().st_size for file in files)

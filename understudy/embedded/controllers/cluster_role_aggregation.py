@@ -1,0 +1,81 @@
+"""ClusterRoles that consist of others: their rules are kept to those of all ClusterRoles that their selectors match."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.controllers.runtime.controller import CONFLICT, ChangeHandler
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children.seen import SeenObject
+from understudy.objects.meta import LabelSelector, Part
+from understudy.objects.resources import CLUSTER_ROLES, Resource
+from understudy.objects.selecting import selector_of
+from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+
+_GONE = (404, CONFLICT)
+Rule = dict[str, Any]
+
+
+class _Aggregation(Part, frozen=True):
+    cluster_role_selectors: tuple[LabelSelector, ...] = ()
+
+
+class SeenRole(SeenObject, frozen=True, kw_only=True):
+    aggregation_rule: _Aggregation | None = None
+    rules: tuple[Rule, ...] = ()
+
+
+_read = msgspec.json.Decoder(SeenRole).decode
+
+
+class ClusterRoleAggregator:
+    """Works by the name of the ClusterRole."""
+
+    name = "cluster role aggregation"
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._cluster = cluster
+        self._roles: dict[str, SeenRole] = {}
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {CLUSTER_ROLES: self._hear}
+
+    def _hear(self, change: Change) -> None:
+        role = _read(change.raw)
+        if change.type is ChangeType.DELETED:
+            self._roles.pop(role.metadata.name, None)
+        else:
+            self._roles[role.metadata.name] = role
+        for name, one in self._roles.items():
+            if one.aggregation_rule is not None:
+                self.worklist.add(name)
+
+    async def settle(self, key: str) -> float | None:
+        role = self._roles.get(key)
+        if role is None or role.aggregation_rule is None:
+            return None
+        wanted = aggregated(role, self._roles)
+        if wanted != list(role.rules):
+            patch = {"metadata": {"uid": role.metadata.uid}, "rules": wanted}
+            try:
+                await self._cluster.patch(Ref(CLUSTER_ROLES, "", key), patch, form=PatchForm.MERGE)
+            except Refused as error:
+                if error.code not in _GONE:
+                    raise
+        return None
+
+
+def aggregated(role: SeenRole, roles: Mapping[str, SeenRole]) -> list[Rule]:
+    """In the order of the roles' names, each rule once."""
+    rule = role.aggregation_rule or _Aggregation()
+    selectors = [selector_of(one) for one in rule.cluster_role_selectors]
+    found: list[Rule] = []
+    for name in sorted(roles):
+        one = roles[name]
+        if name == role.metadata.name:
+            continue
+        if any(selector is not None and selector.matches(one.metadata.labels) for selector in selectors):
+            found += [rule for rule in one.rules if rule not in found]
+    return found

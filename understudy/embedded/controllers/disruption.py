@@ -1,0 +1,132 @@
+"""The status of PodDisruptionBudgets: how many pods there are, how many are healthy, how many may be disturbed now."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.controllers.child_writer import merge_patch
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children.seen import SeenObject, SeenPod, condition_of, written
+from understudy.objects.cluster import BudgetSpec
+from understudy.objects.meta import Condition, Part
+from understudy.objects.resources import BUDGETS, PODS, Resource
+from understudy.objects.selecting import selector_of
+from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+
+QUIET = 0.02  # seconds in which changes of pods are gathered
+
+
+class _Conditions(Part, frozen=True, gc=False):
+    conditions: tuple[Condition, ...] = ()
+
+
+class SeenBudget(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: BudgetSpec = BudgetSpec()
+    status: _Conditions = _Conditions()
+
+    def covers(self, pod: SeenPod) -> bool:
+        """No selector covers nothing; an empty one covers everything in its namespace."""
+        selector = selector_of(self.spec.selector)
+        return selector is not None and selector.matches(pod.metadata.labels)
+
+
+_read_budget = msgspec.json.Decoder(SeenBudget).decode
+_read_pod = msgspec.json.Decoder(SeenPod).decode
+
+
+def status_of(budget: SeenBudget, pods: Sequence[SeenPod], now: float) -> dict[str, Any]:
+    """`pods` are those of its namespace."""
+    expected = [pod for pod in pods if not pod.finished and budget.covers(pod)]
+    healthy = sum(pod.ready and not pod.metadata.leaving for pod in expected)
+    desired = _desired(budget.spec, len(expected))
+    allowed = max(0, healthy - desired) if expected else 0
+    return {
+        "observedGeneration": budget.metadata.generation,
+        "expectedPods": len(expected),
+        "currentHealthy": healthy,
+        "desiredHealthy": desired,
+        "disruptionsAllowed": allowed,
+        "conditions": [_condition(budget, allowed, now)],
+    }
+
+
+def _desired(spec: BudgetSpec, expected: int) -> int:
+    if spec.max_unavailable is not None:
+        return max(0, expected - _number(spec.max_unavailable, expected))
+    return _number(spec.min_available or 0, expected)
+
+
+def _number(value: int | str, expected: int) -> int:
+    """Percentages round up, as Kubernetes rounds them."""
+    return value if isinstance(value, int) else ceil(int(value.removesuffix("%")) * expected / 100)
+
+
+def _condition(budget: SeenBudget, allowed: int, now: float) -> dict[str, Any]:
+    """Keeps the time at which it last turned."""
+    value, reason = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
+    old = condition_of(budget.status.conditions, "DisruptionAllowed")
+    turned = old.last_transition_time.timestamp() if old and old.status == value and old.last_transition_time else now
+    return {
+        "type": "DisruptionAllowed",
+        "status": value,
+        "reason": reason,
+        "message": "",
+        "observedGeneration": budget.metadata.generation,
+        "lastTransitionTime": written(turned),
+    }
+
+
+class DisruptionController:
+    """Works by `namespace/name` of the budget."""
+
+    name = "disruption budgets"
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._budgets: dict[str, dict[str, bytes]] = {}  # by namespace and name
+        self._pods: dict[str, dict[str, SeenPod]] = {}
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {BUDGETS: self._hear_budget, PODS: self._hear_pod}
+
+    def _hear_budget(self, change: Change) -> None:
+        meta = _read_budget(change.raw).metadata
+        of_namespace = self._budgets.setdefault(meta.namespace, {})
+        if change.type is ChangeType.DELETED:
+            of_namespace.pop(meta.name, None)
+        else:
+            of_namespace[meta.name] = change.raw
+            self.worklist.add(f"{meta.namespace}/{meta.name}")
+
+    def _hear_pod(self, change: Change) -> None:
+        pod = _read_pod(change.raw)
+        meta = pod.metadata
+        of_namespace = self._pods.setdefault(meta.namespace, {})
+        if change.type is ChangeType.DELETED:
+            of_namespace.pop(meta.name, None)
+        else:
+            of_namespace[meta.name] = pod
+        for name in self._budgets.get(meta.namespace, ()):
+            self.worklist.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
+
+    async def settle(self, key: str) -> float | None:
+        namespace, _, name = key.partition("/")
+        raw = self._budgets.get(namespace, {}).get(name)
+        if raw is None:
+            return None
+        document, pods = msgspec.json.decode(raw), list(self._pods.get(namespace, {}).values())
+        wanted = status_of(_read_budget(raw), pods, self._clock.now())
+        change = merge_patch({**document.get("status", {})}, {**document.get("status", {}), **wanted})
+        if change:
+            patch = {"metadata": {"uid": document["metadata"]["uid"]}, "status": change}
+            try:
+                await self._cluster.patch(Ref(BUDGETS, namespace, name), patch, sub="status", form=PatchForm.MERGE)
+            except Refused as error:
+                if error.code not in (404, 409):
+                    raise
+        return None

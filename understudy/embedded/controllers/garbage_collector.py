@@ -1,0 +1,193 @@
+"""Garbage collection: what belongs to owners that are gone goes too; its owner may wait for that, or let go of it."""
+
+import enum
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.object_graph import GraphEntry, ObjectGraph
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children.seen import Owner
+from understudy.kinds.children.wanted import finalizer_removal
+from understudy.objects.resources import Resource
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+INCOMPLETE_PAUSE = 0.5
+
+
+class OwnerState(enum.Enum):
+    """Of an owner."""
+
+    THERE = enum.auto()
+    WAITING = enum.auto()  # being deleted, as soon as what belongs to it is gone
+    GONE = enum.auto()
+    UNKNOWN = enum.auto()  # of a kind nobody knows here
+
+
+class Keep(NamedTuple):
+    pass
+
+
+class Unlink(NamedTuple):
+    """It has other owners; these no longer count."""
+
+    uids: frozenset[str]
+
+
+class Remove(NamedTuple):
+    propagation: str
+
+
+Decision = Keep | Unlink | Remove
+
+
+def decide_collection(owners: Sequence[tuple[Owner, OwnerState]], dependents: Sequence[GraphEntry]) -> Decision:
+    """What is to become of an object that has owners. `dependents` are the objects it owns itself."""
+    fates = {fate for _, fate in owners}
+    if OwnerState.UNKNOWN in fates:
+        return Keep()
+    lost = frozenset(owner.uid for owner, fate in owners if fate is not OwnerState.THERE)
+    if OwnerState.THERE in fates:
+        return Unlink(lost) if lost else Keep()
+    # In a circle of owners somebody has to go first.
+    waits = OwnerState.WAITING in fates and dependents and not any(entry.leaving for entry in dependents)
+    return Remove("Foreground" if waits else "Background")
+
+
+class _Uid(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
+class _Head(msgspec.Struct, gc=False):
+    metadata: _Uid
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
+
+class GarbageCollector:
+    """Works by uid, on what the catalogue knows; an owner counts as gone only when the API says so as well."""
+
+    name = "garbage collector"
+
+    def __init__(self, catalogue: ObjectGraph, cluster: Cluster, clock: Clock) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._catalogue = catalogue
+        self._cluster = cluster
+        self._clock = clock
+        self._absent: dict[str, None] = {}  # uids the API was asked about, so that a thousand pods ask once
+        catalogue.watch(self._hear)
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {}
+
+    def _hear(self, before: GraphEntry | None, after: GraphEntry | None) -> None:
+        entry = after or before
+        if entry is None or (before is not None and after is not None and _ties(before) == _ties(after)):
+            return
+        if after is not None and (after.owners or after.leaving):
+            self.worklist.add(after.uid)
+        if after is None or after.leaving:
+            for dependent in self._catalogue.dependents(entry.uid):
+                self.worklist.add(dependent.uid)
+        if before is not None and (after is None or after.owners != before.owners):
+            for owner in before.owners:  # one that waits for its dependents has one less to wait for
+                self.worklist.add(owner.uid)
+
+    async def settle(self, key: str) -> float | None:
+        entry = self._catalogue.get(key)
+        if entry is None:
+            return None
+        if not self._catalogue.complete:
+            return self._clock.now() + INCOMPLETE_PAUSE
+        if entry.leaving:
+            await self._leave(entry)
+        elif entry.owners:
+            await self._consider(entry)
+        return None
+
+    async def _leave(self, entry: GraphEntry) -> None:
+        dependents = self._catalogue.dependents(entry.uid)
+        if ORPHAN in entry.meta.finalizers:
+            for dependent in dependents:
+                await self._unlink(dependent, frozenset({entry.uid}))
+            await self._let_go(entry, ORPHAN)
+        elif FOREGROUND in entry.meta.finalizers and not any(_blocks(each, entry.uid) for each in dependents):
+            await self._let_go(entry, FOREGROUND)
+
+    async def _consider(self, entry: GraphEntry) -> None:
+        fates = [(owner, await self._fate(entry, owner)) for owner in entry.owners]
+        decision = decide_collection(fates, self._catalogue.dependents(entry.uid))
+        match decision:
+            case Keep():
+                pass
+            case Unlink(uids):
+                await self._unlink(entry, uids)
+            case Remove(propagation):
+                await self._remove(entry, propagation)
+            case _:
+                assert_never(decision)
+
+    async def _fate(self, entry: GraphEntry, owner: Owner) -> OwnerState:
+        known = self._catalogue.get(owner.uid)
+        if known is not None and known.meta.namespace in ("", entry.meta.namespace):
+            waiting = known.leaving and FOREGROUND in known.meta.finalizers
+            return OwnerState.WAITING if waiting else OwnerState.THERE
+        if owner.uid in self._absent:
+            return OwnerState.GONE
+        resource = self._catalogue.resource(owner.api_version, owner.kind)
+        if resource is None or (resource.namespaced and not entry.meta.namespace):
+            return OwnerState.UNKNOWN
+        if await self._exists(
+            Ref(resource, entry.meta.namespace if resource.namespaced else "", owner.name), owner.uid
+        ):
+            return OwnerState.THERE
+        self._absent[owner.uid] = None
+        if len(self._absent) > 1000:
+            del self._absent[next(iter(self._absent))]
+        return OwnerState.GONE
+
+    async def _exists(self, ref: Ref, uid: str) -> bool:
+        try:
+            return _head(await self._cluster.get(ref)).metadata.uid == uid
+        except Refused as error:
+            if error.code != 404:
+                raise
+            return False
+
+    async def _unlink(self, entry: GraphEntry, uids: frozenset[str]) -> None:
+        kept = [msgspec.to_builtins(owner) for owner in entry.owners if owner.uid not in uids]
+        change = {
+            "metadata": {"ownerReferences": kept, "uid": entry.uid, "resourceVersion": entry.meta.resource_version}
+        }
+        await self._patch(entry, change)
+
+    async def _let_go(self, entry: GraphEntry, finalizer: str) -> None:
+        await self._patch(entry, finalizer_removal(entry.uid, entry.meta.finalizers, finalizer))
+
+    async def _patch(self, entry: GraphEntry, patch: object) -> None:
+        form = PatchForm.JSON if isinstance(patch, list) else PatchForm.MERGE
+        try:
+            await self._cluster.patch(entry.ref, patch, form=form)
+        except Refused as error:
+            if error.code != 404:
+                raise
+
+    async def _remove(self, entry: GraphEntry, propagation: str) -> None:
+        try:
+            await self._cluster.delete(entry.ref, uid=entry.uid, propagation=propagation)
+        except Refused as error:
+            if error.code not in (404, 409):  # gone, or another one by now
+                raise
+
+
+def _ties(entry: GraphEntry) -> tuple[object, ...]:
+    """All of an object that matters here."""
+    return entry.owners, entry.leaving, entry.meta.finalizers
+
+
+def _blocks(dependent: GraphEntry, uid: str) -> bool:
+    return any(owner.uid == uid and owner.block_owner_deletion for owner in dependent.owners)

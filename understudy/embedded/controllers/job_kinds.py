@@ -1,0 +1,165 @@
+"""Looks after the children of one kind: keeps parents and children in mind, has the kind decide, and carries it out."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from understudy.embedded.controllers.child_writer import ChildWriter, Parent
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children import Family, Observed
+from understudy.kinds.children.seen import SeenObject, read_as
+from understudy.kinds.children.wanted import NOTHING, Document
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Clock
+
+MOST_ROUNDS = 20  # decisions in one go; a kind that is never content does not keep the others waiting
+QUIET = 0.05  # seconds between two looks that children ask for, so that many changes are one look
+SOON = 0.003  # the same where a child goes, which its parent may want to replace at once: others may go with it
+
+_read_parent = msgspec.json.Decoder(SeenObject).decode
+ChildKey = tuple[str, str, str]  # resource key, namespace, name
+
+
+class JobKindController:
+    """Works by the uid of the parent. Children that have lost theirs, or never had one, are worked on by a key of their
+    own as long as the kind wants something of them."""
+
+    def __init__(self, family: Family, carrier: ChildWriter, clock: Clock) -> None:
+        self.name = f"{family.parent.kind} families"
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._family = family
+        self._carrier = carrier
+        self._clock = clock
+        self._parents: dict[str, bytes] = {}
+        self._children: dict[str, dict[ChildKey, SeenObject]] = {}  # by the uid of the parent
+        self._keys: dict[ChildKey, str] = {}
+        self._departed: dict[str, list[SeenObject]] = {}  # since the last look, by the uid of the parent
+        self._looked: dict[str, float] = {}
+        self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in family.consults}
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        family = self._family
+        return {
+            family.parent: self._hear_parent,
+            **{child: self._child_hearing(child) for child in family.offspring},
+            **{resource: self._consulted_hearing(resource) for resource in family.consults},
+        }
+
+    def _hear_parent(self, change: Change) -> None:
+        uid = _read_parent(change.raw).metadata.uid
+        if change.type is ChangeType.DELETED:
+            self._parents.pop(uid, None)
+        else:
+            self._parents[uid] = change.raw
+        self.worklist.add(uid)
+
+    def _child_hearing(self, resource: Resource) -> ChangeHandler:
+        decode = msgspec.json.Decoder(read_as(resource.key)).decode
+
+        def hear(change: Change) -> None:
+            child = decode(change.raw)
+            meta = child.metadata
+            key = (resource.key, meta.namespace, meta.name)
+            former, before = self._forget(key)
+            owner = None if change.type is ChangeType.DELETED else self._owner(resource, child)
+            if change.type is ChangeType.DELETED:
+                self._carrier.deleted.discard(meta.uid)
+                if former is not None:
+                    self._departed.setdefault(former, []).append(child)
+            elif owner is not None:
+                self._keys[key] = owner
+                self._children.setdefault(owner, {})[key] = child
+                goes = meta.leaving and before is not None and not before.metadata.leaving
+                self._touch(owner, SOON if goes else QUIET)
+            if former is not None and former != owner:
+                self._touch(former, SOON)
+
+        return hear
+
+    def _consulted_hearing(self, resource: Resource) -> ChangeHandler:
+        """These change rarely, and then every parent is looked at again."""
+        shelf = self._consulted[resource.key]
+
+        def hear(change: Change) -> None:
+            document: Document = msgspec.json.decode(change.raw)
+            key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
+            if change.type is ChangeType.DELETED:
+                shelf.pop(key, None)
+            else:
+                shelf[key] = document
+            for uid in self._parents:
+                self._touch(uid)
+
+        return hear
+
+    def _forget(self, key: ChildKey) -> tuple[str | None, SeenObject | None]:
+        """Whose child it was until now, and how it was known."""
+        owner = self._keys.pop(key, None)
+        if owner is None:
+            return None, None
+        siblings = self._children[owner]
+        child = siblings.pop(key)
+        if not siblings:
+            del self._children[owner]
+        return owner, child
+
+    def _owner(self, resource: Resource, child: SeenObject) -> str | None:
+        controller = child.metadata.controller
+        if controller is None:
+            alone = Observed({resource.key: (child,)})
+            return None if self._family.left_behind(alone) == NOTHING else f"alone {child.metadata.uid}"
+        parent = self._family.parent
+        group = controller.api_version.rpartition("/")[0]
+        return controller.uid if (group, controller.kind) == (parent.group, parent.kind) else None
+
+    def _touch(self, owner: str, pause: float = QUIET) -> None:
+        """To be looked at, but not sooner after the last look than that."""
+        self.worklist.add_at(owner, self._looked.get(owner, 0.0) + pause)
+
+    async def settle(self, key: str) -> float | None:
+        for _ in range(MOST_ROUNDS):
+            self._looked[key] = self._clock.now()
+            raw = self._parents.get(key)
+            if raw is None:
+                self._looked.pop(key, None)
+                self._departed.pop(key, None)
+                self._carrier.forget(key)
+                await self._free(key)
+                return None
+            parent = Parent(self._family.parent, msgspec.json.decode(raw))
+            observed = self._observed(key)
+            wanted = self._family.children(parent.document, observed, self._clock.now())
+            done = not await self._carrier.carry_out(parent, wanted)
+            self._have_been_seen(key, len(observed.departed))
+            if done:
+                return wanted.again_at
+        return self._clock.now() + QUIET
+
+    async def _free(self, key: str) -> None:
+        siblings = self._children.get(key)
+        if siblings:
+            _, namespace, _ = next(iter(siblings))
+            await self._carrier.free(namespace, self._family.left_behind(self._observed(key)))
+
+    def _observed(self, key: str) -> Observed:
+        found: dict[str, list[SeenObject]] = {}
+        for (resource, _, _), child in self._children.get(key, {}).items():
+            found.setdefault(resource, []).append(self._as_leaving(child))
+        return Observed(found, self._consulted, tuple(self._departed.get(key, ())))
+
+    def _have_been_seen(self, key: str, count: int) -> None:
+        """Those who have departed, in a look that came to its end; others may have since."""
+        if departed := self._departed.get(key):
+            del departed[:count]
+            if not departed:
+                del self._departed[key]
+
+    def _as_leaving(self, child: SeenObject) -> SeenObject:
+        """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""
+        meta = child.metadata
+        if meta.uid not in self._carrier.deleted or meta.leaving:
+            return child
+        leaving = msgspec.structs.replace(meta, deletion_timestamp=datetime.fromtimestamp(self._clock.now(), UTC))
+        return msgspec.structs.replace(child, metadata=leaving)

@@ -1,0 +1,133 @@
+"""The part of an embedded cluster that decides and looks after things: the scheduling loop and all controllers, in one
+process that talks to the API only. It may be killed at any time; what it needs to know is in the cluster.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import uvloop
+
+from understudy.client import connect
+from understudy.control.clock import SystemClock
+from understudy.control.scheduling import LoopSettings, SchedulingLoop
+from understudy.control.telling import Teller
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.controllers.bundle_installer import install_definitions, install_objects
+from understudy.embedded.controllers.child_writer import ChildWriter
+from understudy.embedded.controllers.cluster_role_aggregation import ClusterRoleAggregator
+from understudy.embedded.controllers.disruption import DisruptionController
+from understudy.embedded.controllers.endpoints import EndpointsController
+from understudy.embedded.controllers.event_expiry import expire_events
+from understudy.embedded.controllers.garbage_collector import GarbageCollector
+from understudy.embedded.controllers.job_kinds import JobKindController
+from understudy.embedded.controllers.namespace_lifecycle import NamespaceLifecycleController, Replace
+from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController
+from understudy.embedded.controllers.pod_gc import PodGarbageCollector
+from understudy.embedded.controllers.pv_binder import PersistentVolumeBinder
+from understudy.embedded.controllers.runtime.controller import run_controller
+from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
+from understudy.embedded.controllers.runtime.restarts import run_with_restarts
+from understudy.embedded.controllers.service_accounts import ServiceAccountController
+from understudy.embedded.controllers.warm_understudies import WarmUnderstudyController
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
+from understudy.embedded.process_log import log_to_stderr
+from understudy.kinds.children import FAMILIES, Family
+from understudy.ports import Clock
+
+log = logging.getLogger(__name__)
+
+_ROLE = "control"
+Task = tuple[str, Callable[[], Awaitable[None]]]  # what it is called, and how it is begun
+
+
+class ControlContext(NamedTuple):
+    """What everything here is made of."""
+
+    cluster: SharedCluster
+    clock: Clock
+    folder: ClusterFolder
+    replace: Replace
+    settings: LoopSettings = EMBEDDED_DEFAULTS
+
+
+def run(folder: ClusterFolder) -> None:
+    """Until SIGTERM or SIGINT."""
+    log_to_stderr("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    uvloop.run(_until_told_to_end(folder))
+
+
+async def _until_told_to_end(folder: ClusterFolder) -> None:
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    clock = SystemClock()
+    async with connect(folder.kubeconfig_of(_ROLE)) as api, SharedCluster(api, clock) as cluster:
+        settings = loop_settings(folder.read_settings().loop, EMBEDDED_DEFAULTS)
+        parts = ControlContext(cluster, clock, folder, partial(api.request, "PUT"), settings)
+        work = asyncio.create_task(control(parts))
+        ended = asyncio.create_task(told.wait())
+        await asyncio.wait([work, ended], return_when=asyncio.FIRST_COMPLETED)
+        for task in (work, ended):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+        await asyncio.gather(ended, return_exceptions=True)
+
+
+async def control(parts: ControlContext) -> None:
+    """For ever. The kinds and objects this package brings are there before anybody looks for them."""
+    await install_definitions(parts.cluster, parts.clock)
+    await install_objects(parts.cluster, parts.clock)
+    async with asyncio.TaskGroup() as group:
+        for name, begin in tasks_of(parts):
+            group.create_task(run_with_restarts(name, begin, parts.clock), name=name)
+
+
+def tasks_of(parts: ControlContext) -> Iterator[Task]:
+    """Each beginning makes a controller of its own: what the last one had in mind may be what broke it."""
+    cluster, clock = parts.cluster, parts.clock
+    teller = Teller(cluster, clock, parts.settings.tell_after)
+    recorder = EventAggregator(teller)
+    catalogue = ObjectGraph(cluster, clock)
+    collector = GarbageCollector(catalogue, cluster, clock)
+    emptier = NamespaceLifecycleController(catalogue, cluster, clock, parts.replace)
+
+    def look_after(family: Family) -> Awaitable[None]:
+        carrier = ChildWriter(cluster, clock, recorder, random.Random())
+        return run_controller(JobKindController(family, carrier, clock), cluster)
+
+    yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
+    for family in FAMILIES:
+        yield family.parent.kind, partial(look_after, family)
+    yield "events", teller.run
+    yield "event expiry", lambda: expire_events(cluster, clock)
+    yield "catalogue", catalogue.run
+    yield collector.name, lambda: run_controller(collector, cluster)
+    yield emptier.name, lambda: run_controller(emptier, cluster)
+    yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)
+    yield DisruptionController.name, lambda: run_controller(DisruptionController(cluster, clock), cluster)
+    yield ServiceAccountController.name, lambda: run_controller(ServiceAccountController(cluster, clock), cluster)
+    yield ClusterRoleAggregator.name, lambda: run_controller(ClusterRoleAggregator(cluster, clock), cluster)
+    yield EndpointsController.name, lambda: run_controller(EndpointsController(cluster, clock), cluster)
+    yield (
+        PersistentVolumeBinder.name,
+        lambda: run_controller(PersistentVolumeBinder(cluster, clock, parts.folder.claims), cluster),
+    )
+    yield (
+        NodeLifecycleController.name,
+        lambda: run_controller(NodeLifecycleController(cluster, clock, recorder, parts.settings.limits), cluster),
+    )
+    yield (
+        WarmUnderstudyController.name,
+        lambda: run_controller(WarmUnderstudyController(cluster, clock, recorder), cluster),
+    )
+    yield "doubts", cluster.check_doubts

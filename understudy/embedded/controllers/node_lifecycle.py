@@ -1,0 +1,163 @@
+"""Nodes that fall silent: one whose lease has run out is marked as unreachable, until its lease is renewed.
+
+A mark outlives this process. It is taken away only for a renewal that came after it, never for a lack of memory.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.control.arrivals import Arrivals
+from understudy.control.health import HealthLimits, Heartbeat
+from understudy.control.pulse import Pulse
+from understudy.control.telling import About
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children.seen import SeenObject, condition_of, written
+from understudy.kinds.children.wanted import Note
+from understudy.objects.meta import seconds
+from understudy.objects.nodes import LEASE_NAMESPACE, Lease, NodeSpec, NodeStatus
+from understudy.objects.resources import LEASES, NODES, Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+
+UNREACHABLE = "node.kubernetes.io/unreachable"
+SILENT = "NodeStatusUnknown"  # the reason by which a mark of ours is known again
+
+
+class SeenNode(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def marked(self) -> bool:
+        ready = condition_of(self.status.conditions, "Ready")
+        silent = ready is not None and ready.status == "Unknown" and ready.reason == SILENT
+        return silent or any(taint.key == UNREACHABLE for taint in self.spec.taints)
+
+    @property
+    def marked_at(self) -> float:
+        """To the second; for ever ago where that is not written."""
+        times = [taint.time_added for taint in self.spec.taints if taint.key == UNREACHABLE]
+        ready = condition_of(self.status.conditions, "Ready")
+        times += [ready.last_transition_time] if ready is not None and ready.reason == SILENT else []
+        return max((at for time in times if (at := seconds(time)) is not None), default=float("-inf"))
+
+
+_read_node = msgspec.json.Decoder(SeenNode).decode
+_read_lease = msgspec.json.Decoder(Lease).decode
+
+
+class NodeLifecycleController:
+    """Works by the name of the node. A node without a lease is nobody's to judge here."""
+
+    name = "node life"
+
+    def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator, limits: HealthLimits) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._recorder = recorder
+        self._pulse = Pulse(limits, Arrivals(clock, one_clock=True))
+        self._nodes: dict[str, bytes] = {}
+        self._leases: dict[str, Lease] = {}
+        self._marked: dict[str, bool] = {}  # and whether the lease was seen to be renewed since
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {NODES: self._hear_node, LEASES: self._hear_lease}
+
+    def _hear_node(self, change: Change) -> None:
+        node = _read_node(change.raw)
+        name = node.metadata.name
+        self._nodes.pop(name, None)
+        renewed_since = self._marked.pop(name, False)
+        if change.type is not ChangeType.DELETED:
+            self._nodes[name] = change.raw
+            if node.marked:
+                self._marked[name] = renewed_since
+            self.worklist.add(name)
+
+    def _hear_lease(self, change: Change) -> None:
+        """A renewal is news only of a node that was given up, or was never seen to have a lease."""
+        lease = _read_lease(change.raw)
+        name = lease.metadata.name
+        if lease.metadata.namespace != LEASE_NAMESPACE:
+            return
+        if change.type is ChangeType.DELETED:
+            self._leases.pop(name, None)
+            self._pulse.forget(name)
+            return
+        lives = self._pulse.hear(lease)
+        known = name in self._leases
+        self._leases[name] = lease
+        if name in self._marked:
+            self._marked[name] |= lives
+        if not known or name in self._marked:
+            self.worklist.add(name)
+
+    async def settle(self, key: str) -> float | None:
+        raw, lease, now = self._nodes.get(key), self._leases.get(key), self._clock.now()
+        beat = self._pulse.of(key, now)
+        if raw is None or lease is None or beat is None:
+            return None
+        node, runs_out = _read_node(raw), beat.since + lease.spec.lease_duration_seconds
+        if node.marked:
+            if self._is_back(node, beat):
+                await self._heal(node, raw)
+        elif runs_out <= now:
+            await self._mark(node, raw)
+        # Silence of all nodes at once means nothing, so the time at which a lease runs out may move on by itself.
+        return max(runs_out, now + beat.interval)
+
+    def _is_back(self, node: SeenNode, beat: Heartbeat) -> bool:
+        """Whether its lease was renewed after it was marked. What was renewed before this process came tells that by
+        its time; later the order tells it, whatever the clock does."""
+        if beat.given_up or not beat.proven:
+            return False
+        return self._marked.get(node.metadata.name, False) or beat.renewed > node.marked_at
+
+    async def _mark(self, node: SeenNode, raw: bytes) -> None:
+        now = written(self._clock.now())
+        message = "Kubelet stopped posting node status."
+        taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
+        ready = condition_of(node.status.conditions, "Ready")
+        known = ready is not None and ready.status == "Unknown"  # who found out first said since when, and why
+        condition = None if known else _ready("Unknown", SILENT, message, now)
+        await self._write(node, condition, [*_other_taints(raw), *taints])
+        self._tell(node, "NodeNotReady")
+
+    async def _heal(self, node: SeenNode, raw: bytes) -> None:
+        now = written(self._clock.now())
+        ready = condition_of(node.status.conditions, "Ready")
+        ours = ready is not None and ready.reason == SILENT
+        condition = _ready("True", "KubeletReady", "kubelet is posting ready status", now) if ours else None
+        await self._write(node, condition, _other_taints(raw))
+        self._tell(node, "NodeReady")
+
+    async def _write(self, node: SeenNode, condition: dict[str, str] | None, taints: list[dict[str, Any]]) -> None:
+        meta = node.metadata
+        ref = Ref(NODES, name=meta.name)
+        seen = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        try:
+            await self._cluster.patch(ref, {"metadata": seen, "spec": {"taints": taints}}, form=PatchForm.MERGE)
+            if condition is not None:
+                patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
+                await self._cluster.patch(ref, patch, sub="status")
+        except Refused as error:
+            if error.code != 404:
+                raise
+
+    def _tell(self, node: SeenNode, reason: str) -> None:
+        name = node.metadata.name
+        about = About(NODES.api_version, NODES.kind, "", name, node.metadata.uid)
+        self._recorder.record(about, Note(reason, f"Node {name} status is now: {reason}"))
+
+
+def _ready(status: str, reason: str, message: str, now: str) -> dict[str, str]:
+    return {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": now}
+
+
+def _other_taints(raw: bytes) -> list[dict[str, Any]]:
+    taints = msgspec.json.decode(raw).get("spec", {}).get("taints") or []
+    return [taint for taint in taints if taint["key"] != UNREACHABLE]

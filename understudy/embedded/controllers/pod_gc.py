@@ -1,0 +1,130 @@
+"""Pods nobody else will clear away: those of nodes that are no more, and finished ones beyond a sensible number."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children.seen import SeenObject, SeenPod, written
+from understudy.objects.resources import NODES, PODS, Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
+
+MISSING = 5.0  # seconds a node may be missing before its pods are given up
+MOST_FINISHED = 5_000
+
+_read_node = msgspec.json.Decoder(SeenObject).decode
+_read_pod = msgspec.json.Decoder(SeenPod).decode
+_FINISHED = "finished pods"  # the key for all of them; no pod has such a name
+
+
+class PodGarbageCollector:
+    """Works by `namespace/name` of a pod, and by one key for all finished pods together."""
+
+    name = "pod garbage"
+
+    def __init__(self, cluster: Cluster, clock: Clock, most_finished: int = MOST_FINISHED) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._most_finished = most_finished
+        self._nodes: set[str] = set()
+        self._nodes_gone: dict[str, float] = {}
+        self._seats: dict[str, dict[str, str]] = {}  # node -> pods there, by key, with their uids
+        self._finished: dict[str, tuple[float, str]] = {}  # since when, and uid
+        self._node_of: dict[str, str] = {}
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {NODES: self._hear_node, PODS: self._hear_pod}
+
+    def _hear_node(self, change: Change) -> None:
+        name = _read_node(change.raw).metadata.name
+        if change.type is not ChangeType.DELETED:
+            self._nodes.add(name)
+            self._nodes_gone.pop(name, None)
+        elif name in self._nodes:
+            self._nodes.discard(name)
+            for key in self._seats.get(name, ()):
+                self.worklist.add(key)
+
+    def _hear_pod(self, change: Change) -> None:
+        pod = _read_pod(change.raw)
+        meta, node = pod.metadata, pod.spec.node_name
+        key = f"{meta.namespace}/{meta.name}"
+        self._forget(key)
+        if change.type is ChangeType.DELETED:
+            return
+        if node:
+            self._seats.setdefault(node, {})[key] = meta.uid
+            self._node_of[key] = node
+            if node not in self._nodes:
+                self.worklist.add(key)
+        if pod.finished:
+            self._finished[key] = (pod.finished_at, meta.uid)
+            if len(self._finished) > self._most_finished:
+                self.worklist.add(_FINISHED)
+
+    def _forget(self, key: str) -> None:
+        self._finished.pop(key, None)
+        node = self._node_of.pop(key, None)
+        if node is not None:
+            pods = self._seats[node]
+            del pods[key]
+            if not pods:
+                del self._seats[node]
+                self._nodes_gone.pop(node, None)
+
+    async def settle(self, key: str) -> float | None:
+        if key == _FINISHED:
+            return await self._thin_out()
+        node = self._node_of.get(key)
+        if node is None or node in self._nodes:
+            return None
+        given_up_at = self._nodes_gone.setdefault(node, self._clock.now()) + MISSING
+        if self._clock.now() < given_up_at:
+            return given_up_at
+        if not await self._node_exists(node):
+            await self._give_up(key, self._seats[node][key])
+        return None
+
+    async def _node_exists(self, name: str) -> bool:
+        """The watch of nodes may be behind that of pods."""
+        try:
+            await self._cluster.get(Ref(NODES, name=name))
+        except Refused as error:
+            if error.code != 404:
+                raise
+            return False
+        return True
+
+    async def _give_up(self, key: str, uid: str) -> None:
+        """Its end is put on record first: whoever looks after it can tell that it was no fault of its own."""
+        namespace, _, name = key.partition("/")
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "DeletionByPodGC",
+            "message": "PodGC: node no longer exists",
+            "lastTransitionTime": written(self._clock.now()),
+        }
+        ref = Ref(PODS, namespace, name)
+        patch = {"metadata": {"uid": uid}, "status": {"phase": "Failed", "conditions": [condition]}}
+        try:
+            await self._cluster.patch(ref, patch, sub="status")
+            await self._cluster.delete(ref, grace=0, uid=uid)
+        except Refused as error:
+            if error.code not in (404, 409):
+                raise
+
+    async def _thin_out(self) -> float | None:
+        """The oldest go, until their number is right."""
+        surplus = len(self._finished) - self._most_finished
+        for key, (_, uid) in sorted(self._finished.items(), key=lambda item: item[1])[: max(0, surplus)]:
+            namespace, _, name = key.partition("/")
+            try:
+                await self._cluster.delete(Ref(PODS, namespace, name), grace=0, uid=uid)
+            except Refused as error:
+                if error.code not in (404, 409):
+                    raise
+            self._finished.pop(key, None)
+        return None

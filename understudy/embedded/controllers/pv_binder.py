@@ -1,0 +1,191 @@
+"""PersistentVolumeClaims: each gets a folder of this machine at once, as a volume that every node can reach."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds.children.seen import SeenObject
+from understudy.kinds.children.wanted import owner_reference
+from understudy.objects.meta import Part
+from understudy.objects.resources import CLAIMS, PODS, VOLUMES, Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+
+PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+OURS = "understudy.dev/folder"
+
+
+class VolumeRef(Part, frozen=True, gc=False):
+    uid: str = ""
+
+
+class VolumeSpec(Part, frozen=True, gc=False):
+    claim_ref: VolumeRef = VolumeRef()
+
+
+class SeenVolume(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: VolumeSpec = VolumeSpec()
+
+
+class EphemeralVolume(Part, frozen=True, gc=False):
+    name: str = ""
+    ephemeral: dict[str, Any] | None = None
+
+
+class PodVolumes(Part, frozen=True, gc=False):
+    volumes: tuple[EphemeralVolume, ...] = ()
+
+
+class ClaimingPod(SeenObject, frozen=True, gc=False, kw_only=True):
+    spec: PodVolumes = PodVolumes()
+
+
+_read = msgspec.json.Decoder(SeenObject).decode
+_read_volume = msgspec.json.Decoder(SeenVolume).decode
+_read_pod = msgspec.json.Decoder(ClaimingPod).decode
+
+
+class PersistentVolumeBinder:
+    """Works by `namespace/name` of a claim, by the name of a volume (no slash), by `pod:namespace/name` of a pod that
+    wants claims of its own. A folder outlives its claim: a new claim of the same name finds what the old one left."""
+
+    name = "volume claims"
+
+    def __init__(self, cluster: Cluster, clock: Clock, folders: Path) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._cluster = cluster
+        self._folders = folders
+        self._claims: dict[str, bytes] = {}
+        self._claim_uids: set[str] = set()
+        self._volumes: dict[str, SeenVolume] = {}
+        self._pods: dict[str, bytes] = {}  # only those with ephemeral volumes
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {CLAIMS: self._hear_claim, VOLUMES: self._hear_volume, PODS: self._hear_pod}
+
+    def _hear_claim(self, change: Change) -> None:
+        meta = _read(change.raw).metadata
+        key = f"{meta.namespace}/{meta.name}"
+        if change.type is ChangeType.DELETED:
+            self._claims.pop(key, None)
+            self._claim_uids.discard(meta.uid)
+            self.worklist.add(_volume_name(meta.uid))
+        else:
+            self._claims[key] = change.raw
+            self._claim_uids.add(meta.uid)
+            self.worklist.add(key)
+
+    def _hear_volume(self, change: Change) -> None:
+        volume = _read_volume(change.raw)
+        name = volume.metadata.name
+        if change.type is ChangeType.DELETED:
+            self._volumes.pop(name, None)
+        elif volume.metadata.annotations.get(PROVISIONED_BY) == OURS:
+            self._volumes[name] = volume
+            self.worklist.add(name)
+
+    def _hear_pod(self, change: Change) -> None:
+        pod = _read_pod(change.raw)
+        key = f"pod:{pod.metadata.namespace}/{pod.metadata.name}"
+        if change.type is ChangeType.DELETED:
+            self._pods.pop(key, None)
+        elif any(volume.ephemeral for volume in pod.spec.volumes) and key not in self._pods:
+            self._pods[key] = change.raw
+            self.worklist.add(key)
+
+    async def settle(self, key: str) -> float | None:
+        try:
+            if key.startswith("pod:"):
+                await self._make_claims(key)
+            elif "/" in key:
+                await self._bind(key)
+            else:
+                await self._take_away(key)
+        except Refused as error:
+            if error.code not in (404, 409):  # it has changed meanwhile; the watch will tell
+                raise
+        return None
+
+    async def _bind(self, key: str) -> None:
+        raw = self._claims.get(key)
+        claim = msgspec.json.decode(raw) if raw else {}
+        if not claim or "deletionTimestamp" in claim["metadata"] or claim.get("status", {}).get("phase") == "Bound":
+            return
+        meta, spec = claim["metadata"], claim["spec"]
+        namespace, name = meta["namespace"], meta["name"]
+        volume = spec.get("volumeName")
+        if not volume:
+            volume = _volume_name(meta["uid"])
+            await self._make_volume(volume, claim)
+        ref = Ref(CLAIMS, namespace, name)
+        await self._cluster.patch(
+            ref, {"metadata": {"uid": meta["uid"]}, "spec": {"volumeName": volume}}, form=PatchForm.MERGE
+        )
+        status: dict[str, Any] = {"phase": "Bound", "accessModes": spec.get("accessModes") or ["ReadWriteOnce"]}
+        if capacity := _capacity(spec):
+            status["capacity"] = capacity
+        patch = {"metadata": {"uid": meta["uid"]}, "status": status}
+        await self._cluster.patch(ref, patch, sub="status", form=PatchForm.MERGE)
+
+    async def _make_volume(self, name: str, claim: dict[str, Any]) -> None:
+        meta, spec = claim["metadata"], claim["spec"]
+        path = self._folders / meta["namespace"] / meta["name"]
+        body = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name, "annotations": {PROVISIONED_BY: OURS}},
+            "spec": {
+                "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
+                "capacity": _capacity(spec) or {"storage": "1Gi"},
+                "claimRef": {"apiVersion": "v1", "kind": CLAIMS.kind, **_identity(meta)},
+                "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},
+                "persistentVolumeReclaimPolicy": "Retain",
+                "storageClassName": spec.get("storageClassName") or "",
+                "volumeMode": spec.get("volumeMode") or "Filesystem",
+            },
+        }
+        try:
+            await self._cluster.create(Ref(VOLUMES), body)
+        except Refused as error:
+            if error.code != 409:
+                raise
+        patch = {"status": {"phase": "Bound"}}
+        await self._cluster.patch(Ref(VOLUMES, name=name), patch, sub="status", form=PatchForm.MERGE)
+
+    async def _take_away(self, name: str) -> None:
+        """A volume whose claim is gone is nobody's."""
+        volume = self._volumes.get(name)
+        if volume is not None and volume.spec.claim_ref.uid not in self._claim_uids:
+            await self._cluster.delete(Ref(VOLUMES, name=name), uid=volume.metadata.uid)
+
+    async def _make_claims(self, key: str) -> None:
+        raw = self._pods.get(key)
+        if raw is None:
+            return
+        pod = _read_pod(raw)
+        meta = pod.metadata
+        for volume in pod.spec.volumes:
+            template = (volume.ephemeral or {}).get("volumeClaimTemplate")
+            name = f"{meta.name}-{volume.name}"
+            if template is None or f"{meta.namespace}/{name}" in self._claims:
+                continue
+            owners = [owner_reference(PODS.api_version, PODS.kind, meta)]
+            metadata = {**(template.get("metadata") or {}), "name": name, "ownerReferences": owners}
+            body = {"apiVersion": "v1", "kind": CLAIMS.kind, "metadata": metadata, "spec": template["spec"]}
+            await self._cluster.create(Ref(CLAIMS, meta.namespace), body)
+
+
+def _volume_name(uid: str) -> str:
+    return f"pvc-{uid}"
+
+
+def _identity(meta: dict[str, Any]) -> dict[str, str]:
+    return {"namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}
+
+
+def _capacity(spec: dict[str, Any]) -> dict[str, Any]:
+    requests = (spec.get("resources") or {}).get("requests") or {}
+    return {"storage": requests["storage"]} if "storage" in requests else {}

@@ -1,0 +1,1 @@
+"""What controllers share: informers, work queues, the reconcile loop, restarts."""

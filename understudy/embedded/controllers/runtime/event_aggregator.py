@@ -1,0 +1,30 @@
+"""What controllers have to tell about objects, passed on to the Teller: what would flood its readers is told as one."""
+
+from collections import OrderedDict
+
+from understudy.control.telling import About, Happening, Teller
+from understudy.kinds.children.wanted import Note
+
+FLOOD = 10  # different messages about one thing, after which the others are told as one
+MOST_REMEMBERED = 4096
+
+
+class EventAggregator:
+    def __init__(self, teller: Teller) -> None:
+        self._teller = teller
+        self._told: OrderedDict[tuple[About, str, str], set[str]] = OrderedDict()
+
+    def record(self, about: About, note: Note) -> None:
+        """Never waits."""
+        self._teller.event(about, Happening(note.reason, self._message(about, note), note.type == "Warning"))
+
+    def _message(self, about: About, note: Note) -> str:
+        key = (about, note.type, note.reason)
+        told = self._told.setdefault(key, set())
+        self._told.move_to_end(key)
+        if len(self._told) > MOST_REMEMBERED:
+            self._told.popitem(last=False)
+        if note.message not in told and len(told) >= FLOOD:
+            return "(combined from similar events)"
+        told.add(note.message)
+        return note.message

@@ -1,0 +1,214 @@
+"""Everything there is, of every resource, built in or defined by users: who it belongs to, and what holds it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.kinds.children.seen import Owner
+from understudy.objects import resources
+from understudy.objects.meta import Part
+from understudy.objects.resources import DEFINITIONS, Resource
+from understudy.ports import Change, ChangeType, Clock, Ref, Refused
+
+log = logging.getLogger(__name__)
+
+PAUSE = 1.0  # seconds before a resource that could not be watched is tried again
+# Without Events: they belong to nobody, and are too many to keep.
+BUILT_IN = (
+    resources.NAMESPACES,
+    resources.NODES,
+    resources.PODS,
+    resources.SERVICES,
+    resources.ENDPOINTS,
+    resources.CONFIG_MAPS,
+    resources.SECRETS,
+    resources.SERVICE_ACCOUNTS,
+    resources.CLAIMS,
+    resources.VOLUMES,
+    resources.LEASES,
+    resources.PRIORITY_CLASSES,
+    resources.BUDGETS,
+    resources.JOBS,
+    resources.ROLES,
+    resources.ROLE_BINDINGS,
+    resources.CLUSTER_ROLES,
+    resources.CLUSTER_ROLE_BINDINGS,
+    resources.DEFINITIONS,
+)
+
+
+class _Meta(Part, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[Owner, ...] = ()
+    deletion_timestamp: str = ""
+
+
+class _Head(msgspec.Struct, gc=False):
+    metadata: _Meta
+
+
+class GraphEntry(msgspec.Struct, frozen=True, gc=False):
+    resource: Resource
+    meta: _Meta
+
+    @property
+    def uid(self) -> str:
+        return self.meta.uid
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.resource, self.meta.namespace, self.meta.name)
+
+    @property
+    def leaving(self) -> bool:
+        return bool(self.meta.deletion_timestamp)
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        return self.meta.owner_references
+
+
+_head = msgspec.json.Decoder(_Head).decode
+GraphListener = Callable[[GraphEntry | None, GraphEntry | None], None]  # how it was, how it is; None: not there
+
+
+class ObjectGraph:
+    """`run` keeps it up to date. Watchers hear of every change, synchronously."""
+
+    def __init__(self, cluster: SharedCluster, clock: Clock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._entries: dict[str, GraphEntry] = {}
+        self._dependents: dict[str, set[str]] = {}
+        self._inhabitants: dict[str, set[str]] = {}  # by namespace
+        self._resources: dict[str, Resource] = {}
+        self._synced: set[str] = set()
+        self._followers: dict[str, asyncio.Task[None]] = {}
+        self._watchers: list[GraphListener] = []
+
+    @property
+    def complete(self) -> bool:
+        """Whether all there is of all resources is known."""
+        return bool(self._resources) and self._synced >= self._resources.keys()
+
+    def get(self, uid: str) -> GraphEntry | None:
+        return self._entries.get(uid)
+
+    def dependents(self, uid: str) -> list[GraphEntry]:
+        return self._each(self._dependents.get(uid, ()))
+
+    def inhabitants(self, namespace: str) -> list[GraphEntry]:
+        return self._each(self._inhabitants.get(namespace, ()))
+
+    def resource(self, api_version: str, kind: str) -> Resource | None:
+        group = api_version.rpartition("/")[0]
+        return next((r for r in self._resources.values() if (r.group, r.kind) == (group, kind)), None)
+
+    def _each(self, uids: set[str] | tuple[()]) -> list[GraphEntry]:
+        return [self._entries[uid] for uid in sorted(uids)]
+
+    def watch(self, watcher: GraphListener) -> None:
+        """All there is first, then every change."""
+        self._watchers.append(watcher)
+        for entry in list(self._entries.values()):
+            watcher(None, entry)
+
+    async def run(self) -> None:
+        """For ever."""
+        try:
+            for resource in BUILT_IN:
+                self._begin(resource)
+            await asyncio.Event().wait()
+        finally:
+            tasks = list(self._followers.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, resource: Resource) -> None:
+        if resource.key not in self._resources:
+            self._resources[resource.key] = resource
+            self._followers[resource.key] = asyncio.create_task(self._follow(resource), name=f"list {resource.key}")
+
+    def _end(self, resource: Resource) -> None:
+        if self._resources.pop(resource.key, None) is not None:
+            self._followers.pop(resource.key).cancel()
+
+    async def _follow(self, resource: Resource) -> None:
+        """Begins anew where the watch ends; what was known is forgotten then, and nothing is concluded from that."""
+        while True:
+            subscription = self._cluster.subscribe(resource, lambda change: self._hear(resource, change))
+            try:
+                await asyncio.wait([subscription.ended])
+            finally:
+                subscription.cancel()
+                self._forget(resource)
+            error = subscription.ended.exception()
+            log.info("the watch of %s ended: %s", resource.key, error)
+            if isinstance(error, Refused) and error.code == 404:  # not served: there is nothing of it
+                self._synced.add(resource.key)
+            await self._clock.sleep(PAUSE)
+
+    def _forget(self, resource: Resource) -> None:
+        self._synced.discard(resource.key)
+        for uid in [entry.uid for entry in self._entries.values() if entry.resource == resource]:
+            self._put(uid, None)
+
+    def _hear(self, resource: Resource, change: Change) -> None:
+        if change.type is ChangeType.SYNCED:
+            self._synced.add(resource.key)
+            return
+        if resource == DEFINITIONS:
+            self._define(change)
+        entry = GraphEntry(resource, _head(change.raw).metadata)
+        self._put(entry.uid, None if change.type is ChangeType.DELETED else entry)
+
+    def _define(self, change: Change) -> None:
+        resource = stored_resource(msgspec.json.decode(change.raw))
+        if change.type is ChangeType.DELETED:
+            self._end(resource)
+        else:
+            self._begin(resource)
+
+    def _put(self, uid: str, after: GraphEntry | None) -> None:
+        before = self._entries.pop(uid, None)
+        for index, key in _places(before, self._dependents, self._inhabitants):
+            index[key].discard(uid)
+            if not index[key]:
+                del index[key]
+        if after is not None:
+            self._entries[uid] = after
+            for index, key in _places(after, self._dependents, self._inhabitants):
+                index.setdefault(key, set()).add(uid)
+        if before is not None or after is not None:
+            for watcher in list(self._watchers):
+                watcher(before, after)
+
+
+Index = dict[str, set[str]]
+
+
+def _places(entry: GraphEntry | None, dependents: Index, inhabitants: Index) -> Iterator[tuple[Index, str]]:
+    """Where an entry is listed."""
+    if entry is not None:
+        for uid in {owner.uid for owner in entry.owners}:
+            yield dependents, uid
+        if entry.meta.namespace:
+            yield inhabitants, entry.meta.namespace
+
+
+def stored_resource(document: dict[str, Any]) -> Resource:
+    """The resource a CustomResourceDefinition defines, in the version it is stored in."""
+    spec = document["spec"]
+    versions = spec["versions"]
+    stored = next((version for version in versions if version.get("storage")), versions[0])
+    names = spec["names"]
+    return Resource(spec["group"], stored["name"], names["plural"], names["kind"], spec["scope"] == "Namespaced")

@@ -1,0 +1,190 @@
+"""Keeps warm understudies ready for the jobs that ask for them: as many as they want, made like their members."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.control.telling import About
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.kinds import lever_of, owner_of
+from understudy.kinds.annotations import WARM, WARM_FOR, warm_wanted
+from understudy.kinds.children.seen import SeenObject
+from understudy.kinds.children.wanted import Note
+from understudy.kinds.pod import is_live
+from understudy.kinds.understudies import MAKE, is_outdated, model_for, understudy, understudy_name
+from understudy.objects import BadObject, Pod, decode_json
+from understudy.objects.jobs import Workload
+from understudy.objects.meta import holds, seconds
+from understudy.objects.resources import JOB_KINDS, PODS, Resource
+from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
+
+REST = 1.0  # seconds in which a job that has just lost a member has the machine to itself
+ANEW_AFTER = 10.0  # seconds between two understudies of which the first has failed
+_ENDS = ("Complete", "Completed", "Succeeded", "Failed")
+_KINDS = tuple(resource.kind for resource in JOB_KINDS)
+_MARK = WARM_FOR.encode()
+
+_read = msgspec.json.Decoder(SeenObject).decode
+Document = dict[str, Any]
+Name = tuple[str, str]  # (namespace, name)
+
+
+class WarmUnderstudyController:
+    """Works by the key of a gang: Kind/namespace/name. Pods are only looked into where some job wants understudies."""
+
+    name = "understudies"
+
+    def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator) -> None:
+        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._recorder = recorder
+        self._jobs: dict[str, bytes] = {}  # that want understudies
+        self._unread: dict[Name, bytes] = {}
+        self._pods: dict[str, dict[Name, bytes]] = {}  # by gang
+        self._warm: dict[str, dict[Name, Pod]] = {}  # by gang
+        self._gangs: dict[Name, str] = {}
+        self._gone_at: dict[str, float] = {}  # by gang, when one of its understudies went
+
+    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+        return {**{resource: self._job_hearing(resource.kind) for resource in JOB_KINDS}, PODS: self._hear_pod}
+
+    def _job_hearing(self, kind: str) -> ChangeHandler:
+        def hear(change: Change) -> None:
+            meta = _read(change.raw).metadata
+            key = f"{kind}/{meta.namespace}/{meta.name}"
+            child = meta.controller is not None and meta.controller.kind in _KINDS  # its parent speaks for it
+            if change.type is ChangeType.DELETED or WARM not in meta.annotations or child:
+                if self._jobs.pop(key, None) is not None:
+                    self.worklist.add(key)
+                return
+            self._jobs[key] = change.raw
+            self.worklist.add(key)
+
+        return hear
+
+    def _hear_pod(self, change: Change) -> None:
+        meta = _read(change.raw).metadata
+        name = (meta.namespace, meta.name)
+        gone = change.type is ChangeType.DELETED
+        if gone and name in self._warm.get(self._gangs.get(name, ""), {}):
+            self._gone_at[self._gangs[name]] = self._clock.now()
+        self._forget(name)
+        if gone:
+            return
+        if self._jobs or _MARK in change.raw:
+            self._sort(name, change.raw)
+        else:
+            self._unread[name] = change.raw
+
+    def _forget(self, name: Name) -> None:
+        self._unread.pop(name, None)
+        key = self._gangs.pop(name, None)
+        if key is not None:
+            self._pods.get(key, {}).pop(name, None)
+            self._warm.get(key, {}).pop(name, None)
+            self._touch(key)
+
+    def _sort(self, name: Name, raw: bytes) -> None:
+        try:
+            pod = decode_json(raw)
+        except BadObject:
+            return
+        assert isinstance(pod, Pod)
+        key = pod.metadata.annotations.get(WARM_FOR)
+        if key is not None:
+            self._warm.setdefault(key, {})[name] = pod
+        else:
+            key = owner_of(pod).key
+            if is_live(pod) and pod.spec.node_name:
+                self._pods.setdefault(key, {})[name] = raw
+        self._gangs[name] = key
+        self._touch(key)
+
+    def _touch(self, key: str) -> None:
+        for known in (key, f"TrainJob{key.removeprefix('JobSet')}" if key.startswith("JobSet/") else key):
+            if known in self._jobs or self._warm.get(known):
+                self.worklist.add(known)
+
+    async def settle(self, key: str) -> float | None:
+        unread, self._unread = self._unread, {}
+        for name, raw in unread.items():
+            self._sort(name, raw)
+        raw_job = self._jobs.get(key)
+        wanted = self._wanted(raw_job) if raw_job is not None else 0
+        members = self._members(key)
+        model = model_for(members) if wanted else None
+        again_at = await self._dismiss(key, wanted, model)
+        if raw_job is not None and model is not None and len(self._warm.get(key, {})) < wanted:
+            rested_at = self._gone_at.get(key, 0.0) + REST
+            if self._clock.now() < rested_at:
+                return rested_at if again_at is None else min(again_at, rested_at)
+            await self._make(key, msgspec.json.decode(raw_job), model, wanted)
+        if raw_job is None:
+            self._gone_at.pop(key, None)
+        if not self._warm.get(key):
+            self._warm.pop(key, None)
+        return again_at
+
+    def _members(self, key: str) -> list[Document]:
+        """Those of a TrainJob are made by its JobSet."""
+        of_jobset = f"JobSet{key.removeprefix('TrainJob')}" if key.startswith("TrainJob/") else key
+        return [msgspec.json.decode(raw) for raw in self._pods.get(of_jobset, {}).values()]
+
+    def _wanted(self, raw: bytes) -> int:
+        """None for a job that is over, or paused, or does not say clearly how many."""
+        try:
+            job = decode_json(raw)
+            wanted = warm_wanted(job.metadata.annotations, job)
+        except BadObject as problem:
+            document = msgspec.json.decode(raw)
+            meta = document["metadata"]
+            about = About(document["apiVersion"], document["kind"], meta["namespace"], meta["name"], meta["uid"])
+            self._recorder.record(about, Note("InvalidObject", str(problem), "Warning"))
+            return 0
+        assert isinstance(job, Workload)
+        over = job.metadata.deletion_timestamp is not None or holds(job.status.conditions, *_ENDS)
+        return 0 if over or _is_paused(job, msgspec.json.decode(raw)) else wanted
+
+    async def _dismiss(self, key: str, wanted: int, model: Document | None) -> float | None:
+        """Those that are too many, have ended, or were made after a template that is no longer so."""
+        names = {understudy_name(key.rpartition("/")[2], number) for number in range(wanted)}
+        again_at = None
+        for pod in list(self._warm.get(key, {}).values()):
+            meta = pod.metadata
+            outdated = model is not None and is_outdated(meta.annotations.get(MAKE, ""), model)
+            ended = pod.status.phase in ("Succeeded", "Failed")
+            anew_at = (seconds(meta.creation_timestamp) or 0.0) + ANEW_AFTER
+            if ended and meta.name in names and not outdated and self._clock.now() < anew_at:
+                again_at = anew_at
+            elif meta.deletion_timestamp is None and (ended or outdated or meta.name not in names):
+                await self._delete(pod)
+        return again_at
+
+    async def _delete(self, pod: Pod) -> None:
+        meta = pod.metadata
+        try:
+            await self._cluster.delete(Ref(PODS, meta.namespace, meta.name), uid=meta.uid)
+        except Refused as error:
+            if error.code not in (404, 409):
+                raise
+
+    async def _make(self, key: str, job: Document, model: Document, wanted: int) -> None:
+        namespace = job["metadata"]["namespace"]
+        for number in range(wanted):
+            made = understudy(job, key, model, number)
+            if (namespace, made["metadata"]["name"]) not in self._warm.get(key, {}):
+                try:
+                    await self._cluster.create(Ref(PODS, namespace), made)
+                except Refused as error:
+                    if error.code != 409:  # it is there, and the watch will tell
+                        raise
+
+
+def _is_paused(job: Workload, document: Any) -> bool:
+    for field in lever_of(job).pause:
+        document = document.get(field) if isinstance(document, dict) else None
+    return document is True

@@ -1,0 +1,1 @@
+"""What every new cluster contains: definitions of custom resources, and objects."""

@@ -1,0 +1,17 @@
+"""How much work one object may cause. Schemas and objects come from strangers; what they cost together is bounded."""
+
+WORK_PER_OBJECT = 400_000
+
+
+class BudgetExhausted(Exception):
+    """The object would cost more work than one object may."""
+
+
+class WorkBudget:
+    def __init__(self, left: int = WORK_PER_OBJECT) -> None:
+        self.left = left
+
+    def spend(self, work: int = 1) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise BudgetExhausted

@@ -1,0 +1,1 @@
+"""Defaults and checks of built-in kinds, as Kubernetes has them."""
