@@ -17,7 +17,8 @@ from bench.kube.witness import NeverSeen, witness
 from tests.kube.cluster.programs import HOW_TO, at_hand
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
-from understudy.client import Config, KubeClient, connect
+from understudy.client import KubeClient, connect
+from understudy.client.kubeconfig import read_kubeconfig
 
 SIZES, QUICK = (1024, 5000), 128
 DYING_NODES = 16
@@ -123,7 +124,7 @@ async def _replaced(running: Cluster, contender: cases.Contender, manner: str) -
 
 
 def _client(running: Cluster) -> KubeClient:
-    return connect(msgspec.structs.replace(Config.from_kubeconfig(running.kubeconfig), timeout=PATIENT))
+    return connect(msgspec.structs.replace(read_kubeconfig(running.kubeconfig), timeout=PATIENT))
 
 
 def _say(words: str) -> None:

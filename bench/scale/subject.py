@@ -16,9 +16,9 @@ from understudy.client import KubeClient
 from understudy.client.config import Config
 from understudy.control.clock import SystemClock
 from understudy.control.scheduling import Cycle, SchedulingLoop
-from understudy.kube.garbage import set_apart
-from understudy.kube.observed import Observed
-from understudy.kube.serving import Serving
+from understudy.kube.counting_client import CountingClient
+from understudy.kube.garbage_collector import freeze_after_sync
+from understudy.kube.server import ServeOptions
 from understudy.model.plans import Start
 
 SETTLE = 10  # tenths of a second of quiet before events are pushed
@@ -43,9 +43,9 @@ class Subject:
     async def run(self, config: Config, phases: list[Phase]) -> None:
         self._mark("imported")
         async with KubeClient(config) as client:
-            loop = SchedulingLoop(Observed(client), SystemClock(), Serving(config=config).loop, self._heard)
+            loop = SchedulingLoop(CountingClient(client), SystemClock(), ServeOptions(config=config).loop, self._heard)
             running = asyncio.create_task(loop.run())
-            apart = asyncio.create_task(set_apart(lambda: loop.standing.synced))
+            apart = asyncio.create_task(freeze_after_sync(lambda: loop.standing.synced))
             waiting = asyncio.create_task(self._planned.wait())
             await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE)
             if running.done():
@@ -124,6 +124,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     subject = Subject(options.began)
     asked = [Phase(sort, float(rate), float(secs)) for sort, rate, secs in (p.split(":") for p in options.phase)]
-    serving = Serving(config=Config(server=f"http://127.0.0.1:{options.port}"))
+    serving = ServeOptions(config=Config(server=f"http://127.0.0.1:{options.port}"))
     uvloop.run(subject.run(serving.working, asked))  # a quiet watch must not make the view old, as in a container
     print(msgspec.json.encode(subject.marks).decode())

@@ -13,7 +13,7 @@ import msgspec
 from tests.chaos import sights
 from tests.chaos.sights import EventSight, IncidentSight, JobSight, NodeSight, PodSight, Sight
 from understudy.client import KubeClient
-from understudy.client.lines import lines
+from understudy.client.connection import split_lines
 from understudy.objects.resources import (
     EVENTS,
     INCIDENTS,
@@ -218,7 +218,7 @@ class _Follower:
         path = f"{self._resource.path()}?{urlencode(query | {'allowWatchBookmarks': 'true'})}"
         pieces = cast("AsyncGenerator[bytes, None]", self._observer.client.stream(path))
         async with contextlib.aclosing(pieces):
-            async for text in lines(pieces):
+            async for text in split_lines(pieces):
                 yield _line(text)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from understudy.cli.complaint import BadInput
 from understudy.cli.serve import serving_of
-from understudy.kube.serving import Serving
+from understudy.kube.server import ServeOptions
 from understudy.main import main, parser
 
 KUBECONFIG = """
@@ -35,7 +35,7 @@ def kubeconfig(tmp_path: Path) -> str:
     return str(path)
 
 
-def serving(*arguments: str) -> Serving:
+def serving(*arguments: str) -> ServeOptions:
     return serving_of(parser(["serve"]).parse_args(["serve", *arguments]))
 
 

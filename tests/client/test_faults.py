@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.client.faulty_proxy import BlackHole, CutAnswer, Delay, Fault, FaultyProxy, HangUp, LoseAnswer, Say
-from tests.client.scripted import Reply, Request, Server, serving
-from tests.client.test_following import Watcher
+from tests.client.scripted_server import Reply, Request, Server, serving
+from tests.client.test_reflector import Watcher
 from tests.client.tiny_api import TinyApi
 from understudy.client import Config, KubeClient, connect
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.objects.resources import PODS
 from understudy.ports import Ref, Refused, Seating, Unreachable
 
@@ -22,10 +23,10 @@ SEATINGS = [Seating(f"worker-{n}", f"u-{n}", "a") for n in range(16)]
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("understudy.client.retrying.FIRST_PAUSE", 0.001)
-    monkeypatch.setattr("understudy.client.retrying.LONGEST_ASKED", 0.01)
-    monkeypatch.setattr("understudy.client.following.FIRST_PAUSE", 0.001)
-    monkeypatch.setattr("understudy.client.following.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("understudy.client.retry.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("understudy.client.retry.LONGEST_RETRY_AFTER", 0.01)
+    monkeypatch.setattr("understudy.client.reflector.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("understudy.client.reflector.LONGEST_PAUSE", 0.02)
 
 
 class Pods:
@@ -160,7 +161,7 @@ def test_the_proxy_in_a_thread_and_by_a_kubeconfig(tmp_path: Path) -> None:
         async with serving(pods) as server:
             with FaultyProxy(server.config()).in_thread() as proxy:
                 lost = proxy.rule(LoseAnswer(), "POST", times=1)
-                await use(Config.from_kubeconfig(proxy.kubeconfig(tmp_path / "config")))
+                await use(read_kubeconfig(proxy.kubeconfig(tmp_path / "config")))
                 assert lost.struck == 1
             return pods.nodes
 

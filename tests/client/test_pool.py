@@ -14,20 +14,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.client.scripted import Reply, Request, Server, serving
+from tests.client.scripted_server import Reply, Request, Server, serving
 from understudy.client import BadConfig, connect
 from understudy.client import pool as pools
 from understudy.client.config import Config
-from understudy.client.pool import Answer, Pool
+from understudy.client.pool import ConnectionPool, Response
 from understudy.ports import Unreachable
 
-Use = Callable[[Server, Pool], Awaitable[None]]
+Use = Callable[[Server, ConnectionPool], Awaitable[None]]
 
 
 def with_pool(answer: Callable[[Request, Reply], Awaitable[None]], use: Use, timeout: float = 5.0) -> None:
     async def run() -> None:
         async with serving(answer) as server:
-            pool = Pool(server.config(timeout=timeout))
+            pool = ConnectionPool(server.config(timeout=timeout))
             try:
                 await use(server, pool)
             finally:
@@ -41,9 +41,9 @@ async def yes(_: Request, reply: Reply) -> None:
 
 
 def test_requests_share_a_connection() -> None:
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         for _ in range(3):
-            assert await pool.fetch("GET", "/") == Answer(200, b"{}")
+            assert await pool.fetch("GET", "/") == Response(200, b"{}")
         assert [request.connection for request in server.requests] == [1, 1, 1]
 
     with_pool(yes, use)
@@ -53,7 +53,7 @@ def test_a_server_that_wants_the_connection_closed_gets_a_new_one_next_time() ->
     async def answer(_: Request, reply: Reply) -> None:
         await reply.raw(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
 
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         await pool.fetch("GET", "/")
         await pool.fetch("GET", "/")
         assert [request.connection for request in server.requests] == [1, 2]
@@ -74,7 +74,7 @@ def second_request_fails(*, twice: bool = False) -> Callable[[Request, Reply], A
 
 
 def test_a_read_over_a_connection_gone_stale_is_asked_again() -> None:
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         await pool.fetch("GET", "/first")
         assert (await pool.fetch("GET", "/second")).status == 200
         assert [request.connection for request in server.requests] == [1, 1, 2]
@@ -83,7 +83,7 @@ def test_a_read_over_a_connection_gone_stale_is_asked_again() -> None:
 
 
 def test_it_is_asked_again_once_only() -> None:
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         await pool.fetch("GET", "/first")
         with pytest.raises(Unreachable):
             await pool.fetch("GET", "/second")
@@ -94,7 +94,7 @@ def test_it_is_asked_again_once_only() -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
 def test_a_write_is_never_sent_twice(method: str) -> None:
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         await pool.fetch("GET", "/first")
         with pytest.raises(Unreachable):
             await pool.fetch(method, "/second", b"{}", "application/json")
@@ -118,7 +118,7 @@ def test_an_answer_cut_short_is_no_answer(sent: bytes) -> None:
         await reply.raw(sent)
         raise ConnectionError("enough")
 
-    async def use(_: Server, pool: Pool) -> None:
+    async def use(_: Server, pool: ConnectionPool) -> None:
         with pytest.raises(Unreachable, match="lost"):
             await pool.fetch("GET", "/")
 
@@ -140,7 +140,7 @@ def test_an_answer_that_is_not_http_is_said_to_be_none(sent: bytes) -> None:
     async def answer(_: Request, reply: Reply) -> None:
         await reply.raw(sent)
 
-    async def use(_: Server, pool: Pool) -> None:
+    async def use(_: Server, pool: ConnectionPool) -> None:
         with pytest.raises(Unreachable, match="not HTTP"):
             await pool.fetch("GET", "/")
 
@@ -152,9 +152,9 @@ def test_two_answers_to_one_request_count_as_one_and_end_the_connection() -> Non
         body = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + str(request.connection).encode()
         await reply.raw(body + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
 
-    async def use(_: Server, pool: Pool) -> None:
-        assert await pool.fetch("GET", "/") == Answer(200, b"1")
-        assert await pool.fetch("GET", "/") == Answer(200, b"2")
+    async def use(_: Server, pool: ConnectionPool) -> None:
+        assert await pool.fetch("GET", "/") == Response(200, b"1")
+        assert await pool.fetch("GET", "/") == Response(200, b"2")
 
     with_pool(answer, use)
 
@@ -165,8 +165,8 @@ def test_hints_before_the_answer_are_not_the_answer() -> None:
             b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
         )
 
-    async def use(_: Server, pool: Pool) -> None:
-        assert await pool.fetch("GET", "/") == Answer(201, b"{}")
+    async def use(_: Server, pool: ConnectionPool) -> None:
+        assert await pool.fetch("GET", "/") == Response(201, b"{}")
 
     with_pool(answer, use)
 
@@ -176,8 +176,8 @@ def test_an_answer_without_a_length_ends_with_the_connection() -> None:
         await reply.raw(b"HTTP/1.1 200 OK\r\n\r\nall there is")
         reply.end()
 
-    async def use(_: Server, pool: Pool) -> None:
-        assert await pool.fetch("GET", "/") == Answer(200, b"all there is")
+    async def use(_: Server, pool: ConnectionPool) -> None:
+        assert await pool.fetch("GET", "/") == Response(200, b"all there is")
 
     with_pool(answer, use)
 
@@ -188,14 +188,14 @@ def test_a_large_answer_in_many_pieces_arrives_whole() -> None:
     async def answer(_: Request, reply: Reply) -> None:
         await reply.text(body)
 
-    async def use(_: Server, pool: Pool) -> None:
+    async def use(_: Server, pool: ConnectionPool) -> None:
         assert (await pool.fetch("GET", "/")).body == body
 
     with_pool(answer, use)
 
 
 def test_a_server_that_stays_silent_is_given_up() -> None:
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         with pytest.raises(Unreachable, match=r"GET /slow: no answer within 0.05 s"):
             await pool.fetch("GET", "/slow")
         with pytest.raises(Unreachable, match=r"no answer within 0.05 s"):
@@ -214,7 +214,7 @@ def test_a_stream_beyond_its_time_counts_as_lost() -> None:
         await reply.begin_chunks()
         await asyncio.Event().wait()
 
-    async def use(_: Server, pool: Pool) -> None:
+    async def use(_: Server, pool: ConnectionPool) -> None:
         async with pool.stream("/", longest=0.01) as (status, pieces):
             assert status == 200
             with pytest.raises(Unreachable, match="lost"):
@@ -229,7 +229,7 @@ def test_a_request_given_up_half_way_leaves_no_connection_behind_for_others() ->
             await asyncio.Event().wait()
         await reply.json({})
 
-    async def use(server: Server, pool: Pool) -> None:
+    async def use(server: Server, pool: ConnectionPool) -> None:
         await pool.fetch("GET", "/")
         slow = asyncio.create_task(pool.fetch("GET", "/slow"))
         while len(server.requests) < 2:
@@ -269,7 +269,7 @@ def test_a_server_that_is_being_restarted_is_waited_for_and_asked_once(method: s
 
 
 def test_a_closed_client_asks_nothing_more() -> None:
-    async def use(_: Server, pool: Pool) -> None:
+    async def use(_: Server, pool: ConnectionPool) -> None:
         await pool.close()
         with pytest.raises(Unreachable, match="closed"):
             await pool.fetch("GET", "/")
@@ -287,7 +287,7 @@ def test_a_token_file_is_read_again_as_it_changes(tmp_path: Path, monkeypatch: p
                 await client.request("GET", "/")
                 file.write_text("new\n")
                 await client.request("GET", "/")
-                monkeypatch.setattr("understudy.client.credentials.files.TOKEN_AGE", 0.0)
+                monkeypatch.setattr("understudy.client.credentials.provider.TOKEN_AGE", 0.0)
             async with connect(server.config(token="", token_file=str(file))) as client:
                 await client.request("GET", "/")
             return [request.headers["authorization"] for request in server.requests]
@@ -320,11 +320,11 @@ def test_what_must_not_go_out_does_not() -> None:
 
     async def run() -> None:
         async with serving(yes) as server:
-            pool = Pool(server.config(timeout=5.0), gate)
+            pool = ConnectionPool(server.config(timeout=5.0), gate)
             try:
                 with pytest.raises(Closed, match="not now"):
                     await pool.fetch("PATCH", "/")
-                assert await pool.fetch("GET", "/") == Answer(200, b"{}")
+                assert await pool.fetch("GET", "/") == Response(200, b"{}")
             finally:
                 await pool.close()
             assert [request.method for request in server.requests] == ["GET"]
@@ -346,7 +346,7 @@ def test_who_waits_for_his_turn_is_asked_when_it_comes() -> None:
 
     async def run() -> None:
         async with serving(answer) as server:
-            pool = Pool(msgspec.structs.replace(server.config(timeout=5.0), connections=1), gate)
+            pool = ConnectionPool(msgspec.structs.replace(server.config(timeout=5.0), connections=1), gate)
             try:
                 both = [asyncio.create_task(pool.fetch("POST", path)) for path in ("/first", "/second")]
                 while not server.requests:
@@ -356,7 +356,7 @@ def test_who_waits_for_his_turn_is_asked_when_it_comes() -> None:
                 found = await asyncio.gather(*both, return_exceptions=True)
             finally:
                 await pool.close()
-            assert found[0] == Answer(200, b"{}")
+            assert found[0] == Response(200, b"{}")
             assert isinstance(found[1], Unreachable)
             assert [request.path for request in server.requests] == ["/first"]
 
@@ -370,9 +370,9 @@ def test_writes_may_have_less_time_than_reads() -> None:
 
     async def run() -> None:
         async with serving(answer) as server:
-            pool = Pool(msgspec.structs.replace(server.config(timeout=5.0), write_timeout=0.05))
+            pool = ConnectionPool(msgspec.structs.replace(server.config(timeout=5.0), write_timeout=0.05))
             try:
-                assert await pool.fetch("GET", "/") == Answer(200, b"{}")
+                assert await pool.fetch("GET", "/") == Response(200, b"{}")
                 with pytest.raises(Unreachable, match=r"POST /: no answer within 0\.05 s"):
                     await pool.fetch("POST", "/")
             finally:
@@ -393,7 +393,7 @@ def test_the_gate_is_asked_once_more_when_there_is_a_connection() -> None:
 
     async def run() -> None:
         async with serving(yes) as server:
-            pool = Pool(server.config(timeout=5.0), gate)
+            pool = ConnectionPool(server.config(timeout=5.0), gate)
             try:
                 with pytest.raises(Unreachable, match="not any more"):
                     await pool.fetch("POST", "/")
@@ -406,12 +406,12 @@ def test_the_gate_is_asked_once_more_when_there_is_a_connection() -> None:
 
 def test_a_stream_that_is_not_opened_is_given_up_before_other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever listens for news has to notice soon that there is nobody to listen to."""
-    monkeypatch.setattr("understudy.client.pool.OPENING", 0.05)
+    monkeypatch.setattr("understudy.client.pool.SHORTEST_HEAD_TIMEOUT", 0.05)
 
     async def never(_: Request, __: Reply) -> None:
         await asyncio.Event().wait()
 
-    async def use(_: Server, pool: Pool) -> None:
+    async def use(_: Server, pool: ConnectionPool) -> None:
         with pytest.raises(Unreachable, match=r"GET /: no answer within 0\.05 s"):
             async with pool.stream("/", silence=0.01):
                 pass
@@ -444,7 +444,7 @@ def test_whoever_no_longer_wants_a_connection_leaves_none_behind() -> None:
     """However far it had come, and although the event loop ends at once."""
 
     async def ask_and_leave(server: Server, seconds: float) -> None:
-        pool = Pool(server.config())
+        pool = ConnectionPool(server.config())
         asking = [asyncio.create_task(pool.fetch("GET", "/")) for _ in range(8)]
         await asyncio.sleep(seconds)
         for task in asking:
@@ -461,10 +461,10 @@ def test_whoever_no_longer_wants_a_connection_leaves_none_behind() -> None:
 
 
 def test_whoever_waits_for_a_handshake_is_told_when_the_client_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "PARTING", 0.05)
+    monkeypatch.setattr(pools, "CLOSE_SECONDS", 0.05)
 
     async def run(silent: socket.socket) -> None:
-        pool = Pool(Config(server=f"https://127.0.0.1:{silent.getsockname()[1]}"))
+        pool = ConnectionPool(Config(server=f"https://127.0.0.1:{silent.getsockname()[1]}"))
         asking = asyncio.create_task(pool.fetch("GET", "/"))
         while not pool._making:
             await asyncio.sleep(0)

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from tests.client.plain_certificates import make_default_contexts_strict, plain_identity
-from tests.client.scripted import Reply, Request, serving
+from tests.client.scripted_server import Reply, Request, serving
 from understudy.client import connect
 from understudy.client.tls import context_for
 from understudy.embedded.clusters.certificates import Identity

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.client.scripted import Reply, Request
+from tests.client.scripted_server import Reply, Request
 
 
 class Event(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from understudy.client.releasing import release_one_by_one
+from understudy.client.evictions import evict_pods
 from understudy.kinds.annotations import written_time
 from understudy.objects import resources
 from understudy.objects.resources import PODS, Resource
@@ -207,7 +207,7 @@ class FakeCluster:
             self.change(pod)
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
-        await release_one_by_one(self, namespace, departures)
+        await evict_pods(self, namespace, departures)
 
     async def _write(self, what: str) -> None:
         await asyncio.sleep(0)  # somebody else may get in between

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from tests.deploy.manifests import CHART, KUSTOMIZE, Document, the
 from understudy.control.following import SOURCES
-from understudy.kube.names import LEASE
 from understudy.kube.permissions import EVERYWHERE, IN_ONE_PLACE, OWN, PERMISSIONS, Permission
+from understudy.kube.settings import LEASE_NAME
 from understudy.objects.resources import JOB_KINDS
 
 Right = tuple[str, str, str, str]  # group, resource, verb, name
@@ -40,7 +40,7 @@ def test_so_are_the_roles_of_single_namespaces() -> None:
     assert sorted(allowed(leader)) == sorted(needed(own))
     assert sorted(allowed(nodes)) == sorted(needed(others))
     assert {one.namespace for one in others} == {nodes["metadata"]["namespace"]}
-    assert [rule["resourceNames"] for rule in leader["rules"] if "resourceNames" in rule] == [[LEASE]]
+    assert [rule["resourceNames"] for rule in leader["rules"] if "resourceNames" in rule] == [[LEASE_NAME]]
 
 
 def test_whatever_is_followed_may_be_read() -> None:

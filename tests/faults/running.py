@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from tests.faults.wires import asked
-from understudy.client import Config
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.clusters.component import component_command, package_root
 from understudy.embedded.clusters.credentials import write_credentials
@@ -35,7 +35,7 @@ class ServerProcess:
 
     def __init__(self, folder: ClusterFolder) -> None:
         self.folder = folder
-        self.config = Config.from_kubeconfig(folder.kubeconfig)
+        self.config = read_kubeconfig(folder.kubeconfig)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -18,7 +18,7 @@ from tests.faults.ordinary import MOST_MEMORY, ordinary_life
 from tests.faults.running import PATIENCE, ServerProcess, await_true, running_server
 from tests.faults.wires import Wire, asked, plain_line, tls_line, wire
 from understudy.client import Config, KubeClient, connect
-from understudy.client.lines import lines
+from understudy.client.connection import split_lines
 from understudy.objects.resources import CONFIG_MAPS, EVENTS
 
 MAPS = CONFIG_MAPS.path("default")
@@ -131,7 +131,7 @@ async def _seen(client: KubeClient, begun: asyncio.Semaphore, last: str) -> list
     pieces = cast("AsyncGenerator[bytes, None]", client.stream(f"{MAPS}?{query}"))
     seen: list[str] = []
     async with contextlib.aclosing(pieces):
-        async for line in lines(pieces):
+        async for line in split_lines(pieces):
             event = msgspec.json.decode(line, type=_Event)
             if event.type == "BOOKMARK":
                 begun.release()

@@ -11,7 +11,7 @@ import msgspec
 from tests.faults.running import LOOK
 from tests.faults.writers import NAMESPACE, State, decode
 from understudy.client import KubeClient
-from understudy.client.lines import lines
+from understudy.client.connection import split_lines
 from understudy.objects.resources import CONFIG_MAPS
 from understudy.ports import Change, ChangeType, Unreachable
 
@@ -101,7 +101,7 @@ class Watcher:
         query |= {"labelSelector": self._selector, "allowWatchBookmarks": str(self._bookmarks).lower()}
         path = f"{CONFIG_MAPS.path(NAMESPACE)}?{urlencode(query)}"
         async with contextlib.aclosing(cast("AsyncGenerator[bytes, None]", self._client.stream(path))) as pieces:
-            async for text in lines(pieces):
+            async for text in split_lines(pieces):
                 yield _line(text)
 
     def _hear(self, line: _Line) -> None:

@@ -13,7 +13,7 @@ from tests.kube import serving
 from tests.kube.cluster.processes import wait_until
 from tests.kube.cluster.running import Cluster
 from tests.kube.tapping import SECONDS, Tap
-from understudy.client import Config
+from understudy.client.kubeconfig import read_kubeconfig
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{serving.NAMESPACE}/leases/understudy"
 LEASE_SECONDS = 3
@@ -74,7 +74,7 @@ class Team:
     def __init__(self, kube: Cluster, stack: contextlib.ExitStack) -> None:
         self._kube = kube
         self._stack = stack
-        self._upstream = Config.from_kubeconfig(serving.allow(kube))
+        self._upstream = read_kubeconfig(serving.allow(kube))
         self.replicas: list[Replica] = []
 
     def muster(self) -> tuple[Replica, Replica]:

@@ -13,7 +13,7 @@ from tests.kube.gangs import HIGH, LAST_SEATS, clear, job, make_priorities, note
 from tests.kube.onlooker import Onlooker, looking_on
 from tests.kube.replicas import Team, team_of
 from tests.kube.tapping import SECONDS
-from understudy.client import Config
+from understudy.client.kubeconfig import read_kubeconfig
 
 _numbers = itertools.count()
 
@@ -58,7 +58,7 @@ def scene(kube: Cluster, team: Team, namespace: str, nodes: Nodes) -> Iterator[S
     prefix = f"n{next(_numbers)}"
     names = [f"{prefix}-{i}" for i in range(6)]
     nodes.add(*names)
-    with looking_on(Config.from_kubeconfig(kube.kubeconfig), namespace) as seen:
+    with looking_on(read_kubeconfig(kube.kubeconfig), namespace) as seen:
         yield Scene(kube.api, namespace, nodes, names, seen)
         print(*(one.tell() for one in team.replicas[-3:]), sep="\n")  # noqa: T201
         clear(kube.api, namespace)

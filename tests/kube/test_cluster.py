@@ -17,7 +17,7 @@ from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import SchedulerSettings, Settings
 from tests.kube.cluster.stages import LEAVES_AFTER
 from tests.kube.jobs import SECONDS, pod, wait_for_phase
-from understudy.client.kube import connect
+from understudy.client.kube_client import connect
 from understudy.embedded.shim import linux
 from understudy.ports import Refused
 

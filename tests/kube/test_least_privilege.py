@@ -16,8 +16,9 @@ from unittest import mock
 import pytest
 
 from tests.kube.cluster.running import Cluster
-from understudy.client import Config, KubeClient
-from understudy.kube.serving import Serving, serve
+from understudy.client import KubeClient
+from understudy.client.kubeconfig import read_kubeconfig
+from understudy.kube.server import ServeOptions, serve
 from understudy.ports import Refused
 
 Document = dict[str, Any]
@@ -47,9 +48,9 @@ async def serving(kubeconfig: Path) -> AsyncIterator[list[str]]:
                 forbidden.append(f"{method} {path}: {error}")
             raise
 
-    config = Config.from_kubeconfig(kubeconfig)
+    config = read_kubeconfig(kubeconfig)
     with mock.patch.object(KubeClient, "request", asked):
-        settings = Serving(config=config, identity="tested", lease_namespace="understudy-system", port=0)
+        settings = ServeOptions(config=config, identity="tested", lease_namespace="understudy-system", port=0)
         task = asyncio.create_task(serve(settings))
         try:
             yield forbidden

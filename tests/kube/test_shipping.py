@@ -14,7 +14,8 @@ import pytest
 from tests.deploy.manifests import CHART
 from tests.kube.cluster.running import Cluster
 from tests.kube.helming import ran
-from understudy.client import Config, KubeClient
+from understudy.client import KubeClient
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.control.clock import SystemClock
 from understudy.control.following import Bare, Following
 from understudy.main import main
@@ -81,7 +82,7 @@ def test_its_account_may_follow_everything(shipped: Kubectl, kube: Cluster, capl
 
     async def followed() -> int:
         reader = Everything()
-        async with KubeClient(Config.from_kubeconfig(path)) as client:
+        async with KubeClient(read_kubeconfig(path)) as client:
             following = Following(client, SystemClock(), reader)
             task = asyncio.create_task(following.run())
             async with asyncio.timeout(PATIENCE):

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.control.fake_cluster import Document, FakeCluster
 from tests.control.virtual_clock import VirtualClock
-from understudy.kube.election import Candidate, Election
-from understudy.kube.passing import Passing
+from understudy.kube.fenced_client import ClientWrapper
+from understudy.kube.leader_election import Candidate, LeaderElection
 from understudy.objects.resources import LEASES
 from understudy.ports import Clock, PatchForm, Ref, Seating, Unreachable
 
@@ -18,7 +18,7 @@ TIMEOUT = 8.0
 LATEST = RETRY * 1.2  # a candidate looks at the lease at least so often
 
 
-class Line(Passing):
+class Line(ClientWrapper):
     """Between one candidate and the cluster."""
 
     def __init__(self, cluster: FakeCluster) -> None:
@@ -79,7 +79,7 @@ class Runner:
     def __init__(self, line: Line, clock: Clock, ticks: VirtualClock, identity: str) -> None:
         self.line = line
         candidate = Candidate(identity, "kube-system")
-        self.election = Election(line, clock, candidate, ticks.now, random.Random(identity))
+        self.election = LeaderElection(line, clock, candidate, ticks.now, random.Random(identity))
         self.lost: list[str] = []
         self._task = asyncio.create_task(self._run())
 

@@ -15,10 +15,9 @@ from tests.objects.documents import node, pod, priority_class
 from tests.scenarios.test_walks import torch
 from understudy.control.scheduling import Cycle, LoopSettings
 from understudy.kinds.annotations import PREFIX, written_time
-from understudy.kube.election import Candidate, Election
-from understudy.kube.fenced import Fenced, NotAllowed, Permit
-from understudy.kube.passing import Passing
-from understudy.kube.replica import Replica, Unopposed
+from understudy.kube.fenced_client import ClientWrapper, FencedClient, WriteNotAllowed, WritePermit
+from understudy.kube.leader_election import Candidate, LeaderElection
+from understudy.kube.replica import Replica, SoleLeadership
 from understudy.objects.resources import EVENTS, INCIDENTS, LEASES, NODES, PODS
 from understudy.ports import Ref, Seating, Unreachable
 
@@ -27,7 +26,7 @@ AMOUNTS = {"cpu": "64", "pods": "110", "nvidia.com/gpu": "8"}
 LEASE_WRITES = ("create leases", "patch leases")
 
 
-class Aging(Passing):
+class Aging(ClientWrapper):
     """A cluster whose news may be old."""
 
     old = 0.0
@@ -41,12 +40,14 @@ class Process:
 
     def __init__(self, world: "World", identity: str) -> None:
         self.lease_line, self.line = Line(world.cluster), Line(world.cluster)
-        self.election = Election(
+        self.election = LeaderElection(
             self.lease_line, world.clock, Candidate(identity, "kube-system"), world.clock.now, random.Random(identity)
         )
         self.view = Aging(self.line)
         settings = LoopSettings(max_view_age=30.0, one_clock=False)
-        self.fence = Fenced(self.view, Permit(lambda: self.election.leads, self.view.age, settings.max_view_age))
+        self.fence = FencedClient(
+            self.view, WritePermit(lambda: self.election.leads, self.view.age, settings.max_view_age)
+        )
         self.cycles: list[Cycle] = []
         self.replica = Replica(self.fence, world.clock, self.election, settings, self.cycles.append)
         self.task = asyncio.create_task(self.replica.run())
@@ -292,7 +293,7 @@ def test_writes_under_way_are_answered_before_the_lease_is_given_back() -> None:
         ending = asyncio.create_task(a.replica.end(a.task))
         await world.clock.let_pass(0.1)
         assert world.cluster.find(LEASES, "understudy", "kube-system")["spec"]["holderIdentity"] == "a"
-        with pytest.raises(NotAllowed, match="about to end"):
+        with pytest.raises(WriteNotAllowed, match="about to end"):
             await a.fence.delete(Ref(PODS, "default", "late"))
         go_on.set()
         await ending
@@ -304,8 +305,8 @@ def test_writes_under_way_are_answered_before_the_lease_is_given_back() -> None:
 
 def test_without_an_election_it_leads_from_the_first_moment() -> None:
     async def story(world: World) -> None:
-        unopposed = Unopposed()
-        fence = Fenced(world.cluster, Permit(lambda: unopposed.leads, world.cluster.age, None))
+        unopposed = SoleLeadership()
+        fence = FencedClient(world.cluster, WritePermit(lambda: unopposed.leads, world.cluster.age, None))
         replica = Replica(fence, world.clock, unopposed, LoopSettings())
         running = asyncio.create_task(replica.run())
         world.cluster.put(pod("late"))

@@ -10,7 +10,7 @@ def test_victims_and_swaps_are_heard_of_once() -> None:
     told = Told({"ring-job-0-1-x7k2p": "ring-job-0-1"})
     log = [
         f"{SAID}preempt Job/default/low (2 pods) for Job/default/hero: priority 300 goes before 100",
-        "2026-01-01 00:00:00,000 INFO understudy.kube.serving: answering",
+        "2026-01-01 00:00:00,000 INFO understudy.kube.server: answering",
     ]
     told.hear(log)
     log += [f"{SAID}swap JobSet/default/ring: ring-job-0-1-x7k2p a -> b (victim), once Job/default/low left; a lost"]

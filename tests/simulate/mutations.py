@@ -18,7 +18,7 @@ from understudy.control.scheduling import SchedulingLoop
 from understudy.control.seating import sorted_out
 from understudy.control.view import View
 from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
-from understudy.kube.election import Election
+from understudy.kube.leader_election import LeaderElection
 from understudy.model.gangs import Gang
 from understudy.objects.nodes import Node
 
@@ -100,11 +100,11 @@ def a_returning_node_is_given_away() -> AbstractContextManager[None]:
 def leads_for_ever() -> AbstractContextManager[None]:
     """A replica that led once goes on as if its lease could not run out."""
 
-    async def keep(_: Election) -> str:
+    async def keep(_: LeaderElection) -> str:
         await asyncio.Event().wait()
         return ""
 
-    return _patched((Election, "keep", keep), (Election, "leads", property(lambda self: self.leader != "")))
+    return _patched((LeaderElection, "keep", keep), (LeaderElection, "leads", property(lambda self: self.leader != "")))
 
 
 def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:

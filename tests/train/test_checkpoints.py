@@ -13,9 +13,17 @@ from typing import Any
 import pytest
 
 from understudy import train
-from understudy.train import stops, told
+from understudy.train import job_environment, stop_signals
 
-VARIABLES = ("RANK", "PROCESS_ID", "WORLD_SIZE", "NUM_PROCESSES", "JOB_COMPLETION_INDEX", told.ACCESS, told.GRACE)
+VARIABLES = (
+    "RANK",
+    "PROCESS_ID",
+    "WORLD_SIZE",
+    "NUM_PROCESSES",
+    "JOB_COMPLETION_INDEX",
+    job_environment.ACCESS,
+    job_environment.GRACE,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +31,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in (*VARIABLES, "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     yield
-    stops._listener.forget()
+    stop_signals._listener.forget()
 
 
 class Model:
@@ -70,7 +78,7 @@ def test_told_to_go_it_saves_and_leaves(tmp_path: Path) -> None:
         model.run(train.Checkpoints(tmp_path, model.write, model.read), 10, disturb)
     assert left.value.code == train.STOPPED
     assert saved(tmp_path) == ["step-000000007"]
-    stops._listener.forget()
+    stop_signals._listener.forget()
     assert other.run(train.Checkpoints(tmp_path, other.write, other.read), 10) == 7
     assert other.value == sum(range(10))
 
@@ -180,8 +188,8 @@ def test_all_ranks_leave_after_the_same_step(
     ranks, left = Ranks(3), dict[int, int]()
     steps = threading.local()
     stop = train.Stop("SIGTERM", 0.0, 30.0)
-    monkeypatch.setattr(stops, "watch", lambda: None)
-    monkeypatch.setattr(stops, "stopping", lambda: stop if steps.rank == 1 and steps.done >= 3 else None)
+    monkeypatch.setattr(stop_signals, "watch", lambda: None)
+    monkeypatch.setattr(stop_signals, "stopping", lambda: stop if steps.rank == 1 and steps.done >= 3 else None)
 
     def work(rank: int) -> None:
         model, steps.rank, steps.done = Model(), rank, 0
@@ -203,7 +211,7 @@ def test_ranks_with_folders_of_their_own_go_on_from_what_all_can_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One has a newer one, and one has the newest that both have damaged."""
-    monkeypatch.setattr(stops, "watch", lambda: None)
+    monkeypatch.setattr(stop_signals, "watch", lambda: None)
     for rank, steps in ((0, (10, 20, 30, 40)), (1, (10, 20, 30))):
         folder = tmp_path / f"rank-{rank}"
         folder.mkdir()

@@ -12,7 +12,7 @@ from understudy.cli.complaint import BadInput
 from understudy.cli.elsewhere import INSTALL, is_installed
 from understudy.cli.jobs.gathering import nodes_of, pods_in
 from understudy.cli.target import config_of
-from understudy.kube.names import LEASE, SCHEDULER
+from understudy.kube.settings import LEASE_NAME, SCHEDULER_NAME
 from understudy.objects.resources import LEASES
 from understudy.ports import Refused, Unreachable
 
@@ -64,7 +64,7 @@ async def _seen(client: "KubeClient") -> Afar:
     version = msgspec.json.decode(await client.request("GET", "/version"))["gitVersion"]
     nodes, pods = await asyncio.gather(nodes_of(client), pods_in(client, ""))
     ready = [any(c.type == "Ready" and c.status == "True" for c in node.status.conditions) for node in nodes]
-    ours = [pod for pod in pods if pod.spec.scheduler_name == SCHEDULER and not pod.finished]
+    ours = [pod for pod in pods if pod.spec.scheduler_name == SCHEDULER_NAME and not pod.finished]
     return Afar(
         client.config.server,
         version,
@@ -81,7 +81,7 @@ async def _seen(client: "KubeClient") -> Afar:
 async def _leader(client: "KubeClient") -> str:
     """Who holds the lease by which the replicas of Understudy agree."""
     try:
-        answer = await client.request("GET", f"{LEASES.path()}?fieldSelector=metadata.name%3D{LEASE}")
+        answer = await client.request("GET", f"{LEASES.path()}?fieldSelector=metadata.name%3D{LEASE_NAME}")
     except Refused:
         return NOBODY  # or it is not ours to see
     holders = [item.get("spec", {}).get("holderIdentity") for item in msgspec.json.decode(answer).get("items") or ()]
@@ -96,7 +96,7 @@ def lines_of(seen: Afar) -> Iterator[str]:
     phases = ", ".join(f"{count} {phase.lower()}" for phase, count in seen.pods.items()) or "none"
     yield f"  nodes       {seen.ready_nodes} of {seen.nodes} ready"
     yield f"  pods        {phases}"
-    yield f"  ours        {seen.ours} with schedulerName {SCHEDULER}, {seen.waiting} of them without a seat"
+    yield f"  ours        {seen.ours} with schedulerName {SCHEDULER_NAME}, {seen.waiting} of them without a seat"
     yield f"  understudy  {_understudy(seen)}"
 
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from understudy.cli.target import FAILED, Session, add_target, with_session
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 
 _ABOUT = """\
 Look over a cluster, before Understudy is installed in it or after: the server and its clock,
@@ -33,7 +33,10 @@ def add_to(verbs: Any) -> None:
         help="where Understudy runs (default: that of a service account given with --as, else understudy-system)",
     )
     parser.add_argument(
-        "--scheduler-name", metavar="NAME", default=SCHEDULER, help=f"by which pods ask for it (default: {SCHEDULER})"
+        "--scheduler-name",
+        metavar="NAME",
+        default=SCHEDULER_NAME,
+        help=f"by which pods ask for it (default: {SCHEDULER_NAME})",
     )
     parser.add_argument("--settings", metavar="FILE", help="an understudy.yaml to look at")
     parser.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text", help="form (default: text)")

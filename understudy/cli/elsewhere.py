@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 from understudy.objects.resources import INCIDENTS
 from understudy.ports import Refused
 
@@ -20,7 +20,7 @@ def is_embedded(client: "KubeClient") -> bool:
 
 def scheduler_of(client: "KubeClient") -> str:
     """Whose pods are ours; empty: all are."""
-    return "" if is_embedded(client) else SCHEDULER
+    return "" if is_embedded(client) else SCHEDULER_NAME
 
 
 async def is_installed(client: "KubeClient") -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.cli.complaint import BadInput
 from understudy.cli.elsewhere import scheduler_of
 from understudy.cli.target import Session, add_target, with_session
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 
 if TYPE_CHECKING:
     from understudy.cli.answer import Answer, Live, Question
@@ -59,7 +59,7 @@ def add_to(verbs: Any) -> None:
     add("--settings", metavar="FILE", help="an understudy.yaml with the sections policy: and health:")
     add("--scheduler", metavar="NAME",
         help="only pods with this spec.schedulerName are Understudy's to place (default: all; with --from-cluster "
-             f"{SCHEDULER}, unless the cluster is an embedded one)")  # fmt: skip
+             f"{SCHEDULER_NAME}, unless the cluster is an embedded one)")  # fmt: skip
     add_target(parser)
     parser.set_defaults(run=run)
 

@@ -5,11 +5,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from understudy.cli.complaint import BadInput
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 
 if TYPE_CHECKING:
     from understudy.client.config import Config
-    from understudy.kube.serving import Serving
+    from understudy.kube.server import ServeOptions
 
 _ABOUT = """\
 Run Understudy for a Kubernetes cluster, until it is told to end: schedule, preempt and repair the
@@ -38,8 +38,8 @@ def add_to(verbs: Any) -> None:
     add = parser.add_argument
     add("--settings", metavar="FILE", help="an understudy.yaml (default: $UNDERSTUDY_SETTINGS)")
     add("--listen", metavar="HOST:PORT", default=LISTEN, help=f"where probes and metrics are answered ({LISTEN})")
-    add("--scheduler-name", metavar="NAME", default=SCHEDULER,
-        help=f"take the pods whose spec.schedulerName is this ({SCHEDULER})")  # fmt: skip
+    add("--scheduler-name", metavar="NAME", default=SCHEDULER_NAME,
+        help=f"take the pods whose spec.schedulerName is this ({SCHEDULER_NAME})")  # fmt: skip
     add("--log-format", choices=("text", "json"), default="text", help="form of the log (default: text)")
     group = parser.add_argument_group("who leads")
     group.add_argument("--lease-namespace", metavar="NAME",
@@ -59,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
     import asyncio
 
     from understudy.client.config import BadConfig
-    from understudy.kube.logs import log_to_stderr
-    from understudy.kube.serving import serve
+    from understudy.kube.server import log_to_stderr, serve
 
     serving = serving_of(options)
     log_to_stderr(options.log_format, options.loglevel)
@@ -74,13 +73,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def serving_of(options: argparse.Namespace) -> "Serving":
+def serving_of(options: argparse.Namespace) -> "ServeOptions":
     from understudy.cli.settings import read
-    from understudy.kube.serving import Serving
+    from understudy.kube.server import ServeOptions
 
     settings = read(options.settings)
     host, port = address_of(options.listen)
-    return Serving(
+    return ServeOptions(
         config=_config(options),
         scheduler_name=options.scheduler_name,
         identity="" if options.no_election else options.identity or own_name(),

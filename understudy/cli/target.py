@@ -83,7 +83,9 @@ def config_of(options: argparse.Namespace) -> "Config":
     try:
         if (paths := _kubeconfigs(options)) is None:
             return Config.in_cluster()
-        return Config.from_kubeconfigs(paths, options.context)
+        from understudy.client.kubeconfig import read_kubeconfigs
+
+        return read_kubeconfigs(paths, options.context)
     except BadConfig as error:
         raise BadInput(str(error)) from None
 

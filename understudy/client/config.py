@@ -1,7 +1,7 @@
 """Where a cluster is and who we are to it: one flat value, from a kubeconfig or from inside of a cluster."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ class BadConfig(Exception):
     """A kubeconfig that cannot be used: the file, the field and the fix in one line."""
 
 
-class Plugin(msgspec.Struct, frozen=True, kw_only=True):
+class ExecPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """A command that gives credentials: `exec` of a kubeconfig's user."""
 
     command: str
@@ -30,7 +30,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Mapping[str, Any] | None = None  # what it is told of the cluster, if it wants to know
 
 
-class Oidc(msgspec.Struct, frozen=True, kw_only=True):
+class OidcProvider(msgspec.Struct, frozen=True, kw_only=True):
     """An identity given by an OpenID provider: `auth-provider` of a kubeconfig's user."""
 
     issuer: str
@@ -58,8 +58,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     token_file: str = ""  # read anew as it changes
     certificate: str = ""  # of this client, as PEM
     key: str = ""
-    plugin: Plugin | None = None
-    oidc: Oidc | None = None
+    plugin: ExecPlugin | None = None
+    oidc: OidcProvider | None = None
     impersonation: Impersonation | None = None
     insecure: bool = False
     server_name: str = ""  # the name in the server's certificate, where it is not the host's
@@ -72,17 +72,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 0  # of a request that may be asked again, at most; 0: as many as usual
     silence: float = RARELY  # seconds after which a watch that says nothing is opened anew, to know that it is alive
     patience: float = 0.0  # seconds in which a server that nobody finds at home is knocked at again
-
-    @staticmethod
-    def from_kubeconfig(path: str | os.PathLike[str], context: str | None = None) -> "Config":
-        return Config.from_kubeconfigs([path], context)
-
-    @staticmethod
-    def from_kubeconfigs(paths: Sequence[str | os.PathLike[str]], context: str | None = None) -> "Config":
-        """Several files are read as one, as $KUBECONFIG has it: of each name the first one counts."""
-        from understudy.client.kubeconfig import Kubeconfig
-
-        return Kubeconfig.read([Path(path) for path in paths]).config(context)
 
     @staticmethod
     def in_cluster(folder: Path = SERVICE_ACCOUNT) -> "Config":

@@ -1,4 +1,4 @@
-"""One connection to a server: the bytes of a request go out, the response comes back whole or piece by piece."""
+"""One connection to a server: the bytes of a request go out, the response comes back whole, in pieces or in lines."""
 
 import asyncio
 import socket
@@ -176,3 +176,21 @@ def _keep_alive(sock: socket.socket | None) -> None:
     for name, value in _KEEPALIVE:
         if (option := getattr(socket, name, None)) is not None:
             sock.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+async def split_lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines without their ends, empty ones left out. What follows the last line end is not a line."""
+    begun: list[bytes] = []  # joined once, at the line's end: a long line costs no more than its length
+    async for piece in pieces:
+        if b"\n" not in piece:
+            begun.append(piece)
+            continue
+        first, *rest = piece.split(b"\n")
+        if begun:
+            first = b"".join([*begun, first])
+        begun = [rest.pop()]
+        if first:
+            yield first
+        for line in rest:
+            if line:
+                yield line

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -18,9 +19,9 @@ from understudy.client.config import (
     RESTART,
     BadConfig,
     Config,
+    ExecPlugin,
     Impersonation,
-    Oidc,
-    Plugin,
+    OidcProvider,
 )
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"  # what a cluster has to say to credential plugins
@@ -28,7 +29,16 @@ EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.i
 _INTERACTIVE = ("Never", "IfAvailable", "Always")
 
 
-class Entry(NamedTuple):
+def read_kubeconfig(path: str | os.PathLike[str], context: str | None = None) -> Config:
+    return read_kubeconfigs([path], context)
+
+
+def read_kubeconfigs(paths: Sequence[str | os.PathLike[str]], context: str | None = None) -> Config:
+    """Reads several files as one, as $KUBECONFIG has it: of two entries with one name, the first counts."""
+    return Kubeconfig.read([Path(path) for path in paths]).config(context)
+
+
+class KubeconfigEntry(NamedTuple):
     """What one file says of one cluster, user or context."""
 
     path: Path
@@ -82,7 +92,7 @@ class Kubeconfig:
             raise self._bad("current-context", "not set; name a context")
         chosen = self._entry("contexts", "context", name)
         cluster = self._entry("clusters", "cluster", chosen.text("cluster"))
-        user = Entry(chosen.path, "users", {})
+        user = KubeconfigEntry(chosen.path, "users", {})
         if chosen.fields.get("user"):
             user = self._entry("users", "user", chosen.text("user"))
         own = _extension(cluster, EXTENSION)
@@ -100,19 +110,19 @@ class Kubeconfig:
             **_credentials(user, cluster, chosen.text("user")),
         )
 
-    def _entry(self, section: str, kind: str, name: str) -> Entry:
+    def _entry(self, section: str, kind: str, name: str) -> KubeconfigEntry:
         for path, document in self._files:
             entries = document.get(section) or []
             for entry in entries if isinstance(entries, list) else []:
                 if isinstance(entry, dict) and entry.get("name") == name:
-                    return Entry(path, section, _mapping(entry.get(kind)))
+                    return KubeconfigEntry(path, section, _mapping(entry.get(kind)))
         raise self._bad(section, f"there is no {kind} named {name!r}")
 
     def _bad(self, field: str, problem: str) -> BadConfig:
         return BadConfig(f"{', '.join(str(path) for path, _ in self._files)}: {field}: {problem}")
 
 
-def _server(cluster: Entry) -> str:
+def _server(cluster: KubeconfigEntry) -> str:
     url = cluster.text("server")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -120,7 +130,7 @@ def _server(cluster: Entry) -> str:
     return url.rstrip("/")
 
 
-def _proxy(cluster: Entry) -> str:
+def _proxy(cluster: KubeconfigEntry) -> str:
     url = cluster.text("proxy-url")
     parts = urlsplit(url)
     if url and (parts.scheme != "http" or not parts.hostname or urlsplit(cluster.text("server")).scheme != "https"):
@@ -131,7 +141,7 @@ def _proxy(cluster: Entry) -> str:
 # Who we are
 
 
-def _credentials(user: Entry, cluster: Entry, name: str) -> dict[str, Any]:
+def _credentials(user: KubeconfigEntry, cluster: KubeconfigEntry, name: str) -> dict[str, Any]:
     for field in ("username", "password"):
         if user.fields.get(field):
             raise user.bad(field, "Kubernetes no longer knows passwords; use a token, a client certificate or exec")
@@ -147,7 +157,7 @@ def _credentials(user: Entry, cluster: Entry, name: str) -> dict[str, Any]:
     }
 
 
-def _plugin(user: Entry, cluster: Entry) -> Plugin:
+def _plugin(user: KubeconfigEntry, cluster: KubeconfigEntry) -> ExecPlugin:
     if user.fields.get("auth-provider"):
         raise user.bad("exec", "there is an auth-provider too; keep one of them")
     given = _mapping(user.fields.get("exec"))
@@ -159,7 +169,7 @@ def _plugin(user: Entry, cluster: Entry) -> Plugin:
         raise user.bad("exec.apiVersion", f"{version!r} is not known; use {EXEC_VERSIONS[0]}")
     if interactive not in _INTERACTIVE:
         raise user.bad("exec.interactiveMode", f"{interactive!r} is not one of {', '.join(_INTERACTIVE)}")
-    return Plugin(
+    return ExecPlugin(
         command=user.beside(command) if "/" in command else command,
         api_version=version,
         args=_texts(given.get("args")),
@@ -170,7 +180,7 @@ def _plugin(user: Entry, cluster: Entry) -> Plugin:
     )
 
 
-def _told(cluster: Entry) -> dict[str, Any]:
+def _told(cluster: KubeconfigEntry) -> dict[str, Any]:
     """The cluster as a plugin is told of it: the authority as data, wherever it was."""
     kept = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
     told = {field: cluster.fields[field] for field in kept if cluster.fields.get(field)}
@@ -181,7 +191,7 @@ def _told(cluster: Entry) -> dict[str, Any]:
     return told
 
 
-def _oidc(user: Entry, kept: tuple[str, str]) -> Oidc:
+def _oidc(user: KubeconfigEntry, kept: tuple[str, str]) -> OidcProvider:
     provider = _mapping(user.fields.get("auth-provider"))
     if provider.get("name") != "oidc":
         raise user.bad(
@@ -192,7 +202,7 @@ def _oidc(user: Entry, kept: tuple[str, str]) -> Oidc:
     for field, value in (("idp-issuer-url", issuer), ("client-id", client)):
         if not value:
             raise user.bad(f"auth-provider.config.{field}", "not set")
-    return Oidc(
+    return OidcProvider(
         issuer=issuer,
         client=client,
         secret=_text(given.get("client-secret")),
@@ -203,7 +213,7 @@ def _oidc(user: Entry, kept: tuple[str, str]) -> Oidc:
     )
 
 
-def _impersonation(user: Entry) -> Impersonation | None:
+def _impersonation(user: KubeconfigEntry) -> Impersonation | None:
     extra = _mapping(user.fields.get("as-user-extra"))
     acts_for = Impersonation(
         user=user.text("as"),
@@ -251,7 +261,7 @@ def parsed(data: bytes) -> object:
     return document
 
 
-def _extension(cluster: Entry, name: str) -> dict[str, Any]:
+def _extension(cluster: KubeconfigEntry, name: str) -> dict[str, Any]:
     for entry in map(_mapping, _list(cluster.fields.get("extensions"))):
         if entry.get("name") == name:
             return _mapping(entry.get("extension"))

@@ -11,37 +11,37 @@ from urllib.parse import quote, urlsplit
 from understudy import __version__
 from understudy.client.config import Config
 from understudy.client.connection import Connection
-from understudy.client.credentials import Identity, credentials_of
-from understudy.client.impersonating import headers_of
-from understudy.client.tls import context_of, said
+from understudy.client.credentials.identity import Identity, impersonation_headers
+from understudy.client.credentials.provider import credentials_of
+from understudy.client.tls import context_of, error_text
 from understudy.ports import Unreachable
 
-KEPT_IDLE = 60.0  # seconds; middle boxes forget connections that are older
-KNOCK = 0.02  # seconds between the first two attempts to connect
-PARTING = 1.0  # seconds that connections in the making get to come about when the client is closed
-OPENING = 5.0  # seconds that the head of a stream may take at least, however soon its silence is noticed
+LONGEST_IDLE = 60.0  # seconds; middle boxes forget connections that are older
+FIRST_CONNECT_PAUSE = 0.02  # seconds between the first two attempts to connect
+CLOSE_SECONDS = 1.0  # seconds that connections in the making get to come about when the client is closed
+SHORTEST_HEAD_TIMEOUT = 5.0  # seconds that the head of a stream may take at least, however soon its silence is noticed
 UNAUTHORIZED = 401
 _UNSAFE = re.compile(r"[^!-~]")
 
-Gate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
+WriteGate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     status: int
     body: bytes
     retry_after: float = 0.0  # seconds for which the server wants to be left alone
 
 
-class NobodyHome(Unreachable):
+class NotSent(Unreachable):
     """There was no connection, or nothing to show at the door; so nothing was asked."""
 
 
-class FellSilent(Unreachable):
+class StreamSilent(Unreachable):
     """A stream on which nothing was heard for so long that nobody knows whether it is still there."""
 
 
-class Pool:
-    def __init__(self, config: Config, gate: Gate | None = None) -> None:
+class ConnectionPool:
+    def __init__(self, config: Config, gate: WriteGate | None = None) -> None:
         url = urlsplit(config.server)
         self._config = config
         self._host = url.hostname or ""
@@ -51,7 +51,7 @@ class Pool:
         self._proof = Identity(certificate=config.certificate, key=config.key)  # what connections are made with
         self._ssl = context_of(config, config.certificate, config.key) if url.scheme == "https" else None
         self._server_name = (config.server_name or self._host) if self._ssl else None
-        self._extra = headers_of(config.impersonation)
+        self._extra = impersonation_headers(config.impersonation)
         self._head = f" HTTP/1.1\r\nHost: {url.netloc.rpartition('@')[2]}\r\nUser-Agent: understudy/{__version__}\r\n"
         self._head += "".join(f"{name}: {value}\r\n" for name, value in self._extra)
         self._timeout = config.timeout
@@ -64,7 +64,7 @@ class Pool:
         self._making: set[asyncio.Task[Connection]] = set()
         self._closing = asyncio.Event()
 
-    async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Answer:
+    async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Response:
         """One request and its whole answer, whatever its status; raises Unreachable where there is none."""
         identity = self._credentials.kept() or await self._identity()
         answer = await self._fetch_as(identity, method, path, body, content_type)
@@ -72,7 +72,7 @@ class Pool:
             return await self._fetch_as(other, method, path, body, content_type)
         return answer
 
-    async def _fetch_as(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> Answer:
+    async def _fetch_as(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> Response:
         timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
             self._pass_gate(method)  # rather here than after a connection was made for nothing
@@ -82,7 +82,7 @@ class Pool:
             except TimeoutError:
                 raise Unreachable(f"{method} {path}: no answer within {timeout:g} s") from None
 
-    async def _fetch(self, method: str, request: bytes) -> Answer:
+    async def _fetch(self, method: str, request: bytes) -> Response:
         """A kept connection may have been closed by the server just now. Whether it did what it was asked then is
         not known, so only what changes nothing is asked again."""
         kept = self._kept()
@@ -98,7 +98,7 @@ class Pool:
         if self._gate is not None and method != "GET":
             self._gate()
 
-    async def _over(self, connection: Connection, method: str, request: bytes) -> Answer:
+    async def _over(self, connection: Connection, method: str, request: bytes) -> Response:
         """Between the gate and the first byte on the wire nobody waits for anything: not even a process that was
         stopped while it connected, and goes on when another one leads, writes what it had in mind."""
         try:
@@ -112,7 +112,7 @@ class Pool:
             self._idle.append(connection)
         else:
             connection.close()
-        return Answer(connection.status, body, connection.retry_after)
+        return Response(connection.status, body, connection.retry_after)
 
     @asynccontextmanager
     async def stream(
@@ -121,13 +121,13 @@ class Pool:
         """A GET whose answer goes on for as long as both sides like: its status and the pieces of its body. After
         `longest` seconds in all, or `silence` seconds without a word, it counts as lost."""
         identity = self._credentials.kept() or await self._identity()
-        within = min(self._timeout, max(silence, OPENING)) if silence else self._timeout
+        within = min(self._timeout, max(silence, SHORTEST_HEAD_TIMEOUT)) if silence else self._timeout
         connection = await self._opened(identity, path, within)
         if connection.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
             connection.close()
             connection = await self._opened(other, path, within)
         end = asyncio.get_running_loop().call_later(longest, connection.close) if longest else None
-        ear = _Ear(connection, silence) if silence else None
+        ear = _SilenceTimer(connection, silence) if silence else None
         try:
             yield connection.status, connection.pieces()
         finally:
@@ -172,7 +172,7 @@ class Pool:
     async def close(self) -> None:
         self._closing.set()
         if self._making:
-            _, late = await asyncio.wait(self._making, timeout=PARTING)
+            _, late = await asyncio.wait(self._making, timeout=CLOSE_SECONDS)
             for making in late:
                 making.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -181,7 +181,7 @@ class Pool:
         await asyncio.gather(*(connection.closed for connection in self._open))
 
     def _kept(self) -> Connection | None:
-        oldest = asyncio.get_running_loop().time() - KEPT_IDLE
+        oldest = asyncio.get_running_loop().time() - LONGEST_IDLE
         while self._idle:
             connection = self._idle.pop()
             if connection.reusable and connection.idle_since > oldest:
@@ -192,7 +192,7 @@ class Pool:
     async def _connect(self) -> Connection:
         """Where nobody listens nothing was sent either, so any request may try again."""
         loop = asyncio.get_running_loop()
-        deadline, pause = loop.time() + self._patience, KNOCK
+        deadline, pause = loop.time() + self._patience, FIRST_CONNECT_PAUSE
         while True:
             try:
                 return await self._connect_once()
@@ -216,7 +216,7 @@ class Pool:
             task = asyncio.current_task()
             if making.cancelled() and not (task and task.cancelling()):
                 raise Unreachable("the client is closed") from None
-            making.add_done_callback(_let_go)
+            making.add_done_callback(_close_unwanted)
             raise
 
     async def _made(self) -> Connection:
@@ -235,20 +235,20 @@ class Pool:
         try:
             return await self._credentials.current()
         except Unreachable as error:
-            raise NobodyHome(str(error)) from None
+            raise NotSent(str(error)) from None
 
     async def _other(self, refused: Identity) -> Identity | None:
         try:
             return await self._credentials.instead_of(refused)
         except Unreachable as error:
-            raise NobodyHome(str(error)) from None
+            raise NotSent(str(error)) from None
 
     async def _where(self) -> dict[str, Any]:
         if not self._config.proxy:
             return {"host": self._host, "port": self._port}
-        from understudy.client.tunnels import through
+        from understudy.client.proxy import connect_through_proxy
 
-        return {"sock": await through(self._config.proxy, self._host, self._port)}
+        return {"sock": await connect_through_proxy(self._config.proxy, self._host, self._port)}
 
     def _prove(self, identity: Identity) -> None:
         """New connections are made with the certificate of this identity; those made with another are let go."""
@@ -260,7 +260,7 @@ class Pool:
             self._idle.pop().close()
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        return NobodyHome(f"{self._host}:{self._port}: {said(error)}")
+        return NotSent(f"{self._host}:{self._port}: {error_text(error)}")
 
     def _request(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> bytes:
         self._prove(identity)
@@ -272,13 +272,13 @@ class Pool:
         return head.encode("latin-1") + b"\r\n" + body
 
 
-def _let_go(making: "asyncio.Task[Connection]") -> None:
+def _close_unwanted(making: "asyncio.Task[Connection]") -> None:
     """Whoever wanted it does not any more."""
     if not making.cancelled() and making.exception() is None:
         making.result().close()
 
 
-class _Ear:
+class _SilenceTimer:
     """Closes a connection on which nothing is heard for a while. Costs nothing while something is."""
 
     def __init__(self, connection: Connection, silence: float) -> None:
@@ -290,7 +290,7 @@ class _Ear:
         loop = asyncio.get_running_loop()
         left = self._connection.heard_at + self._silence - loop.time()
         if left <= 0:
-            self._connection.close(FellSilent(f"nothing was heard for {self._silence:g} s"))
+            self._connection.close(StreamSilent(f"nothing was heard for {self._silence:g} s"))
         else:
             self._timer = loop.call_later(left, self._listen)
 

@@ -29,15 +29,15 @@ def context_of(config: Config, certificate: str, key: str) -> ssl.SSLContext:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if certificate:
-            with _file(certificate + "\n" + key) as path:
+            with _temporary_file(certificate + "\n" + key) as path:
                 context.load_cert_chain(path)
     except (ssl.SSLError, ValueError) as error:
-        raise BadConfig(f"{config.server}: the certificates cannot be used: {said(error)}") from None
+        raise BadConfig(f"{config.server}: the certificates cannot be used: {error_text(error)}") from None
     return context
 
 
 @contextlib.contextmanager
-def _file(pem: str) -> Iterator[str]:
+def _temporary_file(pem: str) -> Iterator[str]:
     """OpenSSL reads client certificates from files only."""
     descriptor, path = tempfile.mkstemp()
     try:
@@ -48,7 +48,7 @@ def _file(pem: str) -> Iterator[str]:
         os.unlink(path)
 
 
-def said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError | socket.gaierror):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from understudy.control.following import SOURCES
-from understudy.kube.names import LEASE
+from understudy.kube.settings import LEASE_NAME
 from understudy.objects import resources as known
 from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import Resource
@@ -75,7 +75,7 @@ IN_ONE_PLACE = (
     Permission("", "configmaps", (*READ, "create", "delete"), "keeps pods that are to be made again", namespace=OWN),
     Permission("coordination.k8s.io", "leases", READ, "tells which nodes live", namespace=LEASE_NAMESPACE),
     Permission("coordination.k8s.io", "leases", ("create",), "says who leads, the first time", namespace=OWN),
-    Permission("coordination.k8s.io", "leases", ("get", "patch"), "says who leads", namespace=OWN, name=LEASE),
+    Permission("coordination.k8s.io", "leases", ("get", "patch"), "says who leads", namespace=OWN, name=LEASE_NAME),
 )
 
 PERMISSIONS = (*EVERYWHERE, *IN_ONE_PLACE)

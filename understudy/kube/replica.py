@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop, Standing
-from understudy.kube.fenced import Fenced
+from understudy.kube.fenced_client import FencedClient
 from understudy.ports import Clock
 
 LAST_WRITES = 3.0  # seconds that writes under way are given to be answered before the lease is given back
@@ -26,7 +26,7 @@ class Leadership(Protocol):
     async def give_back(self) -> None: ...
 
 
-class Unopposed:
+class SoleLeadership:
     """Leads from the first moment, for whoever runs only one."""
 
     leads = True
@@ -51,7 +51,7 @@ class Replica:
 
     def __init__(
         self,
-        cluster: Fenced,
+        cluster: FencedClient,
         clock: Clock,
         leadership: Leadership,
         settings: LoopSettings,

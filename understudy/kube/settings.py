@@ -1,6 +1,9 @@
-"""How Understudy behaves as one of several in a real cluster: the section `kube` of understudy.yaml."""
+"""How Understudy behaves in a real cluster: its names there, and the section `kube` of understudy.yaml."""
 
 import msgspec
+
+SCHEDULER_NAME = "understudy"  # the schedulerName of pods that are its own, unless it is told another
+LEASE_NAME = "understudy"  # by which its replicas agree on who leads
 
 
 class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

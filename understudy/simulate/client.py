@@ -5,8 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from understudy.client.releasing import release_one_by_one
-from understudy.client.seating import seat_one_by_one
+from understudy.client.binding import bind_pods
+from understudy.client.evictions import evict_pods
 from understudy.objects.resources import EVENTS, SERIES_EVENTS, Resource
 from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 from understudy.simulate.server import Version
@@ -167,7 +167,7 @@ class Client:
                 server = self.world.server
                 await self._request(what, lambda: server.bind(namespace, seatings, self.name), write=True)
             else:
-                await seat_one_by_one(self, namespace, seatings)
+                await bind_pods(self, namespace, seatings)
         finally:
             self.world.checks.bind_ends(seatings)
 
@@ -182,7 +182,7 @@ class Client:
             what = "release " + ", ".join(one.pod for one in departures)
             await self._request(what, lambda: server.depart(namespace, departures, name), write=True)
         else:
-            await release_one_by_one(self, namespace, departures, self._later)
+            await evict_pods(self, namespace, departures, self._later)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.world.loop.create_task(_quietly(work))

@@ -25,10 +25,10 @@ from understudy.embedded.controllers.runtime.informer import SharedCluster
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.children import FAMILIES, Family
-from understudy.kube.election import Candidate, Election, Terms
-from understudy.kube.fenced import Fenced, Permit
+from understudy.kube.fenced_client import FencedClient, WritePermit
+from understudy.kube.leader_election import Candidate, LeaderElection, LeaseTimes
 from understudy.kube.replica import Replica
-from understudy.kube.serving import Serving
+from understudy.kube.server import ServeOptions
 from understudy.ports import Refused, Unreachable
 from understudy.simulate.client import Client
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from understudy.simulate.world import World
 
 BEGIN = 1_767_268_800.0  # what the clocks show at virtual time 0: noon of the first day of 2026
-TERMS = Terms(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
+TERMS = LeaseTimes(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
 RESTART = 0.5  # seconds after which a part that failed begins anew
 Begin = Callable[[], Awaitable[None]]
 
@@ -198,12 +198,12 @@ class ReplicaProcess(Process):
         clock = ProcessClock(lease_client)
         candidate = Candidate(self.name, terms=TERMS)
         chance = random.Random(world.scenario.noise * 1000 + self.life)
-        election = Election(lease_client, clock, candidate, world.loop.time, chance)
-        settings = settings_of(world, Serving(config=Config(server="https://simulated"), identity=self.name).loop)
-        permit = Permit(lambda: election.leads, lambda: client.age(), settings.max_view_age)
+        election = LeaderElection(lease_client, clock, candidate, world.loop.time, chance)
+        settings = settings_of(world, ServeOptions(config=Config(server="https://simulated"), identity=self.name).loop)
+        permit = WritePermit(lambda: election.leads, lambda: client.age(), settings.max_view_age)
         client = Client(world, self.name, whole_gangs=False, check=permit.check)
         self.clients = [client, lease_client]
-        replica = Replica(Fenced(client, permit), ProcessClock(client), election, settings, self._listener())
+        replica = Replica(FencedClient(client, permit), ProcessClock(client), election, settings, self._listener())
         await replica.run()
 
 

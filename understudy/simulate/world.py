@@ -9,7 +9,7 @@ import msgspec
 
 from understudy.control import scheduling
 from understudy.decide.policy import Policy
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 from understudy.objects import resources
 from understudy.objects.resources import (
     DEFINITIONS,
@@ -82,7 +82,7 @@ class World:
         self.last_change = 0.0
         self.last_disturbance = 0.0
         kube = scenario.mode == "kube"
-        self.scheduler = SCHEDULER if kube else "default-scheduler"
+        self.scheduler = SCHEDULER_NAME if kube else "default-scheduler"
         self.messages = Messages(scenario)
         self.server = ApiServer(self.now, SERVED)
         self.leases = Leases(self)

@@ -3,8 +3,8 @@
 It needs nothing but the standard library, and nothing else of this package.
 """
 
+from understudy.train.checkpoint_folder import NoneReadable
 from understudy.train.checkpoints import Checkpoints
-from understudy.train.shelf import NoneReadable
-from understudy.train.stops import STOPPED, Stop, leave, stopping, watch
+from understudy.train.stop_signals import STOPPED, Stop, leave, stopping, watch
 
 __all__ = ["STOPPED", "Checkpoints", "NoneReadable", "Stop", "leave", "stopping", "watch"]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from understudy.train import stops, told
+from understudy.train import job_environment, stop_signals
+from understudy.train.checkpoint_folder import CheckpointFolder, NoneReadable
 from understudy.train.reports import Reporter
-from understudy.train.shelf import NoneReadable, Shelf
 
 log = logging.getLogger("understudy.train")
 
@@ -47,10 +47,10 @@ class Checkpoints:
                 raise ValueError(f"{name}={count}: write 1 or more")
         if self.every_steps is None and self.every_seconds is None:
             self.every_seconds = _EVERY_SECONDS
-        self.rank = told.rank() if self.rank is None else self.rank
+        self.rank = job_environment.rank() if self.rank is None else self.rank
         self.writes = self.rank == 0 or not self.shared
         folder = Path(self.folder)
-        self._shelf = Shelf(folder if self.shared else folder / f"rank-{self.rank}", self.keep)
+        self._shelf = CheckpointFolder(folder if self.shared else folder / f"rank-{self.rank}", self.keep)
         self._safe_step = 0  # what is saved
         self._tried_step = 0  # and what was to be
         self._tried_at = time.monotonic()
@@ -58,11 +58,11 @@ class Checkpoints:
 
     def __enter__(self) -> Checkpoints:
         """Listens for the stop; in the main thread, and after libraries that take over signals."""
-        stops.watch()
-        if self.agree is None and told.size() > 1:
+        stop_signals.watch()
+        if self.agree is None and job_environment.size() > 1:
             log.warning(
                 "%d ranks and no agree=: a stop that they notice at different steps leaves some of them waiting for "
-                "the others", told.size()
+                "the others", job_environment.size()
             )  # fmt: skip
         if self.writes:
             self._shelf.clear_up()
@@ -74,7 +74,7 @@ class Checkpoints:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._reporter is not None:
-            stop = stops.stopping()
+            stop = stop_signals.stopping()
             self._reporter.close(_LAST_WORDS if stop is None else min(_LAST_WORDS, stop.seconds_left))
             self._reporter = None
 
@@ -112,7 +112,7 @@ class Checkpoints:
             if step != self._safe_step:
                 self.save(step)
             log.info("told to go: saved at step %d", step)
-            stops.leave()
+            stop_signals.leave()
         if word == _SAVE:
             try:
                 self.save(step)
@@ -137,7 +137,7 @@ class Checkpoints:
         return self.every_seconds is not None and time.monotonic() - self._tried_at >= self.every_seconds
 
     def _word(self, step: int) -> int:
-        if stops.stopping() is not None:
+        if stop_signals.stopping() is not None:
             return _STOP
         return _SAVE if self.writes and self.due(step) else _GO_ON
 
@@ -155,10 +155,10 @@ class Checkpoints:
 
 def _reporter() -> Reporter | None:
     """None where there is no cluster to report to."""
-    from understudy.train import cluster  # with ssl, which takes its time to load
+    from understudy.train import job_client  # with ssl, which takes its time to load
 
     try:
-        return Reporter(cluster.Job().report) if cluster.access() is not None else None
+        return Reporter(job_client.Job().report) if job_client.access() is not None else None
     except (OSError, ValueError, LookupError) as problem:
         log.warning("checkpoints are not reported on the job: %s", problem)
         return None

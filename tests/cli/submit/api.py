@@ -19,8 +19,8 @@ from tests.embedded.server.calling import Server, server
 from understudy import client
 from understudy.client import KubeClient
 from understudy.client.config import Config
-from understudy.client.pool import Answer
-from understudy.client.statuses import checked
+from understudy.client.errors import successful_body
+from understudy.client.pool import Response
 from understudy.embedded.manifests.definitions import bundled_definitions
 
 Document = dict[str, Any]
@@ -63,7 +63,7 @@ class DirectClient(KubeClient):
                 raise trouble
         data = None if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
         reply = await self._server(method, path, data, content_type=content_type)
-        return checked(Answer(reply.code, reply.body))
+        return successful_body(Response(reply.code, reply.body))
 
 
 class Api:

@@ -11,9 +11,10 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.client.plain_certificates import make_default_contexts_strict, plain_identity
-from tests.client.scripted import Reply, Request, serving, write_kubeconfig
+from tests.client.scripted_server import Reply, Request, serving, write_kubeconfig
 from understudy.client import Config, connect
-from understudy.client.config import Oidc
+from understudy.client.config import OidcProvider
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.clusters.certificates import Identity
 from understudy.ports import Unreachable
 
@@ -69,7 +70,7 @@ def asked(
             user = {"auth-provider": {"name": "oidc", "config": given}}
             path = write_kubeconfig(tmp_path / "config", cluster, user)
             path.chmod(0o600)
-            async with connect(Config.from_kubeconfig(path)) as client:
+            async with connect(read_kubeconfig(path)) as client:
                 await client.request("GET", "/")
                 await client.request("GET", "/")
             assert path.stat().st_mode & 0o777 == 0o600
@@ -119,12 +120,12 @@ def test_a_token_in_yaml_is_written_down_in_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("oidc", "complaint"),
     [
-        (Oidc(issuer="https://127.0.0.1:1", client="c"), "there is no refresh-token; log in again"),
-        (Oidc(issuer="http://127.0.0.1:1", client="c", refresh_token="r"), "tokens are not sent there"),
-        (Oidc(issuer="https://127.0.0.1:1", client="c", refresh_token="r"), "127.0.0.1:1"),
+        (OidcProvider(issuer="https://127.0.0.1:1", client="c"), "there is no refresh-token; log in again"),
+        (OidcProvider(issuer="http://127.0.0.1:1", client="c", refresh_token="r"), "tokens are not sent there"),
+        (OidcProvider(issuer="https://127.0.0.1:1", client="c", refresh_token="r"), "127.0.0.1:1"),
     ],
 )
-def test_a_provider_that_cannot_help_is_named(oidc: Oidc, complaint: str) -> None:
+def test_a_provider_that_cannot_help_is_named(oidc: OidcProvider, complaint: str) -> None:
     async def run() -> None:
         async with connect(Config(server="https://127.0.0.1:1", oidc=oidc)) as client:
             with pytest.raises(Unreachable, match=r"the OpenID provider https?://127") as caught:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.client.releasing import release_one_by_one
+from understudy.client.evictions import evict_pods
 from understudy.objects.resources import EVENTS, PODS, Resource
 from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
@@ -109,7 +109,7 @@ class FakeCluster:
     # What tests do and see
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
-        await release_one_by_one(self, namespace, departures)
+        await evict_pods(self, namespace, departures)
 
     async def erase(self, ref: Ref) -> None:
         """As a forced deletion does."""

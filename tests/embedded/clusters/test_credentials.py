@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.embedded.clusters.settings import settings
-from understudy.client import Config
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.credentials import url, write_credentials
 
@@ -36,7 +36,7 @@ def test_nothing_of_it_can_be_read_by_others(tmp_path: Path) -> None:
 
 def test_a_kubeconfig_for_people_and_one_for_each_part(tmp_path: Path) -> None:
     folder = granted(tmp_path, port=7777)
-    own, agent = Config.from_kubeconfig(folder.kubeconfig), Config.from_kubeconfig(folder.access("agent"))
+    own, agent = read_kubeconfig(folder.kubeconfig), read_kubeconfig(folder.access("agent"))
     assert own.server == agent.server == "https://127.0.0.1:7777"
     assert own.authority == agent.authority == folder.authority.read_text()
     assert own.gang_binding
@@ -57,13 +57,13 @@ def test_the_kubeconfig_is_yaml_with_a_context_named_for_the_cluster(tmp_path: P
 def test_pods_share_a_token_only_where_that_is_asked_for(tmp_path: Path) -> None:
     """A cluster of an earlier release has one: it ends, and comes back with the flag."""
     folder = granted(tmp_path, pod_access="admin")
-    shared = Config.from_kubeconfig(folder.access("pods")).token
+    shared = read_kubeconfig(folder.access("pods")).token
     assert f"{shared},understudy:pods,system:masters\n" in folder.tokens.read_text()
     granted(tmp_path)
     assert not folder.access("pods").exists()
     assert shared not in folder.tokens.read_text()
     granted(tmp_path, pod_access="admin")
-    assert Config.from_kubeconfig(folder.access("pods")).token in folder.tokens.read_text()
+    assert read_kubeconfig(folder.access("pods")).token in folder.tokens.read_text()
 
 
 def test_starting_again_changes_nothing(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_another_port_keeps_tokens_and_certificates(tmp_path: Path) -> None:
     certificate, tokens = folder.certificate.read_bytes(), folder.tokens.read_bytes()
     granted(tmp_path, port=1234)
     assert (folder.certificate.read_bytes(), folder.tokens.read_bytes()) == (certificate, tokens)
-    assert Config.from_kubeconfig(folder.kubeconfig).server == "https://127.0.0.1:1234"
+    assert read_kubeconfig(folder.kubeconfig).server == "https://127.0.0.1:1234"
 
 
 def test_another_address_gets_another_certificate(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_another_address_gets_another_certificate(tmp_path: Path) -> None:
     certificate = folder.certificate.read_bytes()
     granted(tmp_path, address="10.0.0.7")
     assert folder.certificate.read_bytes() != certificate
-    assert Config.from_kubeconfig(folder.kubeconfig).authority == folder.authority.read_text()
+    assert read_kubeconfig(folder.kubeconfig).authority == folder.authority.read_text()
 
 
 @pytest.mark.parametrize(("days", "renewed"), [(3600, False), (3640, True), (4000, True)])

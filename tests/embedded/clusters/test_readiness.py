@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.client.scripted import Reply, Request, Server, encoded, serving, write_kubeconfig
+from tests.client.scripted_server import Reply, Request, Server, encoded, serving, write_kubeconfig
 from tests.embedded.clusters.settings import node, settings
 from understudy.embedded import failed_nodes
 from understudy.embedded.cluster_folder import ClusterFolder

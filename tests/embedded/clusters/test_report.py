@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.client.scripted import Reply, Request, serving
+from tests.client.scripted_server import Reply, Request, serving
 from tests.embedded.clusters.settings import node, settings
 from tests.embedded.clusters.test_readiness import folder_for, node_object
 from understudy.embedded.cluster_folder import ClusterFolder

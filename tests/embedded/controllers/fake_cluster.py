@@ -12,7 +12,7 @@ import msgspec
 
 from tests.control.virtual_clock import BEGIN, VirtualClock
 from tests.objects.documents import Document
-from understudy.client.releasing import release_one_by_one
+from understudy.client.evictions import evict_pods
 from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.patches import json_patch, merge, strategic
 from understudy.objects.resources import NAMESPACES, PODS, Resource
@@ -194,7 +194,7 @@ class FakeCluster:
     # how it is done
 
     async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
-        await release_one_by_one(self, namespace, departures)
+        await evict_pods(self, namespace, departures)
 
     async def _request(self, verb: str, ref: Ref, sub: str, do: Callable[[], Document]) -> bytes:
         await asyncio.sleep(0)

@@ -11,7 +11,7 @@ from tests.embedded.real_cluster import RealCluster, Setup, node, play
 from tests.embedded.witness import Witness
 from understudy.objects.resources import JOB_SETS, JOBS, PODS, SERVICE_ACCOUNTS
 from understudy.ports import Ref, Refused
-from understudy.train.cluster import LAST_CHECKPOINT
+from understudy.train.job_client import LAST_CHECKPOINT
 
 # As client libraries do it: the variables, and the folder at its usual place.
 CLIENT = """

@@ -16,7 +16,7 @@ from understudy.cli.finding import every_job, kinds_of
 from understudy.cli.jobs.gathering import nodes_of, pods_in
 from understudy.cli.node.standing import standings
 from understudy.cli.settings import Origin, Settings, origins, told
-from understudy.kube.names import LEASE
+from understudy.kube.settings import LEASE_NAME
 from understudy.objects.resources import LEASES, NAMESPACES, Resource
 from understudy.ports import Ref, Refused
 
@@ -82,7 +82,7 @@ async def _if_seen(answer: Awaitable[T]) -> T | None:
 
 async def _leaderships(client: "KubeClient", wish: Wish) -> tuple[Leadership, ...]:
     """Wherever there is a lease of our name; whoever may not look everywhere looks where Understudy is expected."""
-    query = urlencode({"fieldSelector": f"metadata.name={LEASE}"})
+    query = urlencode({"fieldSelector": f"metadata.name={LEASE_NAME}"})
     try:
         raw = await client.request("GET", f"{LEASES.path()}?{query}")
     except Refused as error:

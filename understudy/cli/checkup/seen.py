@@ -9,8 +9,8 @@ from understudy.cli.finding import Found
 from understudy.cli.jobs.seen import SeenNode, SeenPod
 from understudy.cli.node.standing import Standing
 from understudy.cli.settings import Origin
-from understudy.kube.names import SCHEDULER
 from understudy.kube.permissions import Permission
+from understudy.kube.settings import SCHEDULER_NAME
 from understudy.objects.meta import ObjectMeta, Time
 
 Document = dict[str, Any]
@@ -20,7 +20,7 @@ Served = Mapping[str, Mapping[str, frozenset[str]]]  # group -> version -> the p
 class Wish(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
-    scheduler: str = SCHEDULER
+    scheduler: str = SCHEDULER_NAME
     account: str = ""  # the user whose permissions count; '' for whoever asks
     home: str = "understudy-system"  # where Understudy runs
     settings: str | None = None

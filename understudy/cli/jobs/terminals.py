@@ -23,7 +23,7 @@ from understudy.ports import Ref, Unreachable
 
 if TYPE_CHECKING:
     from understudy.client import KubeClient
-    from understudy.client.sockets import WebSocket
+    from understudy.client.websocket import WebSocket
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE = b"\x00", b"\x01", b"\x02", b"\x03", b"\x04"

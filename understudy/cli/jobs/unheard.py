@@ -7,7 +7,7 @@ from understudy.cli.complaint import listed
 from understudy.cli.elsewhere import NOT_INSTALLED, is_embedded, is_installed
 from understudy.cli.jobs.reasons import WRITE_REFUSED
 from understudy.cli.jobs.statuses import PENDING, QUEUING
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 
 if TYPE_CHECKING:
     from understudy.cli.jobs.seen import SeenEvent
@@ -22,10 +22,10 @@ async def unheard(client: "KubeClient", job: "JobSummary", events: Sequence["See
         return []
     if any(event.reason == WRITE_REFUSED for event in events):
         return []
-    others = sorted({one.scheduler for one in waiting} - {SCHEDULER})
+    others = sorted({one.scheduler for one in waiting} - {SCHEDULER_NAME})
     if others:
         return [f"Its pods ask for the scheduler {listed(others)}, which has not said why they wait."]
     if not await is_installed(client):
-        return [f"Its pods ask for the scheduler {SCHEDULER}. {NOT_INSTALLED}."]
+        return [f"Its pods ask for the scheduler {SCHEDULER_NAME}. {NOT_INSTALLED}."]
     ask = f"understudy plan --from-cluster --explain {job.kind}/{job.namespace}/{job.name}"
     return [f"Understudy has not said why yet; `{ask}` tells what it would do."]

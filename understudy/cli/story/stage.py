@@ -12,7 +12,7 @@ from understudy.cli.story.narrator import Narrator
 from understudy.cli.story.scene import Player, Scene, news, scene_of
 from understudy.cli.story.script import TOPOLOGY
 from understudy.client import KubeClient
-from understudy.client.lines import lines
+from understudy.client.connection import split_lines
 from understudy.control.clock import SystemClock
 from understudy.control.following import Bare, Following, Source
 from understudy.control.moments import wait_for
@@ -124,7 +124,7 @@ class Stage:
         """To what a process prints, until it has nothing more to say."""
         path = Ref(PODS, player.namespace, player.pod).path("log") + "?follow=true&timestamps=true"
         with contextlib.suppress(Refused, Unreachable):
-            async for line in lines(self._client.stream(path)):
+            async for line in split_lines(self._client.stream(path)):
                 moment, _, text = line.decode(errors="replace").partition(" ")
                 self.said[player.uid].append(text)
                 if not text.startswith(ROUTINE):

@@ -8,7 +8,7 @@ from understudy.cli.complaint import BadInput
 from understudy.cli.submit.templates import templates
 from understudy.cli.submit.wish import Document, Wish
 from understudy.cli.target import config_of
-from understudy.kube.names import SCHEDULER
+from understudy.kube.settings import SCHEDULER_NAME
 
 
 def goes_to_embedded(options: argparse.Namespace) -> bool:
@@ -23,7 +23,7 @@ def goes_to_embedded(options: argparse.Namespace) -> bool:
 
 def fitted(wish: Wish, *, embedded: bool) -> Wish:
     _check_warm(wish.warm, embedded=embedded)
-    return wish if embedded else msgspec.structs.replace(wish, scheduler=wish.scheduler or SCHEDULER)
+    return wish if embedded else msgspec.structs.replace(wish, scheduler=wish.scheduler or SCHEDULER_NAME)
 
 
 def fit_manifest(document: Document, warm: int, *, embedded: bool) -> None:
@@ -31,7 +31,7 @@ def fit_manifest(document: Document, warm: int, *, embedded: bool) -> None:
     _check_warm(warm, embedded=embedded)
     if not embedded:
         for _, template in templates(document):
-            template["spec"].setdefault("schedulerName", SCHEDULER)
+            template["spec"].setdefault("schedulerName", SCHEDULER_NAME)
 
 
 def _check_warm(warm: int, *, embedded: bool) -> None:

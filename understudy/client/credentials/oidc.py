@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from understudy.client.config import Oidc
-from understudy.client.credentials import Identity
+from understudy.client.config import OidcProvider
+from understudy.client.credentials.identity import Identity
 from understudy.ports import Unreachable
 
-LONGEST = 20.0  # seconds a provider is given for an answer
+TIMEOUT = 20.0  # seconds a provider is given for an answer
 EARLY = 10.0  # seconds before its end at which a token counts as run out
 
 
@@ -39,7 +39,7 @@ class _Tokens(msgspec.Struct):
 
 
 class OidcTokens:
-    def __init__(self, oidc: Oidc, fixed: Identity) -> None:
+    def __init__(self, oidc: OidcProvider, fixed: Identity) -> None:
         self._oidc = oidc
         self._fixed = fixed
         self._id_token = oidc.id_token
@@ -88,7 +88,7 @@ class OidcTokens:
         request = urllib.request.Request(url, data, headers)
         try:
             context = context_for(self._oidc.authority)
-            with urllib.request.urlopen(request, timeout=LONGEST, context=context) as answer:
+            with urllib.request.urlopen(request, timeout=TIMEOUT, context=context) as answer:
                 body: bytes = answer.read()
                 return body
         except urllib.error.HTTPError as error:

@@ -27,7 +27,7 @@ from understudy.embedded.shim import orders
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import START_ERROR, Exit, Launch, State
 from understudy.kinds.annotations import WARM_FOR
-from understudy.train.told import SIGNAL_ANNOTATION, signal_named
+from understudy.train.job_environment import SIGNAL_ANNOTATION, signal_named
 
 _SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
 _LATER = 1.0  # a look that failed is tried again,

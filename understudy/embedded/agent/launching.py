@@ -23,7 +23,7 @@ from understudy.embedded.agent_protocol import MARK, MOUNTS
 from understudy.embedded.shim import interposer
 from understudy.embedded.shim.layout import AttemptFolder, PodFolder
 from understudy.embedded.shim.orders import Launch, Mount
-from understudy.train import told
+from understudy.train import job_environment
 
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIBRARY_PATH")
 
@@ -109,14 +109,14 @@ def _told(outfit: Outfit) -> dict[str, str]:
     """What training code wants to know, as understudy.train reads it."""
     pod = outfit.facts.pod
     values = {
-        told.POD: pod.metadata.name,
-        told.NAMESPACE: pod.metadata.namespace,
-        told.GRACE: str(pod.spec.termination_grace_period_seconds),
+        job_environment.POD: pod.metadata.name,
+        job_environment.NAMESPACE: pod.metadata.namespace,
+        job_environment.GRACE: str(pod.spec.termination_grace_period_seconds),
     }
     if outfit.account is not None:
-        values[told.ACCOUNT] = SERVICE_ACCOUNT
-    asked = told.signal_named(pod.metadata.annotations.get(told.SIGNAL_ANNOTATION, ""))
-    return values if asked is None else values | {told.SIGNAL: asked.name}
+        values[job_environment.ACCOUNT] = SERVICE_ACCOUNT
+    asked = job_environment.signal_named(pod.metadata.annotations.get(job_environment.SIGNAL_ANNOTATION, ""))
+    return values if asked is None else values | {job_environment.SIGNAL: asked.name}
 
 
 class _Filled(msgspec.Struct, frozen=True):

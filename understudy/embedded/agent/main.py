@@ -4,7 +4,8 @@ import asyncio
 import sys
 import time
 
-from understudy.client import Config, connect
+from understudy.client import connect
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
 from understudy.embedded.agent.credentials import RequestedTokens, SharedToken, TokenSource
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder
@@ -18,7 +19,7 @@ _SWITCH = 0.0002  # seconds the loop waits for a thread that searches or clears 
 
 def _tokens(folder: ClusterFolder, cluster: Cluster) -> TokenSource:
     if folder.read_settings().pod_access == ADMIN_ACCESS:
-        return SharedToken(Config.from_kubeconfig(folder.kubeconfig_of(PODS)).token)
+        return SharedToken(read_kubeconfig(folder.kubeconfig_of(PODS)).token)
     return RequestedTokens(cluster, time.time)
 
 

@@ -28,7 +28,7 @@ from understudy.embedded.mpi.programs import install
 from understudy.embedded.niceness import INITIAL_NICENESS
 from understudy.embedded.shim import interposer, talk
 from understudy.ports import Cluster
-from understudy.train.told import ACCESS
+from understudy.train.job_environment import ACCESS
 
 _MACHINE_HOSTS = Path("/etc/hosts")
 _DEFAULT_PORTS = {"https": 443, "http": 80}

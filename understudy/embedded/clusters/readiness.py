@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from understudy.client import Config, KubeClient, connect
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded import failed_nodes
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.nodes import POOL
@@ -113,7 +114,7 @@ async def _answering(folder: ClusterFolder) -> AsyncIterator[KubeClient]:
 
 
 def _impatient(access: Path) -> Config:
-    return msgspec.structs.replace(Config.from_kubeconfig(access), patience=0.0)
+    return msgspec.structs.replace(read_kubeconfig(access), patience=0.0)
 
 
 async def _answers(client: KubeClient, access: Path, known: bytes) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
-from understudy.client import BadConfig, Config, KubeClient, connect
+from understudy.client import BadConfig, KubeClient, connect
+from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.clusters.credentials import url
 from understudy.embedded.clusters.process_lock import PARTS, SUPERVISOR, LockHolder, lock_holder
@@ -47,7 +48,7 @@ async def cluster_report(folder: ClusterFolder, settings: ClusterSettings, secon
 
 async def _asked(folder: ClusterFolder, found: ClusterReport, seconds: float) -> ClusterReport:
     try:
-        config = msgspec.structs.replace(Config.from_kubeconfig(folder.access(SUPERVISOR)), patience=0.0)
+        config = msgspec.structs.replace(read_kubeconfig(folder.access(SUPERVISOR)), patience=0.0)
         async with asyncio.timeout(seconds), connect(config) as client:
             ready = [_is_ready(node) async for node in _items(client, NODES)]
             pods = Counter([pod.status.phase async for pod in _items(client, PODS)])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.embedded.server.accounts import REVIEWS, As, pod_token, token
 from tests.embedded.server.calling import JSON_PATCH, MERGE, PODS, STRATEGIC, Json, Server, pod, server
-from understudy.train.cluster import LAST_CHECKPOINT
+from understudy.train.job_client import LAST_CHECKPOINT
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 REPORT = {"metadata": {"annotations": {LAST_CHECKPOINT: "2026-01-01T00:00:00Z"}}}

@@ -18,7 +18,7 @@ from understudy.embedded.store.records import Key
 from understudy.embedded.store.store import Store
 from understudy.objects.resources import JOB_KINDS, PODS
 from understudy.ports import PatchForm
-from understudy.train.cluster import LAST_CHECKPOINT
+from understudy.train.job_client import LAST_CHECKPOINT
 
 _DEEPEST = 8  # owners above a pod; a TrainJob is three above
 _VERBS = ("get", "patch")

@@ -1,0 +1,80 @@
+"""A gang into its seats where the cluster takes one pod at a time: all at once, and each is tried to its end.
+
+Whoever sits, sits: a binding cannot be taken back. A gang is whole soonest when all the others are seated even after
+one was refused, since the next plan then has to mend only that one.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from understudy.objects.resources import PODS
+from understudy.ports import Ref, Refused, Seating, Unreachable
+
+CONFLICT = 409
+
+
+class _PodMetadata(msgspec.Struct, frozen=True):
+    uid: str = ""
+
+
+class _PodSpec(msgspec.Struct, frozen=True):
+    node: str = msgspec.field(name="nodeName", default="")
+
+
+class _BoundPod(msgspec.Struct, frozen=True):
+    metadata: _PodMetadata = _PodMetadata()
+    spec: _PodSpec = _PodSpec()
+
+
+class BindingApi(Protocol):
+    async def get(self, ref: Ref) -> bytes: ...
+
+    async def post_binding(self, ref: Ref, body: Any) -> None: ...
+
+
+_decode = msgspec.json.Decoder(_BoundPod).decode
+
+
+async def bind_pods(api: BindingApi, namespace: str, seatings: Sequence[Seating]) -> None:
+    """All are tried; then the first failure is told, and with it who was seated all the same."""
+    if len(seatings) == 1:
+        return await _bind(api, namespace, seatings[0])
+    found = await asyncio.gather(*(_bind(api, namespace, one) for one in seatings), return_exceptions=True)
+    failures = [error for error in found if error is not None]
+    if not failures:
+        return None
+    first = next((error for error in failures if not isinstance(error, Refused)), failures[0])
+    if isinstance(first, Refused | Unreachable):
+        first.done = frozenset(one.uid for one, error in zip(seatings, found, strict=True) if error is None)
+    raise first
+
+
+async def _bind(api: BindingApi, namespace: str, seating: Seating) -> None:
+    ref = Ref(PODS, namespace, seating.pod)
+    try:
+        await api.post_binding(ref, _binding(seating))
+    except Refused as error:
+        if error.code != CONFLICT or not await _is_bound(api, ref, seating):
+            raise
+
+
+async def _is_bound(api: BindingApi, ref: Ref, seating: Seating) -> bool:
+    """Whether it has the very seat it was to get: an earlier attempt whose answer was lost had come through."""
+    try:
+        pod = _decode(await api.get(ref))
+    except (Refused, msgspec.DecodeError):
+        return False
+    return (pod.metadata.uid, pod.spec.node) == (seating.uid, seating.node)
+
+
+def _binding(seating: Seating) -> dict[str, Any]:
+    notes = {"annotations": seating.annotations} if seating.annotations else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": seating.pod, "uid": seating.uid, **notes},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": seating.node},
+    }

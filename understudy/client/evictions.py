@@ -1,0 +1,115 @@
+"""Removes pods from a cluster that takes one request a pod: evicts each, else deletes it, and writes down the reason.
+
+A refused eviction is followed by a deletion: the plan has already weighed the cost of breaking a disruption budget. An
+eviction overwrites the pod's reason, so the reason is written after an eviction, but before a deletion.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.objects.resources import PODS
+from understudy.ports import Cluster, Departure, Ref, Refused
+
+_GONE = (404, 409)  # not there, or another pod of the same name
+Defer = Callable[[Coroutine[Any, Any, None]], None]  # sees to what nobody waits for
+
+
+async def evict_pods(
+    cluster: Cluster, namespace: str, departures: Sequence[Departure], later: Defer | None = None
+) -> None:
+    """All are tried; then the first refusal is told. Marks that can wait are left to `later`, if there is one."""
+    calls = (_evict_or_delete(cluster, Ref(PODS, namespace, one.pod), one, later) for one in departures)
+    for result in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+
+
+async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: Departure, later: Defer | None) -> None:
+    try:
+        if departure.excused:
+            await untrack_from_job(cluster, ref, departure)
+        if await _evict(cluster, ref, departure):
+            mark = _set_condition(cluster, ref, departure)
+            await mark if later is None else later(mark)
+        else:
+            if departure.grace != 0 or not departure.excused:  # else it is gone at once, and nobody is left to be told
+                await _set_condition(cluster, ref, departure)
+            await cluster.delete(ref, grace=departure.grace, uid=departure.uid)
+    except Refused as error:
+        if error.code not in _GONE:
+            raise
+
+
+async def _evict(cluster: Cluster, ref: Ref, departure: Departure) -> bool:
+    """Nobody is asked to leave a lost node, and no budget can keep him there: such pods are only deleted."""
+    if departure.grace == 0:
+        return False
+    try:
+        await cluster.create(ref, _eviction(ref, departure), "eviction")
+    except Refused:
+        return False
+    return True
+
+
+async def _set_condition(cluster: Cluster, ref: Ref, departure: Departure) -> None:
+    condition = dict(departure.condition)
+    await cluster.patch(ref, {"metadata": {"uid": departure.uid}, "status": {"conditions": [condition]}}, sub="status")
+
+
+def _eviction(ref: Ref, departure: Departure) -> dict[str, Any]:
+    options: dict[str, Any] = {"preconditions": {"uid": departure.uid}}
+    if departure.grace is not None:
+        options["gracePeriodSeconds"] = departure.grace
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": ref.name, "namespace": ref.namespace},
+        "deleteOptions": options,
+    }
+
+
+JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
+UNTRACK_ATTEMPTS = 3
+CONFLICT = 409
+_FINAL_PHASES = ("Succeeded", "Failed")
+
+
+class _PodMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _PodPhase(msgspec.Struct, frozen=True):
+    phase: str = ""
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    metadata: _PodMetadata
+    status: _PodPhase = _PodPhase()
+
+
+_decode_pod = msgspec.json.Decoder(_Pod).decode
+
+
+async def untrack_from_job(cluster: Cluster, ref: Ref, departure: Departure) -> None:
+    """A pod that has ended by itself stays on the books: what it ended with counts."""
+    version = departure.excused
+    for _ in range(UNTRACK_ATTEMPTS):
+        metadata = {
+            "uid": departure.uid,
+            "resourceVersion": version,
+            "$deleteFromPrimitiveList/finalizers": [JOB_TRACKING_FINALIZER],
+        }
+        try:
+            await cluster.patch(ref, {"metadata": metadata})
+            return
+        except Refused as error:
+            if error.code != CONFLICT:
+                raise
+        found = _decode_pod(await cluster.get(ref))
+        if found.metadata.uid != departure.uid or found.status.phase in _FINAL_PHASES:
+            return
+        version = found.metadata.resource_version

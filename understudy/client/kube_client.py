@@ -1,0 +1,174 @@
+"""A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
+
+import contextlib
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from http import HTTPStatus
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from understudy.client.binding import bind_pods
+from understudy.client.config import Config
+from understudy.client.deferred_writes import DeferredWrites
+from understudy.client.errors import error_from, successful_body
+from understudy.client.evictions import evict_pods
+from understudy.client.kubeconfig import read_kubeconfig
+from understudy.client.pool import ConnectionPool, WriteGate
+from understudy.client.reflector import Reflector, Selection
+from understudy.client.retry import Request, Retrier
+from understudy.objects.resources import Resource
+from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating
+
+if TYPE_CHECKING:
+    from understudy.client.websocket import WebSocket
+
+JSON = "application/json"
+FIELD_MANAGER = "understudy"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.:_~-]")
+_encode = msgspec.json.Encoder().encode
+
+
+def connect(config: Config | str | os.PathLike[str], gate: WriteGate | None = None) -> "KubeClient":
+    """A client for the cluster of this configuration, or of the kubeconfig file of this name."""
+    return KubeClient(config if isinstance(config, Config) else read_kubeconfig(config), gate=gate)
+
+
+class KubeClient:
+    """Connects when it is first asked something. Close it, or use it with `async with`."""
+
+    def __init__(self, config: Config, chance: random.Random | None = None, gate: WriteGate | None = None) -> None:
+        self.config = config
+        self._pool = ConnectionPool(config, gate)
+        self._chance = chance or random.Random()
+        self._retrier = Retrier(self._pool, self._chance, config.attempts)
+        self.tally = self._retrier.tally
+        self._followers: set[Reflector] = set()
+        self._errands = DeferredWrites()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        self._errands.cancel()
+        await self._pool.close()
+
+    def follow(
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
+    ) -> AsyncIterator[Change]:
+        """Ends only with Refused: where there is no such resource, or no right to see it."""
+        return self._followed(Selection(resource, namespace, labels, fields, decoded))
+
+    async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
+        follower = Reflector(self._pool, selection, self._chance, self.config.silence)
+        self._followers.add(follower)
+        try:
+            async with contextlib.aclosing(follower.changes()) as changes:
+                async for change in changes:
+                    yield change
+        finally:
+            self._followers.discard(follower)
+
+    def age(self) -> float:
+        return max((follower.age for follower in tuple(self._followers)), default=0.0)
+
+    async def get(self, ref: Ref) -> bytes:
+        return await self.request("GET", _path(ref))
+
+    async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+        """A new object in the place that `ref` names; with `sub`, such as `eviction`, something asked of an old one."""
+        return await self.request("POST", _path(ref, sub), body, repeatable=sub == "eviction" and _names_a_uid(body))
+
+    async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
+        query = f"?fieldManager={FIELD_MANAGER}&force=true" if form is PatchForm.APPLY else ""
+        return await self.request("PATCH", _path(ref, sub) + query, patch, form, _is_idempotent(patch, form))
+
+    async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
+        options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        await self.request("DELETE", _path(ref), options, repeatable=bool(uid))
+
+    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+        """Whole or not at all where the server can; else pod by pod, and what it raises knows who was seated."""
+        if self.config.gang_binding:
+            path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
+            await self.request("POST", path, {"seatings": seatings})
+        else:
+            with self._errands.urgent():
+                await bind_pods(self, namespace, seatings)
+
+    async def post_binding(self, ref: Ref, body: Any) -> None:
+        """A binding names its pod by uid, and a pod is bound once: asked twice, it is refused, not done twice."""
+        await self.request("POST", _path(ref, "binding"), body, repeatable=True)
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        """In one request where the server can."""
+        if self.config.gang_binding:
+            path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
+            await self.request("POST", path, {"departures": departures})
+        else:
+            with self._errands.urgent():
+                await evict_pods(self, namespace, departures, self._errands.add)
+
+    async def settled(self) -> None:
+        """When nothing that was put off is left."""
+        await self._errands.settled()
+
+    async def request(
+        self, method: str, path: str, body: Any = None, content_type: str = JSON, repeatable: bool = False
+    ) -> bytes:
+        """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is.
+        A read, and what is said to be `repeatable`, is asked again where the answer was lost or the server in trouble.
+        """
+        data = b"" if body is None else body if isinstance(body, bytes) else _encode(body)
+        asked = Request(method, path, data, content_type, repeatable or method == "GET")
+        return successful_body(await self._retrier.fetch(asked))
+
+    async def socket(self, path: str, protocols: Sequence[str]) -> "WebSocket":
+        """Speaks the first of these protocols that the server takes: exec. Loaded when somebody asks for it."""
+        from understudy.client.websocket import open_websocket
+
+        return await open_websocket(self._pool, path, protocols)
+
+    async def stream(self, path: str) -> AsyncIterator[bytes]:
+        """The answer to a GET, piece by piece as it comes: logs."""
+        async with self._pool.stream(path) as (status, pieces):
+            if status >= 300:
+                raise error_from(status, b"".join([piece async for piece in pieces]))
+            async for piece in pieces:
+                yield piece
+
+
+def _path(ref: Ref, sub: str = "") -> str:
+    """Names reach us from inside of objects too, such as the secret a pod mounts; none may lead to another path."""
+    for name in (ref.namespace, ref.name):
+        if name and (_NOT_IN_NAMES.search(name) or name in (".", "..")):
+            raise Refused(HTTPStatus.BAD_REQUEST, "BadRequest", f"{name!r} cannot be the name of an object")
+    return ref.path(sub)
+
+
+def _names_a_uid(eviction: Mapping[str, Any]) -> bool:
+    """Whoever is leaving already, or has left, is not made to leave twice by being asked twice."""
+    return bool(eviction.get("deleteOptions", {}).get("preconditions", {}).get("uid"))
+
+
+def _is_idempotent(patch: Any, form: PatchForm) -> bool:
+    """Whether the patch says how this very object is to be in the end, so that it may be sent twice. One that names a
+    version would be refused the second time, and one that names no uid could hit another object of the same name."""
+    metadata = patch.get("metadata") if isinstance(patch, Mapping) else None
+    if not isinstance(metadata, Mapping) or form is PatchForm.JSON:
+        return False
+    return bool(metadata.get("uid")) and not metadata.get("resourceVersion")

@@ -1,0 +1,189 @@
+"""A list and a watch, for ever: into one stream of changes that misses nothing and tells nothing twice."""
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncGenerator, Iterator
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import msgspec
+
+from understudy.client.connection import split_lines
+from understudy.client.errors import error_from, successful_body
+from understudy.client.pool import ConnectionPool, StreamSilent
+from understudy.client.watch_decoder import ERROR, ObjectKey, ObservedObject, WatchDecoder
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Refused, Unreachable
+
+PAGE = 500
+WATCH_SECONDS = (240, 480)  # how long the server is asked to keep a watch open; spread, so as not to end together
+OVERTIME = 30.0  # seconds beyond that after which a server that does not end it has stopped altogether
+FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
+SPREAD = 0.5  # seconds over which those who lost their place come back for a list: they lost it together
+SETTLED = 1.0  # seconds after which a watch that says nothing is a quiet one, not one in trouble
+_FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # answers that asking again will not change
+_GONE = 410
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which objects of a resource are followed."""
+
+    resource: Resource
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+    decoded: bool = False
+
+    def path(self, **query: str) -> str:
+        if self.labels:
+            query["labelSelector"] = self.labels
+        if self.fields:
+            query["fieldSelector"] = self.fields
+        return f"{self.resource.path(self.namespace)}?{urlencode(query)}"
+
+
+class _KnownObject(msgspec.Struct, gc=False):
+    """The last state told of an object; as a text it is kept for those who are told texts, or the end of an object
+    that nobody saw go could not be told as such."""
+
+    uid: str
+    revision: str
+    raw: bytes
+
+
+class _RevisionExpired(Exception):
+    """The server no longer knows what happened since the last event; only a new list helps."""
+
+
+class Reflector:
+    """`changes` may be called once."""
+
+    def __init__(
+        self, pool: ConnectionPool, selection: Selection, chance: random.Random, silence: float | None = None
+    ) -> None:
+        """A watch that says nothing for `silence` seconds is opened anew: a quiet one tells by that that it is alive,
+        and one whose server is gone is found out."""
+        self._pool = pool
+        self._silence = silence
+        self._selection = selection
+        self._chance = chance
+        self._reading = WatchDecoder(selection.resource, selection.decoded)
+        self._known: dict[ObjectKey, _KnownObject] = {}
+        self._revision = ""  # where to go on watching; '': a list comes first
+        self._failures = 0  # in a row
+        self._told_at = time.monotonic()  # when nothing was missing for sure
+
+    @property
+    def age(self) -> float:
+        """By a clock that all threads share, and that goes on while an event loop is kept busy."""
+        return time.monotonic() - self._told_at
+
+    async def changes(self) -> AsyncGenerator[Change, None]:
+        """Raises Refused where the server will not list these at all: no such resource, no right to see it."""
+        synced = False
+        while True:
+            try:
+                if not self._revision:
+                    async for change in self._listed():
+                        yield change
+                if not synced:
+                    synced = True
+                    yield Change(ChangeType.SYNCED)
+                async with contextlib.aclosing(self._watched()) as watched:
+                    async for change in watched:
+                        yield change
+            except _RevisionExpired:
+                await self._lose_place()
+            except Refused as error:
+                if error.code in _FINAL and not self._revision:
+                    raise
+                if error.code in _FINAL or error.code == _GONE:
+                    await self._lose_place()
+            except StreamSilent:
+                continue
+            except (Unreachable, msgspec.DecodeError):
+                pass
+            else:
+                continue
+            await self._pause()
+
+    async def _listed(self) -> AsyncGenerator[Change, None]:
+        """Tells how what is there differs from what was told before."""
+        left = set(self._known)
+        more, first = "", True
+        while first or more:
+            query = {"limit": str(PAGE), **({"continue": more} if more else {})}
+            page = self._reading.page(successful_body(await self._pool.fetch("GET", self._selection.path(**query))))
+            for sight in page.sights:
+                left.discard(sight.key)
+                for change in self._told(sight):
+                    yield change
+            more, first = page.more, False
+        for key in left:
+            yield self._gone(key, self._known.pop(key))
+        self._revision = page.revision or "0"
+
+    async def _watched(self) -> AsyncGenerator[Change, None]:
+        """Ends when the server ends it, as it does every few minutes."""
+        loop = asyncio.get_running_loop()
+        seconds = self._chance.randint(*WATCH_SECONDS)
+        path = self._selection.path(
+            watch="true", allowWatchBookmarks="true", resourceVersion=self._revision, timeoutSeconds=str(seconds)
+        )
+        async with self._pool.stream(path, seconds + OVERTIME, self._silence) as (status, pieces):
+            if status != HTTPStatus.OK:
+                raise error_from(status, b"".join([piece async for piece in pieces]))
+            self._told_at = time.monotonic()
+            steady_at, silent = loop.time() + SETTLED, True
+            try:
+                async for text in split_lines(pieces):
+                    silent = False
+                    for change in self._heard(*self._reading.line(text)):
+                        yield change
+            finally:
+                if loop.time() >= steady_at:
+                    self._failures = 0
+        if loop.time() < steady_at and silent:
+            raise Unreachable("the watch ended at once")
+
+    def _heard(self, happened: str, sight: ObservedObject) -> Iterator[Change]:
+        if happened == ERROR:
+            raise _RevisionExpired
+        self._failures = 0
+        self._told_at = time.monotonic()
+        if happened == "DELETED":
+            self._known.pop(sight.key, None)
+            yield Change(ChangeType.DELETED, sight.raw, sight.obj)
+        elif happened != "BOOKMARK":
+            yield from self._told(sight)
+        self._revision = sight.revision or self._revision
+
+    def _told(self, sight: ObservedObject) -> Iterator[Change]:
+        """What makes this state known: nothing where it was known already."""
+        before = self._known.get(sight.key)
+        if before is not None and before.uid != sight.uid:  # one of the same name took its place, unseen
+            yield self._gone(sight.key, before)
+            before = None
+        kept = b"" if self._selection.decoded else sight.raw
+        self._known[sight.key] = _KnownObject(sight.uid, sight.revision, kept)
+        if before is None:
+            yield Change(ChangeType.ADDED, sight.raw, sight.obj)
+        elif before.revision != sight.revision:
+            yield Change(ChangeType.MODIFIED, sight.raw, sight.obj)
+
+    def _gone(self, key: ObjectKey, seen: _KnownObject) -> Change:
+        return Change(ChangeType.DELETED, seen.raw or self._reading.gone(key, seen.uid))
+
+    async def _lose_place(self) -> None:
+        """A list comes next. Where it was a list that expired half-way, all of it is read again: what was told of it
+        stays told, and nobody is told as gone before a list has come to its end."""
+        self._revision = ""
+        await asyncio.sleep(self._chance.uniform(0.0, SPREAD))
+
+    async def _pause(self) -> None:
+        """Longer with every failure in a row, and never in step with other followers."""
+        longest = min(FIRST_PAUSE * LONGER ** min(self._failures, 20), LONGEST_PAUSE)
+        self._failures += 1
+        await asyncio.sleep(longest * self._chance.uniform(0.5, 1.0))

@@ -1,0 +1,43 @@
+"""A Cluster that counts what passes: objects that are followed, pods that are seated and pods that are told to go."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from understudy.kube.fenced_client import ClientWrapper
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Cluster, Departure, Seating
+
+
+class CountingClient(ClientWrapper):
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self.objects: dict[str, int] = {}  # by resource
+        self.bound = 0
+        self.released = 0
+
+    async def follow(
+        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
+    ) -> AsyncIterator[Change]:
+        there, told, key = 0, False, resource.key
+        changes = super().follow(resource, namespace=namespace, labels=labels, fields=fields, decoded=decoded)
+        try:
+            async with contextlib.aclosing(changes):  # type: ignore[type-var]
+                async for change in changes:
+                    step = (change.type is ChangeType.ADDED) - (change.type is ChangeType.DELETED)
+                    there, told = there + step, True
+                    self._count(key, step)
+                    yield change
+        finally:
+            if told:  # else the cluster does not know them
+                self._count(key, -there)
+
+    def _count(self, key: str, step: int) -> None:
+        self.objects[key] = self.objects.get(key, 0) + step
+
+    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+        await super().bind(namespace, seatings)
+        self.bound += len(seatings)
+
+    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+        await super().release(namespace, departures)
+        self.released += len(departures)

@@ -1,0 +1,109 @@
+"""The HTTP server for kubelet probes and Prometheus: it answers GET for /healthz, /readyz and /metrics."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from understudy.kube.liveness import LONGEST_TURN, Heartbeat
+from understudy.kube.prometheus import Metric, exposition
+from understudy.kube.replica import Replica
+
+LONGEST_HEAD = 8192  # bytes of a request
+PATIENCE = 5.0  # seconds in which a request has to be there
+TEXT = "text/plain; charset=utf-8"
+_PHRASES = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+_log = logging.getLogger(__name__)
+
+
+class Reply(NamedTuple):
+    status: int
+    body: str
+    form: str = TEXT
+
+
+Endpoints = Mapping[str, Callable[[], Reply]]  # path -> what it says now
+
+
+@contextlib.asynccontextmanager
+async def served(pages: Endpoints, host: str, port: int) -> AsyncIterator[int]:
+    """The port it listens on: the given one, or for 0 any that is free."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                writer.write(_encoded(await _asked(reader, pages)))
+                await writer.drain()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, host, port, limit=LONGEST_HEAD)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def _asked(reader: asyncio.StreamReader, pages: Endpoints) -> Reply:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return Reply(400, "expected the head of a request\n")
+    parts = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
+    if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
+        return Reply(400, "expected HTTP/1.1\n")
+    if parts[0] not in ("GET", "HEAD"):
+        return Reply(405, "only GET\n")
+    page = pages.get(parts[1].partition("?")[0])
+    if page is None:
+        return Reply(404, f"there are {', '.join(sorted(pages))}\n")
+    try:
+        found = page()
+    except Exception:
+        _log.exception("%s cannot be answered", parts[1])
+        found = Reply(503, "internal error; the log has it\n")
+    return found if parts[0] == "GET" else found._replace(body="")
+
+
+def _encoded(reply: Reply) -> bytes:
+    body = reply.body.encode()
+    head = (
+        f"HTTP/1.1 {reply.status} {_PHRASES[reply.status]}\r\nContent-Type: {reply.form}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def endpoints_of(replica: Replica, figures: Sequence[Metric], max_view_age: float, signs: Heartbeat) -> Endpoints:
+    """They are read in another thread than the one they tell about, so they only look."""
+
+    def healthz() -> Reply:
+        """Whatever breaks a part ends the process; what hangs is for its kubelet to end."""
+        if not signs.alive:
+            return Reply(500, f"the main loop has shown no sign of life for {signs.silence:.0f} s\n")
+        if (lasts := replica.standing.turn_lasts) > LONGEST_TURN:
+            return Reply(500, f"the scheduling loop has been at one turn for {lasts:.0f} s\n")
+        return Reply(200, "ok\n")
+
+    def readyz() -> Reply:
+        """A standby is ready as soon as it could lead."""
+        if not replica.standing.synced:
+            return Reply(503, f"not seen yet: {', '.join(replica.standing.unseen) or 'what earlier replicas wrote'}\n")
+        if replica.view_age > max_view_age:
+            return Reply(503, f"the view is {replica.view_age:.0f} s old\n")
+        return Reply(200, "leading\n" if replica.leadership.leads else "standing by\n")
+
+    def metrics() -> Reply:
+        return Reply(200, exposition(figures), PROMETHEUS)
+
+    return {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}

@@ -1,0 +1,165 @@
+"""The process that `understudy serve` runs: a replica, its leader election, its probes and its log."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from understudy.client import KubeClient, connect
+from understudy.client.config import Config
+from understudy.control.clock import SystemClock
+from understudy.control.health import HealthLimits
+from understudy.control.scheduling import LoopSettings
+from understudy.control.series_events import SeriesEvents
+from understudy.decide.policy import Policy
+from understudy.kube.counting_client import CountingClient
+from understudy.kube.event_loop_thread import EventLoopThread, ThreadedElection
+from understudy.kube.fenced_client import FencedClient, WritePermit
+from understudy.kube.garbage_collector import freeze_after_sync
+from understudy.kube.leader_election import Candidate, LeaderElection, LeaseTimes
+from understudy.kube.liveness import Heartbeat
+from understudy.kube.metrics import CycleMetrics, MetricSources, metrics_of
+from understudy.kube.probe_server import endpoints_of, served
+from understudy.kube.replica import Leadership, Replica, SoleLeadership
+from understudy.kube.settings import SCHEDULER_NAME, KubeSettings
+
+EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
+BATCH_SECONDS = 0.02  # seconds; pods come and go one by one here, each with a request of its own
+LOOKS = 3  # watches are proven to be alive so many times within the age that a view may have
+TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
+_log = logging.getLogger(__name__)
+
+
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    config: Config
+    scheduler_name: str = SCHEDULER_NAME
+    identity: str = ""  # '': nobody else stands for election
+    lease_namespace: str = "default"
+    host: str = "127.0.0.1"
+    port: int = 8080
+    policy: Policy = Policy()
+    limits: HealthLimits = HealthLimits()
+    kube: KubeSettings = KubeSettings()
+
+    @property
+    def loop(self) -> LoopSettings:
+        return LoopSettings(
+            policy=self.policy,
+            limits=self.limits,
+            scheduler_name=self.scheduler_name,
+            max_view_age=self.kube.max_view_age,
+            one_clock=False,
+            binds_whole=False,
+            job_lag=self.kube.max_view_age,
+            gather=BATCH_SECONDS,
+            keep_pods_in=self.lease_namespace,
+            evictor=EVICTOR,
+            tell_after=TELL_AFTER,
+            events=SeriesEvents(self.identity or socket.gethostname()),
+        )
+
+    @property
+    def working(self) -> Config:
+        """For everything but the lease. A watch that is quiet is opened anew often enough for the view to stay young,
+        even if that has to be tried twice."""
+        return msgspec.structs.replace(
+            self.config,
+            connections=self.kube.requests_at_once,
+            write_timeout=self.kube.write_timeout,
+            silence=min(self.config.silence, self.kube.max_view_age / LOOKS),
+        )
+
+    @property
+    def candidate(self) -> Candidate:
+        terms = LeaseTimes(self.kube.lease_duration, self.kube.renew_deadline, self.kube.retry_period)
+        return Candidate(self.identity, self.lease_namespace, terms=terms)
+
+
+async def serve(serving: ServeOptions) -> None:
+    """Until SIGTERM or SIGINT. Whatever else ends it is an error, and raised when another one may lead."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    clock, kube = SystemClock(), serving.kube
+    signs = Heartbeat()
+    async with EventLoopThread() as aside, _leadership(serving, clock, aside, signs) as leadership:
+        # The client asks before every single request, the fence before every write of which it makes several.
+        permit = WritePermit(lambda: leadership.leads, lambda: client.age(), kube.max_view_age)
+        async with connect(serving.working, permit.check) as client:
+            turns, observed = CycleMetrics(clock), CountingClient(client)
+            replica = Replica(FencedClient(observed, permit), clock, leadership, serving.loop, turns.hear)
+            measured = MetricSources(replica, observed, turns, client.tally, serving.policy, clock)
+            pages = endpoints_of(replica, tuple(metrics_of(measured, signs)), kube.max_view_age, signs)
+            async with aside.entered(served(pages, serving.host, serving.port)) as port:
+                _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
+                await _until(told, replica, signs)
+
+
+@contextlib.asynccontextmanager
+async def _leadership(
+    serving: ServeOptions, clock: SystemClock, aside: EventLoopThread, signs: Heartbeat
+) -> AsyncIterator[Leadership]:
+    """The lease has a thread and a connection of its own: no plan and no other request is ever in its way. The election
+    itself asks again."""
+    if not serving.identity:
+        yield SoleLeadership()
+        return
+    own = msgspec.structs.replace(
+        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, patience=0.0
+    )
+    client: KubeClient
+    async with aside.entered(connect(own, signs.check)) as client:
+        yield ThreadedElection(LeaderElection(client, clock, serving.candidate), aside)
+
+
+async def _until(told: asyncio.Event, replica: Replica, signs: Heartbeat) -> None:
+    running = asyncio.create_task(replica.run())
+    ended = asyncio.create_task(told.wait())
+    beside = [
+        asyncio.create_task(signs.keep_showing()),
+        asyncio.create_task(freeze_after_sync(lambda: replica.standing.synced)),
+    ]
+    await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
+    ended.cancel()
+    failed = running.exception() if running.done() else None
+    if failed is None:
+        _log.info("told to end")
+    await replica.end(running)
+    for task in beside:
+        task.cancel()
+    if failed is not None:
+        raise failed
+
+
+LogFormat = Literal["text", "json"]
+LOG_FIELDS = ("action", "gang")  # what some lines say of themselves besides their words
+_encode = msgspec.json.Encoder().encode
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "part": record.name.removeprefix("understudy."),
+            "message": record.getMessage(),
+            **{field: value for field in LOG_FIELDS if (value := getattr(record, field, None)) is not None},
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return _encode(line).decode()
+
+
+def log_to_stderr(form: LogFormat, level: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(JsonLines() if form == "json" else plain)
+    logging.basicConfig(level={"warn": "WARNING"}.get(level, level.upper()), handlers=[handler], force=True)
