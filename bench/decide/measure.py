@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.decide import answers
+from bench.decide import plan_checks
 from bench.decide.documents import NOW, Document
 from bench.decide.scenarios import Scenario
 from understudy.control.view import View
@@ -82,7 +82,7 @@ def measure(name: str, nodes: int, scenario: Scenario) -> Result:
         "nodes": nodes,
         "total_seconds": round(once.total, 6),
         "plan_seconds": round(once.plan, 6),
-        "victims": len(answers.victims(answer)),
+        "victims": len(plan_checks.victims(answer)),
         "starts": sum(isinstance(action, Start) for action in answer.actions),
         "objects": len(objects),
         "decode_seconds": round(decode_seconds, 6),

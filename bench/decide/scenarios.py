@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from bench.decide import answers
+from bench.decide import plan_checks
 from bench.decide.documents import (
     GPUS_PER_NODE,
     HIGH,
@@ -50,8 +50,8 @@ def kai_reclaim(nodes: int, one_gpu_job: OneGpuJob = lone_pod) -> Scenario:
     work = sorted(sum(_age(GPUS_PER_NODE * n + gpu) for gpu in range(GPUS_PER_NODE)) for n in range(nodes))
 
     def check(snapshot: Snapshot, plan: Plan) -> None:
-        answers.starts_after_preempting(snapshot, plan, WANTED, pods)
-        answers.victims_are(plan, GPUS_PER_NODE * pods, sum(work[:pods]))
+        plan_checks.starts_after_preempting(snapshot, plan, WANTED, pods)
+        plan_checks.victims_are(plan, GPUS_PER_NODE * pods, sum(work[:pods]))
 
     return Scenario(documents, check)
 
@@ -74,9 +74,9 @@ def slices(nodes: int) -> Scenario:
     least, victims = min(choices)
 
     def check(snapshot: Snapshot, plan: Plan) -> None:
-        answers.starts_after_preempting(snapshot, plan, WANTED, 4 * GANG)
-        answers.owns_whole_domains(snapshot, plan, WANTED, SLICE, GANG)
-        answers.victims_are(plan, victims, least * GANG * GPUS_PER_NODE)
+        plan_checks.starts_after_preempting(snapshot, plan, WANTED, 4 * GANG)
+        plan_checks.owns_whole_domains(snapshot, plan, WANTED, SLICE, GANG)
+        plan_checks.victims_are(plan, victims, least * GANG * GPUS_PER_NODE)
 
     return Scenario(documents, check)
 
@@ -94,8 +94,8 @@ def burst(nodes: int) -> Scenario:
     lost = {f"JobSet/default/gang-{gang}": count for gang, count in important.items()}
 
     def check(snapshot: Snapshot, plan: Plan) -> None:
-        answers.replaces(snapshot, plan, lost)
-        answers.victims_are(plan, 1, cheapest * GANG * GPUS_PER_NODE)
+        plan_checks.replaces(snapshot, plan, lost)
+        plan_checks.victims_are(plan, 1, cheapest * GANG * GPUS_PER_NODE)
 
     return Scenario(documents, check, [node(name, failed=True) for name in failed])
 
@@ -107,8 +107,8 @@ def cold_start(nodes: int) -> Scenario:
     documents += (jobset(f"gang-{gang}", (1, GANG), LOW[0], age=60.0 + gang) for gang in range(gangs))
 
     def check(_: Snapshot, plan: Plan) -> None:
-        answers.everybody_starts(plan, gangs, GANG)
-        answers.victims_are(plan, 0, 0.0)
+        plan_checks.everybody_starts(plan, gangs, GANG)
+        plan_checks.victims_are(plan, 0, 0.0)
 
     return Scenario(documents, check)
 
@@ -122,7 +122,7 @@ def queue(nodes: int) -> Scenario:
         documents.append(jobset(f"waiting-{gang}", (1, GANG), LOW[0], age=60.0 + gang))
 
     def check(_: Snapshot, plan: Plan) -> None:
-        answers.everybody_waits(plan, gangs)
+        plan_checks.everybody_waits(plan, gangs)
 
     return Scenario(documents, check)
 
@@ -148,8 +148,8 @@ def mass_suspect(nodes: int) -> Scenario:
     places = len(set(range(idle, slices)) - sick)
 
     def check(snapshot: Snapshot, plan: Plan) -> None:
-        answers.keeps_places(snapshot, plan, {key: lost for key, lost in hit if lost}, len(hit))
-        answers.keeps_places(snapshot, plan, shaken, places)
+        plan_checks.keeps_places(snapshot, plan, {key: lost for key, lost in hit if lost}, len(hit))
+        plan_checks.keeps_places(snapshot, plan, shaken, places)
 
     return Scenario(documents, check, [node(_name(n), labels[_name(n)], suspect=True) for n in suspects])
 
@@ -160,7 +160,9 @@ def quiet(nodes: int) -> Scenario:
 
     def check(_: Snapshot, plan: Plan) -> None:
         if plan.actions:
-            raise answers.WrongAnswer(f"a quiet cluster asks for nothing, yet the plan has {len(plan.actions)} actions")
+            raise plan_checks.WrongAnswer(
+                f"a quiet cluster asks for nothing, yet the plan has {len(plan.actions)} actions"
+            )
 
     return Scenario(wanting[:-1], check)
 

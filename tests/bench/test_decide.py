@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.decide import __main__ as bench
-from bench.decide import answers, table
+from bench.decide import plan_checks, table
 from bench.decide.__main__ import main
 from bench.decide.measure import Result, afresh, decoded, filled, measure
 from bench.decide.scenarios import SCENARIOS, WANTED
@@ -54,7 +54,7 @@ def test_doing_nothing_is_a_wrong_answer(scenario: str) -> None:
     case = SCENARIOS[scenario](96)
     objects, _ = decoded([*case.documents, *case.failures])
     _, snapshot = filled(objects)
-    with pytest.raises(answers.WrongAnswer):
+    with pytest.raises(plan_checks.WrongAnswer):
         case.check(snapshot, Plan())
 
 
@@ -63,15 +63,15 @@ def test_a_seat_somebody_keeps_is_a_wrong_answer() -> None:
     _, snapshot = filled(objects)
     start = Start(WANTED, (("a", "node-00000"),), waits_for=("Pod/default/job-0-0",))
     preempt = Preempt("Pod/default/job-0-0", WANTED, ("p",), ("node-00000",), True, "")
-    with pytest.raises(answers.WrongAnswer, match=r"job-0-1.*stays"):
-        answers.starts_after_preempting(snapshot, Plan((preempt, start)), WANTED, 1)
+    with pytest.raises(plan_checks.WrongAnswer, match=r"job-0-1.*stays"):
+        plan_checks.starts_after_preempting(snapshot, Plan((preempt, start)), WANTED, 1)
 
 
 def test_needless_loss_of_work_is_a_wrong_answer() -> None:
     preempt = Preempt("Job/default/a", WANTED, ("p",), ("n",), True, "", work_lost=200.0)
-    answers.victims_are(Plan((preempt,)), 1, 200.0)
-    with pytest.raises(answers.WrongAnswer, match="100 would do"):
-        answers.victims_are(Plan((preempt,)), 1, 100.0)
+    plan_checks.victims_are(Plan((preempt,)), 1, 200.0)
+    with pytest.raises(plan_checks.WrongAnswer, match="100 would do"):
+        plan_checks.victims_are(Plan((preempt,)), 1, 100.0)
 
 
 def reclaim(nodes: int, seconds: float) -> Result:

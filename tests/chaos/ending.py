@@ -11,7 +11,7 @@ from tests.chaos.judging import Violation
 from tests.chaos.member import DRAIN, STAY
 from tests.chaos.observer import Observer, insist
 from tests.chaos.users import Submission, Users
-from tests.decide import rules
+from tests.decide import reference_rules
 from tests.embedded.witness import FOLLOWED
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
@@ -183,9 +183,11 @@ def _waits(gang: Gang) -> bool:
 
 
 def _fits(snapshot: Snapshot, gang: Gang, policy: Policy) -> dict[str, str] | None:
-    board = rules.board_of(snapshot, holders=[other for other in snapshot.gangs.values() if other.key != gang.key])
+    board = reference_rules.board_of(
+        snapshot, holders=[other for other in snapshot.gangs.values() if other.key != gang.key]
+    )
 
     def allowed(member: Member, node: Node) -> bool:
-        return rules.may_ever_sit(gang, member, node, policy, time.time())
+        return reference_rules.may_ever_sit(gang, member, node, policy, time.time())
 
-    return rules.placement(board, gang, [member.name for member in gang.members()], allowed)
+    return reference_rules.placement(board, gang, [member.name for member in gang.members()], allowed)

@@ -6,21 +6,21 @@ import pytest
 from understudy.cli.prose import Scene, counted, tell
 from understudy.model.gangs import Gang, Island, Member, Shape
 from understudy.model.plans import (
-    Code,
     Grow,
     Hold,
     Holder,
     Move,
     Plan,
     Preempt,
-    Reason,
     Refusal,
     Requeue,
+    SeatSource,
     Shrink,
-    Source,
     Start,
     Swap,
     Wait,
+    WaitCode,
+    WaitReason,
 )
 
 HIGH, LOW = "JobSet/default/high", "JobSet/default/low"
@@ -29,8 +29,8 @@ GANGS = {
     LOW: Gang(LOW, "JobSet", "default", "low", priority=1000),
 }
 SCENE = Scene(GANGS, now=1000.0)
-REASON = Reason(
-    Code.NO_ROOM,
+REASON = WaitReason(
+    WaitCode.NO_ROOM,
     needs="4 x 8 nvidia.com/gpu",
     wanted=4,
     free=1,
@@ -54,7 +54,7 @@ def test_sections_come_in_a_fixed_order_after_the_summary() -> None:
         Grow(LOW, (("a", "n"),)),
         Start(HIGH, (("a", "n"),)),
         Preempt(LOW, HIGH, ("a",), ("n",), True, "priority"),
-        Swap(HIGH, (Move("a", "n", "m", Source.SPARE),), "lost"),
+        Swap(HIGH, (Move("a", "n", "m", SeatSource.SPARE),), "lost"),
     )
     assert told[0] == "plan: 1 swap, 1 preemption, 1 start, 1 grows, 1 hold, 1 shrinks, 1 requeue, 1 waits"
     headings = ["Swaps", "Preemptions", "Starts", "Growth", "Holds", "Shrinks", "Requeues", "Waiting"]
@@ -87,7 +87,7 @@ def test_a_preemption_says_for_whom_and_what_it_costs() -> None:
 
 
 def test_a_swap_shows_every_move() -> None:
-    moves = (Move("p-0", "a", "b", Source.IDLE), Move("p-1", "", "c", Source.SPARE))
+    moves = (Move("p-0", "a", "b", SeatSource.IDLE), Move("p-1", "", "c", SeatSource.SPARE))
     told = lines(Swap(HIGH, moves, "a is lost", waits_for=(LOW,)))
     assert "JobSet default/high (priority 2000), once JobSet default/low has left" in told
     assert "why: a is lost" in told

@@ -4,8 +4,21 @@ import msgspec
 
 from tests.decide.builders import cluster, lost, node, nodes, queued, running
 from understudy.control.deeds import Deed, deeds_of
-from understudy.decide.explain import suspended
-from understudy.model.plans import Action, Grow, Hold, Move, Plan, Preempt, Requeue, Shrink, Source, Start, Swap, Wait
+from understudy.decide.wait_reasons import suspended
+from understudy.model.plans import (
+    Action,
+    Grow,
+    Hold,
+    Move,
+    Plan,
+    Preempt,
+    Requeue,
+    SeatSource,
+    Shrink,
+    Start,
+    Swap,
+    Wait,
+)
 from understudy.model.snapshot import Snapshot
 
 G, H = "Job/default/g", "Job/default/h"
@@ -17,7 +30,7 @@ def deeds(*actions: Action, snapshot: Snapshot = WORLD) -> dict[str, Deed]:
 
 
 def swap(*moves: tuple[str, str, str], waits_for: tuple[str, ...] = ()) -> Swap:
-    return Swap(G, tuple(Move(*move, Source.IDLE) for move in moves), "dead lost", waits_for)
+    return Swap(G, tuple(Move(*move, SeatSource.IDLE) for move in moves), "dead lost", waits_for)
 
 
 def test_a_start_takes_its_seats_and_needs_no_holds_any_more() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.control.living import Living, live
 from tests.objects.documents import Document, job, node, template
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.control.scheduling import LoopSettings
 from understudy.objects.resources import PODS
 

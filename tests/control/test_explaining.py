@@ -2,7 +2,7 @@
 
 from tests.control.living import Living, live
 from tests.objects.documents import node, priority_class
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.kinds.annotations import REQUEUED_AT, written_time
 from understudy.objects.resources import PODS, PYTORCH_JOBS
 

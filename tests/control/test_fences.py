@@ -8,12 +8,12 @@ from tests.control.fake_cluster import Killed
 from tests.control.living import Living, live
 from tests.control.test_incidents import READY, begin, lose
 from tests.objects.documents import MADE_AT, node, pod
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.control.health import HealthLimits
 from understudy.control.scheduling import LoopSettings
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
-from understudy.decide.sentences import describe
+from understudy.decide.describe import describe
 from understudy.kinds.annotations import FENCED, fence_in, written_fence
 from understudy.model.nodes import Fence, Health, Verdict
 from understudy.objects import BadObject, Pod, decode

@@ -22,7 +22,7 @@ from tests.kinds.groups.documents import (
 from tests.objects.documents import MADE_AT, Document, job, jobset, jobset_pod, owner, pod, replicated_job, training_job
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
-from understudy.model.gangs import Gang, Mode, OnPreemption, Topology
+from understudy.model.gangs import Gang, OnPreemption, Topology, TopologyMode
 from understudy.objects import KubeObject, decode
 
 GROUP = "PodGroup/default/g"
@@ -123,7 +123,7 @@ def test_a_basic_group_may_run_in_part_and_belongs_in_one_domain_all_the_same() 
     constraints = {"topology": [{"key": "rack"}]}
     found = one(pod_group("g", schedulingConstraints=constraints), grouped("a"), grouped("b"))
     assert (found.minimum, found.elastic) == (1, True)
-    assert [island.topology for island in found.islands] == [Topology("rack", Mode.REQUIRED)]
+    assert [island.topology for island in found.islands] == [Topology("rack", TopologyMode.REQUIRED)]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_tiers_of_volcano_are_refused_unless_the_domain_is_named() -> None:
     assert not one(volcano_group("g", 1, networkTopology={"mode": "soft"}), member).awaits
     named = {"annotations": {"understudy.dev/required-topology": "rack"}}
     found = one(volcano_group("g", 1, named, **hard), member)
-    assert (found.awaits, found.islands[0].topology) == ((), Topology("rack", Mode.REQUIRED))
+    assert (found.awaits, found.islands[0].topology) == ((), Topology("rack", TopologyMode.REQUIRED))
 
 
 def test_minimums_of_single_tasks_are_kept_by_starting_whole() -> None:
@@ -181,7 +181,7 @@ def test_minimums_of_single_tasks_are_kept_by_starting_whole() -> None:
 def test_annotations_may_stand_on_the_group() -> None:
     notes = {"understudy.dev/exclusive-topology": "rack", "understudy.dev/on-preemption": "fail"}
     found = one(pod_group("g", 1, {"annotations": notes}), grouped("a"))
-    assert found.islands[0].topology == Topology("rack", Mode.EXCLUSIVE)
+    assert found.islands[0].topology == Topology("rack", TopologyMode.EXCLUSIVE)
     assert found.on_preemption is OnPreemption.FAIL
 
 
@@ -228,7 +228,7 @@ def test_the_domain_of_a_group_is_one_for_all_islands_of_its_job() -> None:
     made = [jobset_pod("js", "w", replica, 0, **BY_FIELD) for replica in range(2)]
     found = one(group, jobset("js", replicated_job("w", 2, 2)), *made)
     (island,) = found.islands
-    assert (island.topology, len(island.members)) == (Topology("rack", Mode.REQUIRED), 4)
+    assert (island.topology, len(island.members)) == (Topology("rack", TopologyMode.REQUIRED), 4)
     assert sum(member.exists for member in island.members) == 2
 
 
@@ -236,7 +236,10 @@ def test_each_of_several_groups_of_a_job_says_where_its_own_islands_belong() -> 
     a = pod_group("a", 1, schedulingConstraints={"topology": [{"key": "rack"}]})
     pods = [jobset_pod("js", role, 0, 0, schedulingGroup={"podGroupName": role}) for role in ("a", "b")]
     found = one(a, pod_group("b", 1), jobset("js", replicated_job("a", 1, 1), replicated_job("b", 1, 1)), *pods)
-    assert {i.name: i.topology for i in found.islands} == {"js-a-0": Topology("rack", Mode.REQUIRED), "js-b-0": None}
+    assert {i.name: i.topology for i in found.islands} == {
+        "js-a-0": Topology("rack", TopologyMode.REQUIRED),
+        "js-b-0": None,
+    }
     assert (found.minimum, found.awaits) == (2, ())
 
 

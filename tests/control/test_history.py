@@ -5,7 +5,7 @@ import pytest
 from tests.control.living import Living, live
 from tests.control.test_incidents import READY, begin, lose
 from tests.objects.documents import lease
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.control.scheduling import LoopSettings
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import PREFIX, written_time

@@ -5,7 +5,7 @@ import pytest
 from tests.control.fake_cluster import Killed
 from tests.control.living import Living, live
 from tests.objects.documents import Document, node, priority_class
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.control.records import COALESCE, LOOK_AGAIN
 from understudy.control.scheduling import LoopSettings, SchedulingLoop
 from understudy.kinds.annotations import PREFIX, written_time

@@ -1,13 +1,15 @@
 """What plans do about losses, in the words incidents are made of."""
 
 from understudy.control.losses import decisions
-from understudy.model.incidents import Decision, Outcome
-from understudy.model.plans import Dismiss, Move, Plan, Preempt, Source, Swap
+from understudy.model.incidents import IncidentDecision, IncidentOutcome
+from understudy.model.plans import Dismiss, Move, Plan, Preempt, SeatSource, Swap
 from understudy.model.snapshot import Snapshot
 
 
 def test_victims_and_understudies_are_told_from_what_else_is_in_the_plan() -> None:
-    swap = Swap("Job/d/j", (Move("j-0", "a", "b", Source.SPARE), Move("j-1", "a", "c", Source.VICTIM)), "a lost")
+    swap = Swap(
+        "Job/d/j", (Move("j-0", "a", "b", SeatSource.SPARE), Move("j-1", "a", "c", SeatSource.VICTIM)), "a lost"
+    )
     plan = Plan(
         (
             Preempt("Job/d/low", "Job/d/j", ("low-0",), ("c",), True, "priority"),
@@ -17,6 +19,6 @@ def test_victims_and_understudies_are_told_from_what_else_is_in_the_plan() -> No
             Dismiss("Pod/d/k-warm-0", "c", "somebody needs its seat", "Job/d/k"),
         )
     )
-    moves = (Move("j-0", "a", "b", Source.WARM), Move("j-1", "a", "c", Source.VICTIM))
-    expected = Decision(Outcome.SWAPPED, moves, ("Job/d/low",))
+    moves = (Move("j-0", "a", "b", SeatSource.WARM), Move("j-1", "a", "c", SeatSource.VICTIM))
+    expected = IncidentDecision(IncidentOutcome.SWAPPED, moves, ("Job/d/low",))
     assert list(decisions(Snapshot.of(), plan)) == [("Job/d/j", expected)]

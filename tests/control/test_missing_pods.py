@@ -7,7 +7,7 @@ from tests.control.test_incidents import lose
 from tests.control.test_releasing import gpu_job, gpus, notes, with_victim
 from tests.control.test_seating import mpi
 from tests.objects.documents import Document, job, jobset_pod, node, owner, pod
-from tests.scenarios.test_walks import RACK, jobset, torch
+from tests.scenarios.test_random_walks import RACK, jobset, torch
 from understudy.control.scheduling import LoopSettings
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.jobset import EXCLUSIVE

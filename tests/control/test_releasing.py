@@ -6,7 +6,7 @@ import pytest
 
 from tests.control.living import Living, live
 from tests.objects.documents import Document, job, node, owner, pod, pod_spec, priority_class
-from tests.scenarios.test_walks import jobset, torch
+from tests.scenarios.test_random_walks import jobset, torch
 from understudy.kinds.annotations import PREFIX
 from understudy.objects.resources import (
     EVENTS,

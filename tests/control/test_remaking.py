@@ -5,7 +5,7 @@ import msgspec
 from tests.control.living import Living, live
 from tests.control.test_releasing import ON_PREEMPTION, notes, with_victim
 from tests.objects.documents import Document, owner, pod, pod_spec
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.objects.resources import CONFIG_MAPS, PODS, PYTORCH_JOBS
 from understudy.ports import Refused
 

@@ -3,7 +3,7 @@
 from tests.control.living import Living, live
 from tests.control.test_releasing import gpu_job, gpus, notes, with_victim
 from tests.objects.documents import Document, job, node, pod_spec
-from tests.scenarios.test_walks import jobset, torch
+from tests.scenarios.test_random_walks import jobset, torch
 from understudy.kinds.annotations import PREFIX
 from understudy.objects.resources import JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, PYTORCH_JOBS
 

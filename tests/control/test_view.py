@@ -27,7 +27,7 @@ from tests.objects.documents import (
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.kinds.jobset import EXCLUSIVE
-from understudy.model.gangs import Gang, Mode, Suspension, Topology
+from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.snapshot import Snapshot
 from understudy.objects import BadObject, KubeObject, decode
 
@@ -89,7 +89,7 @@ def test_lone_pods_with_annotations() -> None:
     annotations = {"annotations": {"understudy.dev/on-preemption": "fail", "understudy.dev/required-topology": "rack"}}
     found = gangs(pod("x", "n", annotations))["Pod/default/x"]
     assert found.on_preemption == "fail"
-    assert found.islands[0].topology == Topology("rack", Mode.REQUIRED)
+    assert found.islands[0].topology == Topology("rack", TopologyMode.REQUIRED)
 
 
 @pytest.mark.parametrize("annotations", [{}, {"understudy.dev/on-preemption": "requeue"}])
@@ -123,7 +123,7 @@ def test_pods_of_an_unknown_jobset_are_a_gang() -> None:
     found = gangs(*pods)["JobSet/default/js"]
     assert [island.name for island in found.islands] == ["js-w-9", "js-w-10"]
     assert [member.node for member in found.members()] == ["n99", "n910", "n109", "n1010"]
-    assert {island.topology for island in found.islands} == {Topology("pool", Mode.EXCLUSIVE)}
+    assert {island.topology for island in found.islands} == {Topology("pool", TopologyMode.EXCLUSIVE)}
 
 
 def test_an_unknown_owner_is_not_expected_to_make_more() -> None:

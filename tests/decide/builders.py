@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from understudy.decide.cycle import plan
+from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.decide.sentences import describe
-from understudy.model.gangs import Gang, Island, Member, Mode, Shape, Topology
+from understudy.model.gangs import Gang, Island, Member, Shape, Topology, TopologyMode
 from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
 from understudy.model.plans import Plan
 from understudy.model.snapshot import Budget, Snapshot
@@ -84,7 +84,7 @@ def running(name: str, on: str, gpus: int = 8, priority: int = 0, **rest: Any) -
 
 def jobset(name: str, islands: int = 1, members: int = 2, priority: int = 0, on: str = "", **rest: Any) -> Gang:
     """Islands that each want a slice to themselves; `on` seats the members in order."""
-    asks, mode = rest.pop("asks", None) or shape(), rest.pop("mode", Mode.EXCLUSIVE)
+    asks, mode = rest.pop("asks", None) or shape(), rest.pop("mode", TopologyMode.EXCLUSIVE)
     parts = tuple(
         Island(
             f"i{i}",

@@ -21,11 +21,11 @@ from tests.decide.builders import (
     told,
 )
 from understudy.decide.cycle import plan
-from understudy.decide.outcome import after, settled
 from understudy.decide.policy import Policy
-from understudy.model.gangs import Gang, Mode, Suspension, Topology
+from understudy.decide.projection import snapshot_after, without_leaving_pods
+from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.nodes import Node
-from understudy.model.plans import Code, Grow, Preempt, Start, Wait
+from understudy.model.plans import Grow, Preempt, Start, Wait, WaitCode
 from understudy.model.selectors import Requirement, Selector
 from understudy.model.snapshot import Budget
 
@@ -87,7 +87,7 @@ def test_elastic_islands_come_whole() -> None:
 def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None:
     requeued = queued("g", suspension=Suspension.REQUEUED)
     state = cluster(node("a"), requeued)
-    resumed = after(state, plan(state, Policy(), NOW)).gangs["Job/default/g"]
+    resumed = snapshot_after(state, plan(state, Policy(), NOW)).gangs["Job/default/g"]
     assert (resumed.suspension, resumed.seated()[0].node) == (Suspension.NONE, "a")
     assert told(node("a"), queued("g", suspension=Suspension.BY_OWNER)) == ["g waits: it is suspended by its owner"]
 
@@ -95,14 +95,14 @@ def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None
 @pytest.mark.parametrize(
     ("gang", "code"),
     [
-        pytest.param(queued("g", suspension=Suspension.BY_OWNER), Code.SUSPENDED, id="suspended"),
-        pytest.param(queued("g", gates=("example.com/quota",)), Code.GATED, id="gated"),
-        pytest.param(queued("g", awaits=("PodGroup g does not exist yet",)), Code.INCOMPLETE, id="incomplete"),
-        pytest.param(queued("g", asks=shape(unsupported=("claims",))), Code.UNSUPPORTED, id="unsupported"),
-        pytest.param(queued("g", failures=(NOW - 1.0,) * 2), Code.GUARDED, id="backing off"),
+        pytest.param(queued("g", suspension=Suspension.BY_OWNER), WaitCode.SUSPENDED, id="suspended"),
+        pytest.param(queued("g", gates=("example.com/quota",)), WaitCode.GATED, id="gated"),
+        pytest.param(queued("g", awaits=("PodGroup g does not exist yet",)), WaitCode.INCOMPLETE, id="incomplete"),
+        pytest.param(queued("g", asks=shape(unsupported=("claims",))), WaitCode.UNSUPPORTED, id="unsupported"),
+        pytest.param(queued("g", failures=(NOW - 1.0,) * 2), WaitCode.GUARDED, id="backing off"),
     ],
 )
-def test_who_is_not_even_tried_gives_up_its_holds(gang: Gang, code: Code) -> None:
+def test_who_is_not_even_tried_gives_up_its_holds(gang: Gang, code: WaitCode) -> None:
     made = planned(*TWO, gang).actions
     assert [a.reason.code for a in made if isinstance(a, Wait)] == [code]
     holding = replace(gang, holds=(("g-0", "a"),))
@@ -113,7 +113,7 @@ def test_a_gang_on_the_move_keeps_the_seats_held_for_it_until_its_pods_have_left
     moving = queued("g", leaving=tuple(running("g", on="b").members()), holds=(("g-0", "a"),))
     (wait,) = planned(*TWO, moving).actions
     assert isinstance(wait, Wait)
-    assert wait.reason.code is Code.STILL_LEAVING
+    assert wait.reason.code is WaitCode.STILL_LEAVING
 
 
 def test_what_is_promised_to_a_lesser_gang_is_taken_only_where_nothing_else_will_do() -> None:
@@ -124,7 +124,7 @@ def test_what_is_promised_to_a_lesser_gang_is_taken_only_where_nothing_else_will
 
 
 def test_preferred_domains_are_kept_to_where_that_is_possible() -> None:
-    near = Topology(SLICE, Mode.PREFERRED)
+    near = Topology(SLICE, TopologyMode.PREFERRED)
     racks = slices(s0="a", s1="b c")
     assert sorted(seats(planned(racks, queued("g", members=2, topology=near))).values()) == ["b", "c"]
     assert len(seats(planned(racks, queued("g", members=3, topology=near)))) == 3
@@ -132,7 +132,7 @@ def test_preferred_domains_are_kept_to_where_that_is_possible() -> None:
 
 def test_required_domains_fit_tightly() -> None:
     racks = slices(s0="a b c", s1="d e")
-    within = Topology(SLICE, Mode.REQUIRED)
+    within = Topology(SLICE, TopologyMode.REQUIRED)
     assert sorted(seats(planned(racks, queued("g", members=2, topology=within))).values()) == ["d", "e"]
 
 
@@ -191,7 +191,7 @@ def test_nobody_goes_for_a_missing_member_behind_a_gate() -> None:
     hurt = queued("g", members=2, priority=9, gates=("example.com/quota",), started_at=LONG_AGO)
     (waits,) = planned(*TWO, hurt.reseated({"g-0": "a"}), running("low", on="b")).actions
     assert isinstance(waits, Wait)
-    assert waits.reason.code is Code.GATED
+    assert waits.reason.code is WaitCode.GATED
 
 
 def test_an_elastic_gang_has_others_go_only_for_its_minimum() -> None:
@@ -216,10 +216,10 @@ def test_what_is_being_cleared_is_waited_for_rather_than_clear_more() -> None:
 
 def test_a_preemption_plays_out_in_two_plans() -> None:
     state = cluster(node("a"), running("low", on="a", priority=1), queued("hero", priority=9))
-    soon = after(state, plan(state, Policy(), NOW))
+    soon = snapshot_after(state, plan(state, Policy(), NOW))
     assert soon.gangs["Job/default/hero"].holds == (("hero-0", "a"),)
     assert [type(a) for a in plan(soon, Policy(), NOW).actions] == [Wait, Wait]
-    done = after(settled(soon), plan(settled(soon), Policy(), NOW))
+    done = snapshot_after(without_leaving_pods(soon), plan(without_leaving_pods(soon), Policy(), NOW))
     assert [m.node for m in done.gangs["Job/default/hero"].seated()] == ["a"]
     assert done.gangs["Job/default/low"].suspension is Suspension.REQUEUED
 
@@ -252,7 +252,7 @@ def test_whoever_waits_is_told_of_the_cluster_as_the_plan_leaves_it() -> None:
     first, second = queued("first", queued_at=1.0), queued("second", queued_at=2.0)
     [_, waits] = planned(node("a"), first, second).actions
     assert isinstance(waits, Wait)
-    assert (waits.reason.code, waits.reason.free, waits.reason.wanted) == (Code.NO_ROOM, 0, 1)
+    assert (waits.reason.code, waits.reason.free, waits.reason.wanted) == (WaitCode.NO_ROOM, 0, 1)
     assert [holder.gang for holder in waits.reason.holders] == ["Job/default/first"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.decide.clusters import Knobs, seeded
+from tests.decide.random_clusters import Knobs, seeded
 from understudy.decide.cycle import plan
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PLANS = """
 import hashlib
 from msgspec.structs import replace
-from tests.decide.clusters import Knobs, seeded
+from tests.decide.random_clusters import Knobs, seeded
 from understudy.decide.cycle import plan
 
 digest = hashlib.sha256()

@@ -19,9 +19,9 @@ from tests.decide.builders import (
 )
 from understudy.decide.guards import backing_off, failed_lately, lemon, mass_failure, over_budget
 from understudy.decide.policy import Policy
-from understudy.model.gangs import Mode, Topology
+from understudy.model.gangs import Topology, TopologyMode
 from understudy.model.nodes import Node
-from understudy.model.plans import Code, Wait
+from understudy.model.plans import Wait, WaitCode
 
 POOL = Policy().pool_label
 HOUR = 3600.0
@@ -51,7 +51,7 @@ def test_back_off(ages: tuple[float, ...], wait: float | None) -> None:
 def test_a_gang_that_backs_off_takes_no_seat_and_says_until_when() -> None:
     [action] = planned(node("a"), queued("g", failures=(NOW - 5.0, NOW - 1.0))).actions
     assert isinstance(action, Wait)
-    assert (action.reason.code, action.reason.until) == (Code.GUARDED, NOW + 19.0)
+    assert (action.reason.code, action.reason.until) == (WaitCode.GUARDED, NOW + 19.0)
     assert action.reason.guard == "back-off: it failed 2 times on healthy nodes lately"
 
 
@@ -86,7 +86,7 @@ def test_over_budget_a_gang_starts_where_there_is_room_and_drives_nobody_out() -
     assert told(node("a"), hero, policy=policy) == ["start hero on a"]
     [waits] = planned(node("a"), running("low", on="a"), hero, policy=policy).actions
     assert isinstance(waits, Wait)
-    assert (waits.reason.code, waits.reason.until) == (Code.GUARDED, NOW - 60.0 + HOUR)
+    assert (waits.reason.code, waits.reason.until) == (WaitCode.GUARDED, NOW - 60.0 + HOUR)
     assert told(node("a"), running("low", on="a"), queued("hero", priority=9), policy=policy) == [
         "preempt low (1 pod) for hero: priority 9 goes before 0",
         "start hero on a once low left",
@@ -140,7 +140,7 @@ def test_failed_lately(ages: tuple[float, ...], lately: bool) -> None:
 
 def test_within_a_domain_too_a_node_that_failed_lately_is_the_last_choice() -> None:
     racks = [node("a", slice="s0", failures=(NOW - 60.0,)), *slices(s0="b c")]
-    together = Topology(SLICE, Mode.REQUIRED)
+    together = Topology(SLICE, TopologyMode.REQUIRED)
     assert sorted(seats(planned(racks, queued("g", members=2, topology=together))).values()) == ["b", "c"]
     assert sorted(seats(planned(racks, queued("g", members=3, topology=together))).values()) == ["a", "b", "c"]
 
@@ -193,4 +193,4 @@ def test_an_exclusive_island_is_not_moved_either() -> None:
     sick = [lost(node("a", slice="s0")), *slices(s0="b", s1="c d")]
     [waits] = planned(sick, jobset("g", on="a b"), policy=policy).actions
     assert isinstance(waits, Wait)
-    assert waits.reason.code is Code.GUARDED
+    assert waits.reason.code is WaitCode.GUARDED

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from tests.decide import exhaustive
-from tests.decide.clusters import Cluster, Knobs, seeded
+from tests.decide import exhaustive_search
+from tests.decide.random_clusters import Cluster, Knobs, seeded
 from understudy.decide.cycle import plan
-from understudy.decide.outcome import advanced
 from understudy.decide.policy import Policy
+from understudy.decide.projection import apply_actions
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Health, Verdict
 from understudy.model.plans import Action, Cost, Hold, Preempt, Requeue, Start, Swap, Wait
@@ -85,10 +85,10 @@ def decisions(cluster: Cluster, policy: Policy) -> Iterator[Decision]:
             continue
         mine = [i for i, a in enumerate(actions) if key in (a.gang, a.by if isinstance(a, Preempt) else "")]
         first = next((i for i in mine if not isinstance(actions[i], Wait)), len(actions))
-        state = advanced(snapshot, actions[:first])
+        state = apply_actions(snapshot, actions[:first])
         if state.gangs[key].leaving:
             continue  # somebody's victim: its own pods have to leave first
-        setting = exhaustive.Setting(state, policy, cluster.now)
+        setting = exhaustive_search.Setting(state, policy, cluster.now)
         yield Decision(key, paid(setting, [actions[i] for i in mine], key), least(setting, state.gangs[key]))
 
 
@@ -112,7 +112,7 @@ def is_lost(snapshot: Snapshot, node: str) -> bool:
     return snapshot.rooms[node].node.health.verdict is Verdict.LOST
 
 
-def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Cost | None:
+def paid(setting: exhaustive_search.Setting, actions: Iterable[Action], key: str) -> Cost | None:
     actions = list(actions)
     if any(isinstance(a, Requeue) and a.gang == key for a in actions):
         return None  # what it gets after that in the same plan is a start, at another size perhaps, and no repair
@@ -124,20 +124,20 @@ def paid(setting: exhaustive.Setting, actions: Iterable[Action], key: str) -> Co
         if isinstance(action, Preempt) and action.by == key:
             victim = setting.snapshot.gangs[action.gang]
             members = tuple(m for m in victim.seated() if m.name in action.members)
-            losses.append(exhaustive.Loss(victim, members, action.whole))
-    return exhaustive.cost_of(losses, setting)
+            losses.append(exhaustive_search.Loss(victim, members, action.whole))
+    return exhaustive_search.cost_of(losses, setting)
 
 
-def least(setting: exhaustive.Setting, gang: Gang) -> Cost | None:
-    feasible = exhaustive.makes_room(setting, gang, wanted_by(setting.snapshot, gang))
-    board = exhaustive.board_for(gang, setting)
+def least(setting: exhaustive_search.Setting, gang: Gang) -> Cost | None:
+    feasible = exhaustive_search.makes_room(setting, gang, wanted_by(setting.snapshot, gang))
+    board = exhaustive_search.board_for(gang, setting)
     if not gang.preempts:
-        return exhaustive.cost_of([], setting) if feasible(board) else None
-    return exhaustive.cheapest(setting, gang, board, feasible)
+        return exhaustive_search.cost_of([], setting) if feasible(board) else None
+    return exhaustive_search.cheapest(setting, gang, board, feasible)
 
 
 def wanted_by(snapshot: Snapshot, gang: Gang) -> list[str]:
-    return exhaustive.displaced(snapshot, gang) if gang.seated() else exhaustive.essential(gang)
+    return exhaustive_search.displaced(snapshot, gang) if gang.seated() else exhaustive_search.essential(gang)
 
 
 # All of them

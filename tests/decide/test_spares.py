@@ -19,7 +19,7 @@ from tests.decide.builders import (
     told,
 )
 from understudy.decide.policy import Policy, SpareRule
-from understudy.decide.spares import Share, may_borrow, shares, spare_nodes
+from understudy.decide.spares import SpareShare, may_borrow, shares, spare_nodes
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Node, SpareRole
 
@@ -137,9 +137,9 @@ def test_what_is_not_lent_is_not_found_where_borrowers_sit() -> None:
 def test_a_share_tells_what_a_rule_keeps_and_what_it_could() -> None:
     rules = (SpareRule(1, per=SLICE), SpareRule(1, {"no": "such"}))
     first, second, third = shares(cluster(*slices(s0="a b", s1="c")), Policy(spares=rules), NOW)
-    assert first == Share(0, "s0", (), (("a",),), (("a",), ("b",)))
-    assert second == Share(0, "s1", (), (("c",),), (("c",),))
-    assert third == Share(1, "", (), (), ())
+    assert first == SpareShare(0, "s0", (), (("a",),), (("a",), ("b",)))
+    assert second == SpareShare(0, "s1", (), (("c",),), (("c",),))
+    assert third == SpareShare(1, "", (), (), ())
 
 
 # Who may have them

@@ -13,7 +13,7 @@ import msgspec
 
 from bench.hotswap.replay import JobSight, PodSight, replayed
 from tests.chaos.sights import job_sight, pod_sight
-from tests.decide import rules
+from tests.decide import reference_rules
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.policy import Policy
@@ -204,9 +204,9 @@ class Witness:
 
     def _check(self) -> None:
         self.wrong += [words for words in self._note_gangs(self.snapshot().gangs.values()) if words not in self.wrong]
-        board = rules.board_of(self.snapshot())
+        board = reference_rules.board_of(self.snapshot())
         board.nodes = {name: node for name, node in board.nodes.items() if self.find(resources.NODES, name)}
-        found = rules.overfull(board) + rules.quarrels(board)
+        found = reference_rules.overfull(board) + reference_rules.quarrels(board)
         found += [words for rule in self.more_rules for words in rule()]
         self.wrong += [words for words in found if words not in self.wrong]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.kinds.gangs import gang
 from tests.objects.documents import MADE_AT, Document, job, owner, pod
-from understudy.model.gangs import Gang, Mode, OnPreemption, Topology
+from understudy.model.gangs import Gang, OnPreemption, Topology, TopologyMode
 from understudy.objects import BadObject
 
 
@@ -13,8 +13,8 @@ def noted(pods: list[Document] | None = None, parallelism: int = 4, **notes: str
     return gang(job("train", {"annotations": annotations}, parallelism=parallelism), pods or [])
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_topologies(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(TopologyMode))
+def test_topologies(mode: TopologyMode) -> None:
     note: Document = {f"{mode}_topology": "rack"}
     (island,) = noted(**note).islands
     assert island.topology == Topology("rack", mode)

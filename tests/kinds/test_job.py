@@ -6,7 +6,7 @@ import pytest
 
 from tests.kinds.gangs import gang, layout, made, names
 from tests.objects.documents import MADE, MADE_AT, Document, job, owner, pod, template
-from understudy.model.gangs import Gang, Mode, Suspension, Topology
+from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 
 
 def job_pod(suffix: str, node: str = "", index: int | None = None, **fields: Any) -> Document:
@@ -200,4 +200,4 @@ def test_the_island_of_pods_on_their_way_out_is_known_when_the_job_has_ended() -
     failed = {"conditions": [{"type": "Failed", "status": "True"}]}
     found = gang(job("train", {"annotations": notes}, failed), [leaving])
     (island,) = found.islands
-    assert (island.members, island.topology) == ((), Topology("rack", Mode.EXCLUSIVE))
+    assert (island.members, island.topology) == ((), Topology("rack", TopologyMode.EXCLUSIVE))

@@ -10,13 +10,13 @@ import yaml
 from tests.kinds.gangs import CLASSES, context_of, gang, layout, made
 from tests.objects.documents import Document, jobset, jobset_pod, priority_class, replicated_job
 from understudy.kinds.jobset import EXCLUSIVE, NODE_SELECTOR
-from understudy.model.gangs import Gang, HostPort, Mode, Topology
+from understudy.model.gangs import Gang, HostPort, Topology, TopologyMode
 from understudy.model.nodes import Toleration
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 JOB_KEY = "jobset.sigs.k8s.io/job-key"
 POOL = "cloud.google.com/gke-nodepool"
-OWNED = Topology(POOL, Mode.EXCLUSIVE)
+OWNED = Topology(POOL, TopologyMode.EXCLUSIVE)
 
 
 def topologies(found: Gang) -> dict[str, Topology | None]:
@@ -46,16 +46,16 @@ def test_members_carry_the_labels_they_will_have() -> None:
 def test_exclusive_topology_of_the_jobset_and_of_a_replicated_job() -> None:
     jobs = (replicated_job("a", 1, 1), replicated_job("b", 1, 1, {"annotations": {EXCLUSIVE: "rack"}}))
     found = gang(jobset("js", *jobs, meta={"annotations": {EXCLUSIVE: POOL}}))
-    assert topologies(found) == {"js-a-0": OWNED, "js-b-0": Topology("rack", Mode.EXCLUSIVE)}
+    assert topologies(found) == {"js-a-0": OWNED, "js-b-0": Topology("rack", TopologyMode.EXCLUSIVE)}
     only_one = gang(jobset("js", *jobs))
-    assert topologies(only_one) == {"js-a-0": None, "js-b-0": Topology("rack", Mode.EXCLUSIVE)}
+    assert topologies(only_one) == {"js-a-0": None, "js-b-0": Topology("rack", TopologyMode.EXCLUSIVE)}
 
 
 def test_our_own_annotation_makes_an_island_of_each_child_job() -> None:
     found = gang(
         jobset("js", replicated_job("w", 2, 2), meta={"annotations": {"understudy.dev/required-topology": "rack"}})
     )
-    assert list(topologies(found).values()) == [Topology("rack", Mode.REQUIRED)] * 2
+    assert list(topologies(found).values()) == [Topology("rack", TopologyMode.REQUIRED)] * 2
 
 
 def test_the_node_selector_strategy_is_a_selector_and_a_toleration() -> None:

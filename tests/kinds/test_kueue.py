@@ -6,7 +6,7 @@ from tests.kinds.gangs import gang, layout
 from tests.objects.documents import Document, job, jobset, jobset_pod, pod, replicated_job, template, training_job
 from understudy.kinds import kueue, lever_of
 from understudy.kinds.levers import paused
-from understudy.model.gangs import Mode, Suspension, Topology
+from understudy.model.gangs import Suspension, Topology, TopologyMode
 from understudy.objects import Job, decode
 from understudy.objects.meta import ObjectMeta
 
@@ -54,9 +54,9 @@ def annotated(**notes: str) -> Document:
 @pytest.mark.parametrize(
     ("notes", "topology"),
     [
-        ({"required_topology": "rack"}, Topology("rack", Mode.REQUIRED)),
-        ({"preferred_topology": "rack"}, Topology("rack", Mode.PREFERRED)),
-        ({"slice_required_topology": "rack", "slice_size": "2"}, Topology("rack", Mode.REQUIRED)),
+        ({"required_topology": "rack"}, Topology("rack", TopologyMode.REQUIRED)),
+        ({"preferred_topology": "rack"}, Topology("rack", TopologyMode.PREFERRED)),
+        ({"slice_required_topology": "rack", "slice_size": "2"}, Topology("rack", TopologyMode.REQUIRED)),
         ({"unconstrained_topology": "true"}, None),
         ({}, None),
     ],
@@ -69,7 +69,7 @@ def test_where_kueue_wants_the_pods_of_a_template(notes: dict[str, str], topolog
 def test_our_own_annotation_goes_first() -> None:
     meta = {"annotations": {"understudy.dev/preferred-topology": "block"}}
     found = gang(job("train", meta, template=annotated(required_topology="rack")))
-    assert found.islands[0].topology == Topology("block", Mode.PREFERRED)
+    assert found.islands[0].topology == Topology("block", TopologyMode.PREFERRED)
 
 
 def test_what_is_required_of_a_template_binds_all_islands_made_from_it() -> None:
@@ -81,7 +81,7 @@ def test_what_is_required_of_a_template_binds_all_islands_made_from_it() -> None
         "js-driver-1": 2,
         "js-worker-0": 4,
     }
-    assert found.islands[2].topology == Topology("rack", Mode.REQUIRED)
+    assert found.islands[2].topology == Topology("rack", TopologyMode.REQUIRED)
     assert [m.node for m in found.members() if m.exists] == ["n"]
 
 
@@ -90,7 +90,7 @@ def test_slices_of_a_template_are_its_islands() -> None:
     part["template"]["spec"]["template"] = annotated(slice_required_topology="rack", slice_size="2")
     found = gang(jobset("js", part))
     assert {name: len(members) for name, members in layout(found).items()} == {"js-worker-0": 2, "js-worker-1": 2}
-    assert {island.topology for island in found.islands} == {Topology("rack", Mode.REQUIRED)}
+    assert {island.topology for island in found.islands} == {Topology("rack", TopologyMode.REQUIRED)}
 
 
 def test_roles_of_a_training_job_are_bound_each_by_its_own_template() -> None:
@@ -99,4 +99,4 @@ def test_roles_of_a_training_job_are_bound_each_by_its_own_template() -> None:
     labels = {"training.kubeflow.org/job-name": "train", "training.kubeflow.org/operator-name": "pytorchjob-controller"}
     found = gang(torch, [pod("train-worker-1", "n", {"labels": labels})])
     assert layout(found) == {"train": ["train-master-0"], "train-worker-0": ["train-worker-0", "train-worker-1"]}
-    assert [island.topology for island in found.islands] == [None, Topology("rack", Mode.REQUIRED)]
+    assert [island.topology for island in found.islands] == [None, Topology("rack", TopologyMode.REQUIRED)]

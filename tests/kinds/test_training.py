@@ -6,7 +6,7 @@ import pytest
 
 from tests.kinds.gangs import gang, layout, made, names
 from tests.objects.documents import Document, owner, pod, training_job
-from understudy.model.gangs import Mode, Suspension, Topology
+from understudy.model.gangs import Suspension, Topology, TopologyMode
 
 KINDS = {
     "PyTorchJob": "pytorchReplicaSpecs",
@@ -72,7 +72,7 @@ def test_minimums(spec: Document, meta: Document, expected: int | None) -> None:
 
 def test_topology() -> None:
     found = gang(pytorch(meta={"annotations": {"understudy.dev/exclusive-topology": "rack"}}))
-    assert found.islands[0].topology == Topology("rack", Mode.EXCLUSIVE)
+    assert found.islands[0].topology == Topology("rack", TopologyMode.EXCLUSIVE)
 
 
 def test_pods_take_their_places() -> None:

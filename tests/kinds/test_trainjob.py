@@ -7,7 +7,7 @@ import pytest
 from tests.kinds.gangs import CLASSES, context_of, gang, layout, made
 from tests.objects.documents import Document, container, metadata, replicated_job
 from understudy.kinds.jobset import EXCLUSIVE
-from understudy.model.gangs import Gang, Mode, Suspension, Topology
+from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.nodes import Toleration
 from understudy.objects import BadObject
 
@@ -130,7 +130,7 @@ def test_patches_of_the_job(spec: Document) -> None:
 
 def test_topology_and_suspension() -> None:
     found = of(trainjob({"annotations": {EXCLUSIVE: "pool"}}, suspend=True))
-    assert {island.topology for island in found.islands} == {Topology("pool", Mode.EXCLUSIVE)}
+    assert {island.topology for island in found.islands} == {Topology("pool", TopologyMode.EXCLUSIVE)}
     assert found.suspension is Suspension.BY_OWNER
 
 

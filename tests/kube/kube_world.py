@@ -21,8 +21,8 @@ from tests.kube.cluster import kwok
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
 from tests.kube.cluster.running import Cluster
 from tests.kube.cluster.stages import LEAVES_AFTER
-from tests.scenarios.running_world import RunningWorld
-from tests.scenarios.script import Document, Scenario
+from tests.scenarios.live_world import RunningWorld
+from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.worlds import Sight
 from understudy.client import connect
 from understudy.control.arrivals import Arrivals

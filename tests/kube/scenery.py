@@ -9,7 +9,7 @@ from typing import Any
 from tests.kube.cluster import kwok
 from tests.kube.cluster.api import Api, ApiError, Object
 from tests.kube.cluster.processes import HOST, wait_until
-from tests.scenarios.script import Scenario
+from tests.scenarios.scenario_file import Scenario
 from tests.scenarios.snapshot_world import key_of
 from understudy.kinds.annotations import WARM_FOR
 

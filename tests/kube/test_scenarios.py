@@ -7,8 +7,8 @@ import pytest
 from tests.kube.cluster.running import Cluster
 from tests.kube.kube_world import KubeWorld
 from tests.kube.scenery import why_not
-from tests.scenarios.checking import play
-from tests.scenarios.script import FOLDER, files, read
+from tests.scenarios.scenario_file import FOLDER, files, read
+from tests.scenarios.scenario_runner import play
 from tests.scenarios.test_loop import without_counts
 
 

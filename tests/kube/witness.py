@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from tests.decide import rules
+from tests.decide import reference_rules
 from understudy.client import connect
 from understudy.control.arrivals import Arrivals
 from understudy.control.clock import SystemClock
@@ -127,9 +127,9 @@ class Witness:
     def _check(self) -> None:
         if not self._synced:
             return
-        board = rules.board_of(self._view.snapshot(time.time()))
-        found = [words for words in rules.overfull(board) if words.partition(":")[0] in self.nodes]
-        found += rules.quarrels(board)
+        board = reference_rules.board_of(self._view.snapshot(time.time()))
+        found = [words for words in reference_rules.overfull(board) if words.partition(":")[0] in self.nodes]
+        found += reference_rules.quarrels(board)
         found += [words for rule in self.more_rules for words in rule()]
         self.wrong += [words for words in found if words not in self.wrong]
 

@@ -19,7 +19,7 @@ from understudy.kube.metrics import CycleMetrics, MetricSources, metrics_of
 from understudy.kube.probe_server import endpoints_of
 from understudy.kube.prometheus import exposition
 from understudy.kube.replica import Replica, SoleLeadership
-from understudy.model.plans import Code, Plan, Reason, Wait
+from understudy.model.plans import Plan, Wait, WaitCode, WaitReason
 from understudy.model.snapshot import Snapshot
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -133,7 +133,7 @@ def test_an_old_view_is_not_ready() -> None:
 
 def test_a_guard_counts_once_for_as_long_as_it_holds_a_gang_back() -> None:
     turns = CycleMetrics(VirtualClock())
-    held = Plan((Wait("Job/default/j", Reason(Code.GUARDED, "2 x 1 cpu", guard="back-off")),))
+    held = Plan((Wait("Job/default/j", WaitReason(WaitCode.GUARDED, "2 x 1 cpu", guard="back-off")),))
     for plan in (held, held, Plan(), held):
         turns.hear(Cycle(Snapshot(), plan, took=0.002))
     assert list(turns.guards.lines())[2:] == ['understudy_guard_activations_total{guard="back-off"} 2']

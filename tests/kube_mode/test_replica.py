@@ -12,7 +12,7 @@ from tests.control.fake_hands import Hands
 from tests.control.virtual_clock import VirtualClock
 from tests.kube_mode.candidates import DEADLINE, DURATION, LATEST, Line
 from tests.objects.documents import node, pod, priority_class
-from tests.scenarios.test_walks import torch
+from tests.scenarios.test_random_walks import torch
 from understudy.control.scheduling import Cycle, LoopSettings
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.kube.fenced_client import ClientWrapper, FencedClient, WriteNotAllowed, WritePermit

@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 
 from understudy.model.incidents import (
     STEPS,
-    Decision,
+    GangLoss,
+    GangProgress,
     Incident,
-    Loss,
-    Outcome,
-    Sight,
-    adopted,
-    advanced,
-    decided,
-    extended,
+    IncidentDecision,
+    IncidentOutcome,
+    merged_records,
     percentile,
-    seconds_of,
-    summary,
+    step_seconds,
+    step_statistics,
+    with_decision,
+    with_loss,
+    with_progress,
 )
-from understudy.model.plans import Move, Source
+from understudy.model.plans import Move, SeatSource
 
 OPEN = Incident(
     name="train-1",
@@ -33,18 +33,18 @@ OPEN = Incident(
     detected_at=10.1,
     failed_at=10.0,
 )
-SWAP = Decision(Outcome.SWAPPED, (Move("train-0", "a", "b", Source.SPARE),))
-BROKEN, SEATED, RUNNING = Sight(2, 2, 2, broken=True), Sight(2, 2, 1), Sight(2, 2, 2)
+SWAP = IncidentDecision(IncidentOutcome.SWAPPED, (Move("train-0", "a", "b", SeatSource.SPARE),))
+BROKEN, SEATED, RUNNING = GangProgress(2, 2, 2, broken=True), GangProgress(2, 2, 1), GangProgress(2, 2, 2)
 
 moments = st.floats(0, 100)
 names = st.sampled_from(["a", "b", "c"])
-moves = st.builds(Move, names, names, names, st.sampled_from(Source))
+moves = st.builds(Move, names, names, names, st.sampled_from(SeatSource))
 happenings = st.one_of(
-    st.builds(Loss, st.tuples(names), st.tuples(names), st.just("lost"), st.none() | moments),
+    st.builds(GangLoss, st.tuples(names), st.tuples(names), st.just("lost"), st.none() | moments),
     st.tuples(
         st.builds(
-            Decision,
-            st.sampled_from([Outcome.SWAPPED, Outcome.SHRUNK, Outcome.REQUEUED]),
+            IncidentDecision,
+            st.sampled_from([IncidentOutcome.SWAPPED, IncidentOutcome.SHRUNK, IncidentOutcome.REQUEUED]),
             st.tuples(moves),
             st.lists(names, max_size=2).map(tuple),
             st.none() | st.integers(0, 3),
@@ -52,7 +52,9 @@ happenings = st.one_of(
         moments,
     ),
     st.tuples(
-        st.builds(Sight, *(st.integers(0, 3),) * 3, broken=st.booleans(), victims_in=st.booleans(), gone=st.booleans()),
+        st.builds(
+            GangProgress, *(st.integers(0, 3),) * 3, broken=st.booleans(), victims_in=st.booleans(), gone=st.booleans()
+        ),
         moments,
     ),
 )
@@ -60,12 +62,12 @@ happenings = st.one_of(
 
 def after(incident: Incident, happening: object) -> Incident:
     match happening:
-        case Loss():
-            return extended(incident, happening)
-        case (Decision() as decision, float(at)):
-            return decided(incident, decision, at)
-        case (Sight() as sight, float(at)):
-            return advanced(incident, sight, at)
+        case GangLoss():
+            return with_loss(incident, happening)
+        case (IncidentDecision() as decision, float(at)):
+            return with_decision(incident, decision, at)
+        case (GangProgress() as sight, float(at)):
+            return with_progress(incident, sight, at)
     raise AssertionError(happening)
 
 
@@ -77,70 +79,72 @@ def test_times_never_run_backwards_and_what_is_closed_stays_as_it_is(story: list
         times = [at for step in STEPS if (at := incident.at(step)) is not None]
         assert times == sorted(times)
         assert before.open or incident == before
-        assert (incident.running_at is not None) == (incident.outcome not in (Outcome.OPEN, Outcome.ENDED))
-        assert incident.open or adopted(incident, OPEN) == incident
+        assert (incident.running_at is not None) == (
+            incident.outcome not in (IncidentOutcome.OPEN, IncidentOutcome.ENDED)
+        )
+        assert incident.open or merged_records(incident, OPEN) == incident
 
 
 def test_a_swap_goes_through_its_steps() -> None:
-    incident = decided(OPEN, SWAP, 10.2)
-    incident = advanced(incident, BROKEN, 10.3)
+    incident = with_decision(OPEN, SWAP, 10.2)
+    incident = with_progress(incident, BROKEN, 10.3)
     assert incident.seated_at is None
-    incident = advanced(incident, SEATED, 10.4)
+    incident = with_progress(incident, SEATED, 10.4)
     assert (incident.seated_at, incident.open) == (10.4, True)
-    incident = advanced(incident, RUNNING, 10.5)
-    assert (incident.outcome, incident.sources, incident.victims_out_at) == (Outcome.SWAPPED, ("spare",), None)
+    incident = with_progress(incident, RUNNING, 10.5)
+    assert (incident.outcome, incident.sources, incident.victims_out_at) == (IncidentOutcome.SWAPPED, ("spare",), None)
     told = {"detected": 0.1, "decided": 0.2, "seated": 0.4, "running": 0.5, "total": 0.5}
-    assert seconds_of(incident) == pytest.approx(told)
+    assert step_seconds(incident) == pytest.approx(told)
 
 
 def test_victims_have_to_be_out_first() -> None:
-    incident = decided(OPEN, msgspec.structs.replace(SWAP, victims=("Job/default/v",)), 11.0)
-    incident = advanced(incident, Sight(2, 1, 1, victims_in=True), 12.0)
+    incident = with_decision(OPEN, msgspec.structs.replace(SWAP, victims=("Job/default/v",)), 11.0)
+    incident = with_progress(incident, GangProgress(2, 1, 1, victims_in=True), 12.0)
     assert incident.victims_out_at is None
-    incident = advanced(incident, Sight(2, 1, 1), 13.0)
-    assert advanced(incident, RUNNING, 14.0).victims_out_at == 13.0
+    incident = with_progress(incident, GangProgress(2, 1, 1), 13.0)
+    assert with_progress(incident, RUNNING, 14.0).victims_out_at == 13.0
 
 
 def test_a_spare_that_dies_while_stepping_in_extends_the_incident() -> None:
-    incident = advanced(decided(OPEN, SWAP, 10.2), SEATED, 10.4)
-    incident = extended(incident, Loss(("b",), ("train-0",), "node b lost"))
+    incident = with_progress(with_decision(OPEN, SWAP, 10.2), SEATED, 10.4)
+    incident = with_loss(incident, GangLoss(("b",), ("train-0",), "node b lost"))
     assert (incident.nodes, incident.cause) == (("a", "b"), "node a lost; node b lost")
     assert (incident.moves, incident.seated_at) == ((), None)
-    again = Decision(Outcome.SWAPPED, (Move("train-0", "", "c", Source.IDLE),))
-    incident = advanced(decided(incident, again, 11.0), RUNNING, 12.0)
+    again = IncidentDecision(IncidentOutcome.SWAPPED, (Move("train-0", "", "c", SeatSource.IDLE),))
+    incident = with_progress(with_decision(incident, again, 11.0), RUNNING, 12.0)
     assert [move.to_node for move in incident.moves] == ["c"]
     assert (incident.decided_at, incident.seated_at, incident.total) == (10.2, 12.0, 2.0)
 
 
 def test_a_node_that_comes_back_by_itself_and_a_job_that_is_gone() -> None:
-    assert advanced(OPEN, RUNNING, 11.0).outcome is Outcome.RECOVERED
-    ended = advanced(decided(OPEN, SWAP, 10.2), Sight(gone=True), 11.0)
-    assert (ended.outcome, ended.total) == (Outcome.ENDED, None)
+    assert with_progress(OPEN, RUNNING, 11.0).outcome is IncidentOutcome.RECOVERED
+    ended = with_progress(with_decision(OPEN, SWAP, 10.2), GangProgress(gone=True), 11.0)
+    assert (ended.outcome, ended.total) == (IncidentOutcome.ENDED, None)
 
 
 def test_the_gravest_decision_names_the_outcome_and_fewer_members_may_do() -> None:
-    incident = decided(OPEN, Decision(Outcome.SHRUNK, wanted=1), 10.2)
-    incident = decided(incident, SWAP, 10.3)
-    assert advanced(incident, Sight(2, 1, 1), 11.0).outcome is Outcome.SHRUNK
+    incident = with_decision(OPEN, IncidentDecision(IncidentOutcome.SHRUNK, wanted=1), 10.2)
+    incident = with_decision(incident, SWAP, 10.3)
+    assert with_progress(incident, GangProgress(2, 1, 1), 11.0).outcome is IncidentOutcome.SHRUNK
 
 
 def test_an_understudy_that_steps_in_is_known_when_its_member_is_there() -> None:
-    incident = decided(OPEN, SWAP, 10.2)
-    again = Decision(Outcome.SWAPPED, (Move("train-0-x", "", "b", Source.WARM),))
-    incident = decided(incident, again, 10.3)
-    assert [(move.member, move.source) for move in incident.moves] == [("train-0", Source.WARM)]
+    incident = with_decision(OPEN, SWAP, 10.2)
+    again = IncidentDecision(IncidentOutcome.SWAPPED, (Move("train-0-x", "", "b", SeatSource.WARM),))
+    incident = with_decision(incident, again, 10.3)
+    assert [(move.member, move.source) for move in incident.moves] == [("train-0", SeatSource.WARM)]
 
 
 def test_a_new_loop_goes_on_with_what_was_written() -> None:
-    kept = decided(OPEN, SWAP, 10.2)
+    kept = with_decision(OPEN, SWAP, 10.2)
     seen = msgspec.structs.replace(OPEN, name="other", detected_at=20.0, nodes=("a", "c"), cause="node a, c lost")
-    both = adopted(kept, decided(seen, SWAP, 20.1))
+    both = merged_records(kept, with_decision(seen, SWAP, 20.1))
     assert (both.name, both.detected_at, both.decided_at, both.nodes) == ("train-1", 10.1, 10.2, ("a", "c"))
 
 
 def test_median_and_p99_of_every_step() -> None:
-    closed = [advanced(decided(OPEN, SWAP, 10.2), RUNNING, 10.0 + took) for took in (1.0, 2.0, 3.0, 9.0)]
-    figures = summary([*closed, OPEN])
+    closed = [with_progress(with_decision(OPEN, SWAP, 10.2), RUNNING, 10.0 + took) for took in (1.0, 2.0, 3.0, 9.0)]
+    figures = step_statistics([*closed, OPEN])
     assert figures["total"].count == 4
     assert (figures["total"].median, figures["total"].p99) == pytest.approx((2.5, 9.0))
     assert (figures["detected"].count, list(figures)) == (5, ["detected", "decided", "seated", "running", "total"])

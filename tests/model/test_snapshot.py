@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rpds import HashTrieMap
 
-from tests.decide.clusters import RACK, SLICE, Cluster, clusters
-from understudy.model.gangs import Gang, Island, Member, Mode, Shape, Topology
+from tests.decide.random_clusters import RACK, SLICE, Cluster, clusters
+from understudy.model.gangs import Gang, Island, Member, Shape, Topology, TopologyMode
 from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
 
@@ -187,7 +187,9 @@ def test_indexing_by_a_new_key_finds_who_was_there_before() -> None:
     labelled = msgspec.structs.replace(world.nodes[0], labels={SLICE: "s"})
     snapshot = Snapshot.of([labelled], world.gangs)
     assert SLICE not in snapshot.domains
-    island = msgspec.structs.replace(world.gangs[0].islands[0], name="j", topology=Topology(SLICE, Mode.EXCLUSIVE))
+    island = msgspec.structs.replace(
+        world.gangs[0].islands[0], name="j", topology=Topology(SLICE, TopologyMode.EXCLUSIVE)
+    )
     newcomer = Gang("Job/default/h", "Job", "default", "h", (island,)).reseated({"m": ""})
     later = snapshot.updated(gangs=[newcomer])
     assert dict(later.domains[SLICE].items()) == {"s": ("n",)}

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from tests.model.test_incidents import OPEN, RUNNING, SWAP
-from understudy.model.incidents import Incident, advanced, decided
+from understudy.model.incidents import Incident, with_decision, with_progress
 from understudy.objects.incidents import document_of, incident_of
 
-SWAPPED = advanced(decided(OPEN, SWAP, 10.250001), RUNNING, 11.5)
+SWAPPED = with_progress(with_decision(OPEN, SWAP, 10.250001), RUNNING, 11.5)
 
 
 @pytest.mark.parametrize("incident", [OPEN, SWAPPED])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.objects.documents import Document, container, metadata, pod
-from understudy.model.gangs import HostPort, PodTerm, Shape, Spread
+from understudy.model.gangs import HostPort, PodTerm, Shape, SpreadConstraint
 from understudy.model.nodes import Toleration
 from understudy.model.selectors import NodeTerm, Requirement, Selector
 from understudy.objects import Namespace, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, decode
@@ -133,8 +133,8 @@ def test_spread_constraints() -> None:
     found = shape(labels={"run": "7"}, topologySpreadConstraints=[constraint, soft])
     selector = Selector((Requirement("app", "In", ("a",)), Requirement("run", "In", ("7",))))
     assert found.spreads == (
-        Spread("zone", 2, True, selector, 3, honor_affinity=False, honor_taints=True),
-        Spread("rack", 1, False, Selector()),
+        SpreadConstraint("zone", 2, True, selector, 3, honor_affinity=False, honor_taints=True),
+        SpreadConstraint("rack", 1, False, Selector()),
     )
 
 

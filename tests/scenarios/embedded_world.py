@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.embedded.real_cluster import RealCluster, Setup, running
+from tests.scenarios.live_world import RunningWorld, resource_of
 from tests.scenarios.operators import Operators
-from tests.scenarios.running_world import RunningWorld, resource_of
-from tests.scenarios.script import Document, Scenario
+from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import name_of
 from understudy.embedded.clusters.process_lock import CONTROL

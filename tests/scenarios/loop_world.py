@@ -1,6 +1,6 @@
 """The second world: objects in a fake cluster, the real scheduling loop on top, and hands that play the controllers.
 
-What the loop sees is checked by tests.decide.rules at every plan.
+What the loop sees is checked by tests.decide.reference_rules at every plan.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ from typing import Any, Self
 import msgspec
 
 from tests.control.living import Living
-from tests.decide import rules
+from tests.decide import reference_rules
 from tests.scenarios.incident_rules import wrong_incidents
-from tests.scenarios.script import Document, Scenario
+from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
 from understudy.control.scheduling import Cycle, LoopSettings
+from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.decide.sentences import describe
 from understudy.kinds.annotations import PREFIX, written_time
 from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Preempt, Swap
@@ -158,9 +158,11 @@ class LoopWorld:
         self._check_at_rest()
 
     def _remember(self, cycle: Cycle) -> None:
-        board = rules.board_of(cycle.snapshot)
-        wrong = rules.overfull(board) + rules.quarrels(board)
-        wrong += [words for gang in cycle.snapshot.gangs.values() for words in rules.scattered(gang, board.nodes)]
+        board = reference_rules.board_of(cycle.snapshot)
+        wrong = reference_rules.overfull(board) + reference_rules.quarrels(board)
+        wrong += [
+            words for gang in cycle.snapshot.gangs.values() for words in reference_rules.scattered(gang, board.nodes)
+        ]
         assert not wrong, wrong
         for action in cycle.done:
             match action:

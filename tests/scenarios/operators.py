@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tests.embedded.real_cluster import RealCluster
-from tests.scenarios.script import Document
+from tests.scenarios.scenario_file import Document
 from understudy.kinds import KINDS
 from understudy.kinds.context import Context
 from understudy.kinds.outlines import Role

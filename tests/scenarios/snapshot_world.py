@@ -1,6 +1,6 @@
 """The plainest world: a snapshot that every plan turns into the next one. Nothing runs; the clock is a number.
 
-After every plan the rules are checked by tests.decide.rules, which shares no code with the planner.
+After every plan the rules are checked by tests.decide.reference_rules, which shares no code with the planner.
 """
 
 from datetime import UTC, datetime
@@ -9,14 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from tests.control.fake_hands import group_key
-from tests.decide import rules
-from tests.scenarios.script import Document, Scenario
+from tests.decide import reference_rules
+from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.worlds import Sight, Swapped, Waiting
 from understudy.control.view import View
 from understudy.decide.cycle import plan
-from understudy.decide.outcome import after
+from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.decide.sentences import describe
+from understudy.decide.projection import snapshot_after
 from understudy.kinds import KINDS, owner_of
 from understudy.kinds.groups import KIND
 from understudy.model.gangs import Gang
@@ -122,7 +122,7 @@ class SnapshotWorld:
             self._keep_time()
             made = plan(self.snapshot, self.policy, self.now)
             self._remember(made)
-            before, self.snapshot = self.snapshot, after(self.snapshot, made)
+            before, self.snapshot = self.snapshot, snapshot_after(self.snapshot, made)
             self._check(before)
             left = self._let_leave()
             self._check(before)
@@ -171,9 +171,11 @@ class SnapshotWorld:
         self.snapshot = replace(self.snapshot, budgets=tuple(_counted(b, self.snapshot) for b in self.budgets))
 
     def _check(self, before: Snapshot) -> None:
-        board = rules.board_of(self.snapshot, origin=before)
-        wrong = rules.overfull(board) + rules.quarrels(board)
-        wrong += [words for gang in self.snapshot.gangs.values() for words in rules.scattered(gang, board.nodes)]
+        board = reference_rules.board_of(self.snapshot, origin=before)
+        wrong = reference_rules.overfull(board) + reference_rules.quarrels(board)
+        wrong += [
+            words for gang in self.snapshot.gangs.values() for words in reference_rules.scattered(gang, board.nodes)
+        ]
         assert not wrong, wrong
 
     def _check_at_rest(self) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.checking import play
 from tests.scenarios.embedded_world import EmbeddedWorld, why_not
-from tests.scenarios.script import FOLDER, files, read
+from tests.scenarios.scenario_file import FOLDER, files, read
+from tests.scenarios.scenario_runner import play
 from tests.scenarios.test_loop import without_counts
 
 

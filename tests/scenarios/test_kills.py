@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.control.fake_cluster import Killed
-from tests.scenarios.checking import play
 from tests.scenarios.loop_world import LoopWorld
-from tests.scenarios.script import FOLDER, Scenario, files, read
+from tests.scenarios.scenario_file import FOLDER, Scenario, files, read
+from tests.scenarios.scenario_runner import play
 
 # Those in which the most has to be written: they are killed before each of their writes in turn.
 THOROUGHLY = (

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.scenarios.checking import play
 from tests.scenarios.loop_world import LoopWorld
-from tests.scenarios.script import FOLDER, Scenario, files, read
+from tests.scenarios.scenario_file import FOLDER, Scenario, files, read
+from tests.scenarios.scenario_runner import play
 
 
 def without_counts(scenario: Scenario) -> Scenario:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.checking import play
 from tests.scenarios.loop_world import LoopWorld
-from tests.scenarios.script import Scenario, files, read
+from tests.scenarios.scenario_file import Scenario, files, read
+from tests.scenarios.scenario_runner import play
 from tests.scenarios.test_kills import end_only
 from understudy.ports import Unreachable
 

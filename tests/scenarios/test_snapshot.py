@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.checking import play
-from tests.scenarios.script import FOLDER, files, read
+from tests.scenarios.scenario_file import FOLDER, files, read
+from tests.scenarios.scenario_runner import play
 from tests.scenarios.snapshot_world import SnapshotWorld
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from understudy.decide.sentences import describe
+from understudy.decide.describe import describe
 from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Wait
 from understudy.model.snapshot import Snapshot

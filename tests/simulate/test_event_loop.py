@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from understudy.simulate.event_loop import NothingLeft, VirtualLoop
+from understudy.simulate.event_loop import LoopStarved, VirtualTimeLoop
 
 T = TypeVar("T")
 
 
 def run(story: Coroutine[Any, Any, T]) -> T:
-    loop = VirtualLoop()
+    loop = VirtualTimeLoop()
     try:
         return loop.run_until_complete(story)
     finally:
@@ -66,9 +66,9 @@ def test_a_loop_in_which_nothing_can_happen_any_more_says_so() -> None:
     async def story() -> None:
         await asyncio.Event().wait()
 
-    loop = VirtualLoop()
+    loop = VirtualTimeLoop()
     task = loop.create_task(story())
-    with pytest.raises(NothingLeft):
+    with pytest.raises(LoopStarved):
         loop.run_until_complete(task)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -6,11 +6,10 @@ import pytest
 
 from tests.simulate.mutations import claims_ignored_while_none_exists
 from understudy.simulate import faults
-from understudy.simulate.checks import CLAIMED
+from understudy.simulate.invariants import CLAIMED
 from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario
-from understudy.simulate.search import Found, keep, read, search
-from understudy.simulate.shrink import Shrinker
-from understudy.simulate.world import simulate
+from understudy.simulate.search import Found, Shrinker, keep, read_found, search
+from understudy.simulate.simulation import simulate
 
 BUSY = Scenario(
     seed=5,
@@ -49,7 +48,7 @@ def test_a_failing_scenario_is_shrunk_to_what_it_takes() -> None:
 
 def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
     found = Found(CLAIMED, "words", BUSY)
-    assert read(keep(found, tmp_path)) == found
+    assert read_found(keep(found, tmp_path)) == found
 
 
 def test_a_search_tells_every_seed() -> None:

@@ -18,7 +18,7 @@ from understudy.cli.settings import Settings
 from understudy.cli.settings import read as read_settings
 from understudy.cli.tale import tell_story
 from understudy.decide.cycle import plan
-from understudy.decide.story import Story, story
+from understudy.decide.gang_report import GangReport, gang_report
 from understudy.model.plans import Plan
 from understudy.model.snapshot import Snapshot
 
@@ -61,8 +61,8 @@ class Look(msgspec.Struct, frozen=True):
     def plan(self) -> Plan:
         return plan(self.snapshot, self.settings.policy, self.now)
 
-    def story(self, key: str) -> Story:
-        return story(self.snapshot, self.settings.policy, self.now, key)
+    def story(self, key: str) -> GangReport:
+        return gang_report(self.snapshot, self.settings.policy, self.now, key)
 
 
 def answered(question: Question, live: Live | None = None) -> Answer:

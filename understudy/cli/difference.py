@@ -1,6 +1,6 @@
 """What sets two plans apart, in words: the answer to a what-if."""
 
-from understudy.decide.sentences import describe
+from understudy.decide.describe import describe
 from understudy.model.plans import Action, Hold, Plan, Wait
 
 

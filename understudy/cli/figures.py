@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from understudy.cli.moments import rfc3339
-from understudy.decide.sentences import describe
-from understudy.decide.story import Story
+from understudy.decide.describe import describe
+from understudy.decide.gang_report import GangReport
 from understudy.model.gangs import Gang
 from understudy.model.plans import Action, Plan
 
@@ -25,7 +25,7 @@ def figures(plan: Plan, gangs: Mapping[str, Gang], now: float) -> dict[str, Any]
     }
 
 
-def story_figures(story: Story) -> dict[str, Any]:
+def story_figures(story: GangReport) -> dict[str, Any]:
     made: dict[str, Any] = msgspec.to_builtins(story)
     return {**made, "actions": [_action(action) for action in story.actions]}
 

@@ -10,7 +10,7 @@ from understudy.cli.glance import Glance
 from understudy.cli.moments import rfc3339
 from understudy.cli.node.standing import POOLS, first_of
 from understudy.decide.policy import SpareRule
-from understudy.decide.spares import Share, may_borrow, occupants, shares, spare_nodes, why_unfit
+from understudy.decide.spares import SpareShare, may_borrow, occupants, shares, spare_nodes, why_unfit
 from understudy.model.gangs import Gang
 from understudy.model.nodes import SpareRole
 
@@ -112,7 +112,7 @@ def _state(loans: tuple[Loan, ...]) -> str:
     return "on loan" if all(loan.borrowed for loan in loans) else "in use"
 
 
-def _why_missing(seen: Glance, share: Share, spares: Mapping[str, SpareRole]) -> str:
+def _why_missing(seen: Glance, share: SpareShare, spares: Mapping[str, SpareRole]) -> str:
     """What is the matter with the places that are not kept: in each, the first thing that is."""
     if not share.places:
         return "no node has its labels"

@@ -5,8 +5,9 @@ A member on its way in has `>` before it, one on its way out behind it.
 
 from collections.abc import Container
 
+from understudy.model.node_info import NodeInfo, Seat
 from understudy.model.nodes import Verdict
-from understudy.model.snapshot import Room, Seat, Snapshot
+from understudy.model.snapshot import Snapshot
 
 _NARROWEST = len("DEAD")
 Cell = tuple[str, str, str]  # what stands before the occupant, the occupant, and what stands behind it
@@ -14,7 +15,7 @@ Cell = tuple[str, str, str]  # what stands before the occupant, the occupant, an
 
 def drawn(snapshot: Snapshot, topology: str, starting: Container[str] = ()) -> list[str]:
     """`starting` are names of members that have their seats, and do not run yet."""
-    domains: dict[str, list[Room]] = {}
+    domains: dict[str, list[NodeInfo]] = {}
     for room in sorted(snapshot.rooms.values(), key=lambda room: room.node.name):
         if (domain := room.node.labels.get(topology)) is not None:
             domains.setdefault(domain, []).append(room)
@@ -30,7 +31,7 @@ def _filled(cell: Cell, width: int) -> str:
     return f"{before}{occupant.center(width)}{behind}"
 
 
-def _cell(snapshot: Snapshot, room: Room, starting: Container[str]) -> Cell:
+def _cell(snapshot: Snapshot, room: NodeInfo, starting: Container[str]) -> Cell:
     if room.node.health.verdict is Verdict.LOST:
         return " ", "DEAD", " "
     coming = any(_comes(seat, starting) for seat in room.seats)

@@ -10,26 +10,26 @@ import msgspec
 
 from understudy.cli.moments import rfc3339, span
 from understudy.cli.paint import Painter
-from understudy.decide.sentences import summary
+from understudy.decide.describe import reason_summary
 from understudy.model.gangs import Gang
 from understudy.model.plans import (
     Action,
-    Code,
     Dismiss,
     Grow,
     Hold,
     Plan,
     Preempt,
-    Reason,
     Requeue,
     Shrink,
     Start,
     Swap,
     Wait,
+    WaitCode,
+    WaitReason,
 )
 
 INDENT = "    "
-_ABOUT_ROOM = (Code.NO_ROOM, Code.BLOCKED_DOMAINS, Code.GUARDED)
+_ABOUT_ROOM = (WaitCode.NO_ROOM, WaitCode.BLOCKED_DOMAINS, WaitCode.GUARDED)
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -191,12 +191,12 @@ def _cost(action: Preempt, gang: Gang | None) -> str:
     return f"{lost} lost{budgets}"
 
 
-def _reason(reason: Reason, scene: Scene) -> Iterator[str]:
+def _reason(reason: WaitReason, scene: Scene) -> Iterator[str]:
     if not reason.refusals:
-        yield f"why: {summary(reason)}"
+        yield f"why: {reason_summary(reason)}"
     yield f"needs: {reason.needs}"
     if reason.code in _ABOUT_ROOM and reason.wanted:
-        units = "islands" if reason.code is Code.BLOCKED_DOMAINS else "pods"
+        units = "islands" if reason.code is WaitCode.BLOCKED_DOMAINS else "pods"
         yield f"room now: for {reason.free} of {reason.wanted} {units}"
     for refusal in reason.refusals:
         yield f"why not: {refusal.count} x {refusal.why}"

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from understudy.cli.moments import span
 from understudy.cli.prose import Scene, seat_lines, sections, wrapped
-from understudy.decide.story import Look, Story
+from understudy.decide.gang_report import GangReport, PlaceReport
 from understudy.model.plans import Cost
 
 
-def tell_story(story: Story, scene: Scene) -> str:
+def tell_story(story: GangReport, scene: Scene) -> str:
     lines = [scene.paint(scene.title(story.gang), "bold"), f"  needs: {story.needs}", f"  turn: {_turn(story)}"]
     gang = scene.gangs[story.gang]
     if seats := [(member.name, member.node) for member in gang.members() if member.node]:
@@ -20,7 +20,7 @@ def tell_story(story: Story, scene: Scene) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _turn(story: Story) -> str:
+def _turn(story: GangReport) -> str:
     if not story.turn:
         return "none; it wants nothing"
     return f"{story.turn} of {story.turns} that want something"
@@ -31,9 +31,9 @@ def _laid_out(lines: list[str], scene: Scene) -> Iterator[str]:
         yield from wrapped(line, scene.width)
 
 
-def _grouped(story: Story) -> Iterator[tuple[str, list[Look]]]:
+def _grouped(story: GangReport) -> Iterator[tuple[str, list[PlaceReport]]]:
     """The looks of each island under a heading. Islands that are alike were looked at once."""
-    by_island: dict[str, list[Look]] = {}
+    by_island: dict[str, list[PlaceReport]] = {}
     for look in story.looks:
         by_island.setdefault(look.island, []).append(look)
     for island, looks in by_island.items():
@@ -41,7 +41,7 @@ def _grouped(story: Story) -> Iterator[tuple[str, list[Look]]]:
         yield f"Looked at for {island}: {len(looks)} {unit}{'s' * (len(looks) != 1)}{label}", looks
 
 
-def _looked(looks: list[Look], scene: Scene) -> list[str]:
+def _looked(looks: list[PlaceReport], scene: Scene) -> list[str]:
     """A line for each answer, with all the places that gave it."""
     answers: dict[str, list[str]] = {}
     for look in looks:
@@ -49,7 +49,7 @@ def _looked(looks: list[Look], scene: Scene) -> list[str]:
     return [f"{', '.join(places)}: {answer}" for answer, places in answers.items()]
 
 
-def _answer(look: Look, scene: Scene) -> str:
+def _answer(look: PlaceReport, scene: Scene) -> str:
     parts = [look.refused or "would do"]
     if look.occupants:
         parts.append(f"occupied by {', '.join(scene.title(key) for key in look.occupants)}")

@@ -23,8 +23,8 @@ from understudy.control.seating import Seats, resume, seats_to_take
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.control.understudies import dismiss, roles
-from understudy.decide.guards import HOUR, room_is_made
-from understudy.decide.sentences import describe
+from understudy.decide.describe import describe
+from understudy.decide.guards import HOUR, is_preempting_now
 from understudy.kinds.annotations import (
     DISPLACED_AT,
     EXCLUSIVE_TOPOLOGY,
@@ -35,7 +35,7 @@ from understudy.kinds.annotations import (
     STEPS_IN,
     written_times,
 )
-from understudy.model.gangs import Gang, Mode, Suspension
+from understudy.model.gangs import Gang, Suspension, TopologyMode
 from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import Workload
@@ -185,7 +185,7 @@ class Applier:
     async def _count_occasion(self, task: Task) -> None:
         """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
         book, now = book_of(self._desk, task.gang), self._desk.clock.now()
-        if book is not None and not room_is_made(task.gang, now):
+        if book is not None and not is_preempting_now(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
             await self._desk.note(book, {PREEMPTED_FOR: written_times((*recent, float(int(now))))})
 
@@ -301,7 +301,7 @@ def _exclusive_topologies(gang: Gang) -> dict[str, str]:
     return {
         member.name: island.topology.key
         for island in gang.islands
-        if island.topology is not None and island.topology.mode is Mode.EXCLUSIVE
+        if island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE
         for member in island.members
     }
 

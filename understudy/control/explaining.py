@@ -3,19 +3,22 @@
 from understudy.control.desk import Desk
 from understudy.control.holding import wants_a_seat
 from understudy.control.telling import About
-from understudy.decide.sentences import at_length
+from understudy.decide.describe import reason_with_holder
 from understudy.model.gangs import Suspension
-from understudy.model.plans import Code, Plan, Reason, Wait
+from understudy.model.plans import Plan, Wait, WaitCode, WaitReason
 from understudy.model.snapshot import Snapshot
 from understudy.objects.pods import Pod
 
-_PASSING = (Code.SUSPENDED, Code.STILL_LEAVING)  # the job itself says the one, and the other is over in a moment
+_PASSING = (
+    WaitCode.SUSPENDED,
+    WaitCode.STILL_LEAVING,
+)  # the job itself says the one, and the other is over in a moment
 
 
 class Explainer:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._explained: dict[str, tuple[Reason, list[str]]] = {}
+        self._explained: dict[str, tuple[WaitReason, list[str]]] = {}
 
     def explain(self, plan: Plan, snapshot: Snapshot) -> None:
         """All gangs that wait now. Whoever was told the same before is not told again.
@@ -34,7 +37,7 @@ class Explainer:
         self._explained = explained
 
     def _tell(self, wait: Wait, pods: list[Pod]) -> None:
-        words, gated = at_length(wait.reason), wait.reason.code is Code.GATED
+        words, gated = reason_with_holder(wait.reason), wait.reason.code is WaitCode.GATED
         job = self._desk.view.job_of(wait.gang)
         abouts = [About.of(pod) for pod in pods] or ([About.of(job)] if job is not None else [])
         for about in abouts:

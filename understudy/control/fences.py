@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from understudy.control.health import Finding, graver
-from understudy.decide.sentences import until
+from understudy.decide.describe import until_clause
 from understudy.kinds.annotations import FENCED, fence_in, written_fence
 from understudy.model.nodes import Fence, Health, Verdict
 from understudy.objects.errors import BadObject
@@ -119,7 +119,7 @@ class FenceBook:
 
 
 def _held_back(fence: Fence, finding: Finding, over_at: float) -> Finding:
-    cause = f"held back{until(over_at).lstrip(',')}: pods that were force-deleted there may still run"
+    cause = f"held back{until_clause(over_at).lstrip(',')}: pods that were force-deleted there may still run"
     health = Health(Verdict.SUSPECT, cause, fence.at)
     changes_at = over_at if finding.changes_at is None else min(over_at, finding.changes_at)
     return Finding(health if graver(health, finding.health) else finding.health, changes_at)

@@ -11,8 +11,9 @@ from understudy.control.telling import IN_TROUBLE
 from understudy.decide.guards import mass_failure, pool_of
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, written_times
+from understudy.model.node_info import NODE_GONE
 from understudy.model.nodes import Node, Verdict
-from understudy.model.snapshot import GONE, Snapshot
+from understudy.model.snapshot import Snapshot
 from understudy.objects.resources import NODES
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
 
@@ -102,4 +103,4 @@ class NodeHistory:
 
 def _is_lost(node: Node) -> bool:
     """A node that does not exist has nowhere to write it on."""
-    return node.health.verdict is Verdict.LOST and node.health is not GONE
+    return node.health.verdict is Verdict.LOST and node.health is not NODE_GONE

@@ -18,16 +18,16 @@ from understudy.kinds.groups import group_named
 from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
 from understudy.model.incidents import (
-    Decision,
+    GangLoss,
+    GangProgress,
     Incident,
-    Loss,
-    Outcome,
-    Sight,
-    adopted,
-    advanced,
-    decided,
-    extended,
-    seconds_of,
+    IncidentDecision,
+    IncidentOutcome,
+    merged_records,
+    step_seconds,
+    with_decision,
+    with_loss,
+    with_progress,
 )
 from understudy.model.plans import Grow, Plan, Wait
 from understudy.model.snapshot import Snapshot
@@ -83,7 +83,7 @@ class Incidents:
         for gang, decision in decisions(snapshot, plan):
             case = self._cases.get(pods_key(gang))
             if case is not None:
-                self._change(case, decided(case.incident, decision, now))
+                self._change(case, with_decision(case.incident, decision, now))
                 case.victims_in = _victims_in(case.incident, snapshot)
                 # What no later loop could see is written beside what is done, the rest when its members have seats.
                 if _leaves_no_trace(decision, snapshot.gangs[gang]) and not self.records.has(case.incident):
@@ -100,7 +100,9 @@ class Incidents:
                 continue
             sound = sum(1 for member in gang.seated() if member.node not in snapshot.sick)
             if case.incident.decided_at is not None and gang.minimum <= sound < case.incident.wanted:
-                self._change(case, decided(case.incident, Decision(Outcome.SHRUNK, wanted=sound), now))
+                self._change(
+                    case, with_decision(case.incident, IncidentDecision(IncidentOutcome.SHRUNK, wanted=sound), now)
+                )
                 self._advance(key, case, now)
 
     def hear(self, obj: KubeObject, gone: bool) -> None:
@@ -122,11 +124,11 @@ class Incidents:
 
     # One incident
 
-    def _lost(self, snapshot: Snapshot, gang: str, loss: Loss, now: float) -> None:
+    def _lost(self, snapshot: Snapshot, gang: str, loss: GangLoss, now: float) -> None:
         key = pods_key(gang)
         case = self._cases.get(key)
         if case is not None:
-            self._change(case, extended(case.incident, loss))
+            self._change(case, with_loss(case.incident, loss))
             return
         uid = self._uid_of(gang)
         known = snapshot.gangs[gang]
@@ -142,7 +144,7 @@ class Incidents:
             failed_at=None if loss.since is None else min(loss.since, now),
         )
         kept = self.records.open_of(gang, uid)
-        case = self._follow(adopted(kept, incident) if kept is not None else incident)
+        case = self._follow(merged_records(kept, incident) if kept is not None else incident)
         case.broken, case.looked_at = broken_nodes(snapshot, self._lost_nodes, case.incident.nodes), True
         if kept is None:
             self.opened += 1
@@ -155,9 +157,9 @@ class Incidents:
             self._follow(kept)
         elif case.incident.uid == kept.uid and not self.records.has(case.incident):
             self.records.drop(case.incident)
-            self._change(case, adopted(kept, case.incident))
+            self._change(case, merged_records(kept, case.incident))
         else:  # of a job of the same name that is gone
-            self.records.put(advanced(kept, Sight(gone=True), kept.latest))
+            self.records.put(with_progress(kept, GangProgress(gone=True), kept.latest))
 
     def _follow(self, incident: Incident) -> Case:
         pods = self._desk.view.pods_of(incident.gang)
@@ -170,7 +172,7 @@ class Incidents:
         incident = case.incident
         gang = snapshot.gangs.get(incident.gang)
         if gang is None or self._uid_of(incident.gang) != incident.uid:
-            self._close(key, case, advanced(incident, Sight(gone=True), now))
+            self._close(key, case, with_progress(incident, GangProgress(gone=True), now))
             return
         case.wanted, case.looked_at = gang.size, True
         case.broken = broken_nodes(snapshot, self._lost_nodes, incident.nodes)
@@ -182,8 +184,8 @@ class Incidents:
         # Whether any of its pods sits on a lost node is asked only when the rest is right: that means to look at all.
         full = tally.seated >= min(case.incident.wanted, case.wanted)
         broken = full and tally.any_on(case.broken)
-        sight = Sight(case.wanted, tally.seated, tally.running, broken, case.victims_in)
-        after = advanced(case.incident, sight, now)
+        sight = GangProgress(case.wanted, tally.seated, tally.running, broken, case.victims_in)
+        after = with_progress(case.incident, sight, now)
         if after.open:
             bound = after.seated_at is not None and case.incident.seated_at is None
             self._change(case, after)
@@ -201,7 +203,7 @@ class Incidents:
         del self._cases[key]
         self.records.put(after)
         self.records.hurry(after)
-        if after.outcome is not Outcome.ENDED:
+        if after.outcome is not IncidentOutcome.ENDED:
             self._tell(after, Happening(RECOVERED, recovery(after, case.tally.running)))
 
     def _tell(self, incident: Incident, happening: Happening) -> None:
@@ -224,10 +226,10 @@ def pods_key(gang: str) -> str:
     return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
 
 
-def _leaves_no_trace(decision: Decision, gang: Gang) -> bool:
+def _leaves_no_trace(decision: IncidentDecision, gang: Gang) -> bool:
     """A gang that keeps some seats is seen to miss the others until they are taken; one that has none only waits."""
     moved = sum(1 for move in decision.moves if move.from_node)
-    return decision.leads_to is not Outcome.SWAPPED or moved >= len(gang.seated())
+    return decision.leads_to is not IncidentOutcome.SWAPPED or moved >= len(gang.seated())
 
 
 def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:
@@ -237,17 +239,17 @@ def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:
 
 def recovery(incident: Incident, running: int) -> str:
     """A closed incident in a sentence."""
-    took = seconds_of(incident)
+    took = step_seconds(incident)
     since = "the failure" if incident.failed_at is not None else "it was detected"
     steps = [("detected", "detected"), ("decided", "decided"), ("victims_out", "victims out"), ("seated", "seated")]
     told = ", ".join(f"{words} {took[step]:.3f} s" for step, words in steps if step in took)
     who = f"{running} member{'s' * (running != 1)}"
     again = "run" if running != 1 else "runs"
-    whole = f"all {who} {again} again" if incident.outcome is not Outcome.SHRUNK else f"it goes on with {who}"
+    whole = f"all {who} {again} again" if incident.outcome is not IncidentOutcome.SHRUNK else f"it goes on with {who}"
     return f"{whole} {took['total']:.3f} s after {since} ({told})"
 
 
-def _name(job: str, identity: str, loss: Loss, now: float) -> str:
+def _name(job: str, identity: str, loss: GangLoss, now: float) -> str:
     """The same for the same loss of the same job, whoever sees it, as far as the time of the failure is written."""
     text = f"{identity}\n{loss.nodes[0]}\n{now if loss.since is None else loss.since}"
     return f"{job[:200]}-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}"

@@ -8,20 +8,21 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec.structs import replace
 
 from understudy.model.gangs import Gang, Member, Suspension
-from understudy.model.incidents import Decision, Loss, Outcome
+from understudy.model.incidents import GangLoss, IncidentDecision, IncidentOutcome
+from understudy.model.node_info import NODE_GONE, NodeInfo
 from understudy.model.nodes import Health, Verdict
-from understudy.model.plans import Dismiss, Plan, Preempt, Requeue, Shrink, Source, Swap
-from understudy.model.snapshot import GONE, Room, Snapshot
+from understudy.model.plans import Dismiss, Plan, Preempt, Requeue, SeatSource, Shrink, Swap
+from understudy.model.snapshot import Snapshot
 
-_LEADS_TO = {Swap: Outcome.SWAPPED, Shrink: Outcome.SHRUNK, Requeue: Outcome.REQUEUED}
+_LEADS_TO = {Swap: IncidentOutcome.SWAPPED, Shrink: IncidentOutcome.SHRUNK, Requeue: IncidentOutcome.REQUEUED}
 
 
-def lost_rooms(snapshot: Snapshot) -> dict[str, Room]:
+def lost_rooms(snapshot: Snapshot) -> dict[str, NodeInfo]:
     rooms = ((name, snapshot.rooms[name]) for name in snapshot.sick)
     return {name: room for name, room in rooms if room.node.health.verdict is Verdict.LOST}
 
 
-def losses(snapshot: Snapshot, lost: Mapping[str, Room]) -> dict[str, Loss]:
+def losses(snapshot: Snapshot, lost: Mapping[str, NodeInfo]) -> dict[str, GangLoss]:
     """By gang, what sits on nodes that are lost."""
     hit: dict[str, list[tuple[str, str]]] = {}
     for name, room in lost.items():
@@ -35,9 +36,9 @@ def concerns_us(gang: Gang) -> bool:
     return gang.managed and not gang.infrastructure
 
 
-def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, Loss]:
+def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
     """By gang, what a plan moves ahead of time, or replaces after its pods are gone already."""
-    found: dict[str, Loss] = {}
+    found: dict[str, GangLoss] = {}
     for action in plan.actions:
         if not isinstance(action, Swap | Shrink | Requeue):
             continue
@@ -57,7 +58,7 @@ def _has_lost(snapshot: Snapshot, member: Member) -> bool:
     return bool(member.last_node) and _is_lost(snapshot, member.last_node)
 
 
-def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, Decision]]:
+def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, IncidentDecision]]:
     """With the gangs they are about. One gang may have several."""
     preempted: dict[str, list[str]] = {}
     warm: set[tuple[str, str]] = set()  # (gang, node)
@@ -70,12 +71,14 @@ def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, Decision]]:
         if isinstance(action, Swap):
             leaving = [key for key in action.waits_for if _was_preempted(snapshot, key)]
             victims = dict.fromkeys([*preempted.get(action.gang, ()), *leaving])
-            moves = [replace(m, source=Source.WARM) if (action.gang, m.to_node) in warm else m for m in action.moves]
-            yield action.gang, Decision(Outcome.SWAPPED, tuple(moves), tuple(victims))
+            moves = [
+                replace(m, source=SeatSource.WARM) if (action.gang, m.to_node) in warm else m for m in action.moves
+            ]
+            yield action.gang, IncidentDecision(IncidentOutcome.SWAPPED, tuple(moves), tuple(victims))
         elif isinstance(action, Shrink | Requeue):
             gang = snapshot.gangs[action.gang]
             stay = len(gang.seated()) - len(action.members) if isinstance(action, Shrink) else 0
-            yield action.gang, Decision(_LEADS_TO[type(action)], wanted=max(gang.minimum, stay))
+            yield action.gang, IncidentDecision(_LEADS_TO[type(action)], wanted=max(gang.minimum, stay))
 
 
 def broken_nodes(snapshot: Snapshot, lost: Collection[str], nodes: tuple[str, ...]) -> Collection[str]:
@@ -95,19 +98,19 @@ def _was_preempted(snapshot: Snapshot, key: str) -> bool:
     return gang is not None and gang.suspension is Suspension.REQUEUED
 
 
-def _loss(snapshot: Snapshot, seats: list[tuple[str, str]], what: str) -> Loss:
+def _loss(snapshot: Snapshot, seats: list[tuple[str, str]], what: str) -> GangLoss:
     seats = sorted(seats)
     nodes = tuple(dict.fromkeys(node for node, _ in seats))
     healths = [_health(snapshot, node) for node in nodes]
     why = next((health.cause for health in healths if health.cause), "")
     since = min((h.since for h in healths if h.since is not None), default=None) if what == "lost" else None
     many = f"node{'s' * (len(nodes) != 1)} {', '.join(nodes)}"
-    return Loss(nodes, tuple(name for _, name in seats), f"{many} {what}" + (f": {why}" if why else ""), since)
+    return GangLoss(nodes, tuple(name for _, name in seats), f"{many} {what}" + (f": {why}" if why else ""), since)
 
 
 def _health(snapshot: Snapshot, node: str) -> Health:
     room = snapshot.rooms.get(node)
-    return GONE if room is None else room.node.health
+    return NODE_GONE if room is None else room.node.health
 
 
 def _is_lost(snapshot: Snapshot, node: str) -> bool:

@@ -17,7 +17,7 @@ from understudy.control.retries import Retries
 from understudy.control.seating import resume, sorted_out
 from understudy.control.telling import About
 from understudy.control.together import together
-from understudy.model.gangs import Gang, Made, Member, Suspension
+from understudy.model.gangs import Gang, Member, PodCreation, Suspension
 from understudy.ports import Refused
 
 
@@ -92,7 +92,7 @@ class MissingPods:
         """Where a controller waits until the pods of the stage before are ready, they are looked at: the view does not
         know."""
         due = _next_to_be_made(gang)
-        if not gang.seated() or due is None or due.made is not Made.WHEN_READY:
+        if not gang.seated() or due is None or due.made is not PodCreation.WHEN_READY:
             return True
         return all([await self._desk.is_ready(gang.namespace, m.name) for m in _stages_before(gang, due)])
 
@@ -132,7 +132,7 @@ def _next_to_be_made(gang: Gang) -> Member | None:
 
 def _may_be_made(gang: Gang, member: Member) -> bool:
     earlier = _stages_before(gang, member)
-    if earlier and member.made is Made.WHEN_DONE:  # once those are done, they are no members any more
+    if earlier and member.made is PodCreation.WHEN_DONE:  # once those are done, they are no members any more
         return False
     return all(m.node for m in earlier)
 

@@ -15,8 +15,8 @@ from understudy.control.holding import seats_note
 from understudy.control.remaking import asks_to_come_back
 from understudy.control.telling import About, Happening
 from understudy.control.together import together
+from understudy.decide.describe import describe
 from understudy.decide.guards import HOUR
-from understudy.decide.sentences import describe
 from understudy.kinds import lever_of
 from understudy.kinds.annotations import (
     DISPLACED_AT,

@@ -30,8 +30,8 @@ from understudy.control.telling import Teller
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.cycle import plan
+from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.decide.sentences import describe
 from understudy.model.plans import Action, Plan
 from understudy.model.snapshot import Snapshot
 from understudy.objects.meta import KubeObject

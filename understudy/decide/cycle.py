@@ -4,18 +4,19 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from understudy.decide import explain
-from understudy.decide.floor import Floor
+from understudy.decide import wait_reasons
+from understudy.decide.damage import damaged_gangs
 from understudy.decide.guards import backing_off, mass_failure, over_budget
-from understudy.decide.order import importance, likeness, turn
-from understudy.decide.place import Part, Quest, part_of, place, place_considerately
+from understudy.decide.order import equivalence_class, importance, turn_order
+from understudy.decide.placement import find_seats, find_seats_sparing_holds
+from understudy.decide.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.policy import Policy
-from understudy.decide.swap import damaged_gangs, release_stale_holds, repair, void_holds
-from understudy.decide.trial import Hypothesis
-from understudy.decide.understudies import attend
-from understudy.decide.victims import choose_victims, preemptions
+from understudy.decide.proposal import Proposal
+from understudy.decide.repair import release_stale_holds, repair, void_holds
+from understudy.decide.victims import choose_victims, preempt_actions
+from understudy.decide.warm_understudies import plan_warm_understudies
 from understudy.model.gangs import Gang, Suspension
-from understudy.model.plans import Action, Code, Grow, Hold, Plan, Preempt, Reason, Requeue, Start, Wait
+from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Start, Wait, WaitCode, WaitReason
 from understudy.model.snapshot import Snapshot
 
 
@@ -25,18 +26,18 @@ def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True
     Why nobody could help a gang takes a look at the whole cluster. Whoever only wants to know what to do can do
     without, and gets a plan that says nothing about those gangs.
     """
-    floor = Floor(snapshot, policy, now)
-    helpless = give_everybody_a_turn(floor)
+    floor = Proposal(snapshot, policy, now)
+    helpless = give_turns(floor)
     grow_elastic_gangs(floor, snapshot)
     release_stale_holds(floor, snapshot)
     if len(snapshot.warm):
-        attend(floor, explaining)
+        plan_warm_understudies(floor, explaining)
     if explaining:
-        explain_to(floor, helpless)  # last, by what is left when everybody has had a turn
+        add_wait_reasons(floor, helpless)  # last, by what is left when everybody has had a turn
     return Plan(tuple(floor.actions), _recheck_at(floor))
 
 
-def give_everybody_a_turn(floor: Floor) -> list[str]:
+def give_turns(floor: Proposal) -> list[str]:
     """Repair what is broken, start what fits, preempt for what does not; whoever cannot be helped is returned.
 
     One pass by importance, in which at equal priority repairs come first. Separate passes would let a gang be seated or
@@ -47,7 +48,7 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
     guarded = mass_failure(floor.snapshot, floor.policy, floor.now) if damaged else {}
     gangs = [floor.snapshot.gangs[key] for key in {*damaged, *floor.snapshot.open}]
     helpless: list[str] = []
-    for gang in sorted(gangs, key=lambda gang: turn(gang, gang.key in damaged)):
+    for gang in sorted(gangs, key=lambda gang: turn_order(gang, gang.key in damaged)):
         if gang.key in floor.touched:
             gang = floor.snapshot.gangs[gang.key]
             if gang.leaving and not gang.seated():
@@ -58,10 +59,10 @@ def give_everybody_a_turn(floor: Floor) -> list[str]:
             helped = _seat(floor, gang)
         if not helped:
             helpless.append(gang.key)
-    return _help_from_others(floor, helpless)
+    return _use_leftover_room(floor, helpless)
 
 
-def _help_from_others(floor: Floor, helpless: list[str]) -> list[str]:
+def _use_leftover_room(floor: Proposal, helpless: list[str]) -> list[str]:
     """Let those who may not preempt have what is left of the room that less important gangs made for themselves."""
     made_room = any(isinstance(action, Preempt | Requeue) for action in floor.actions)
     left, trying = helpless, made_room
@@ -69,7 +70,7 @@ def _help_from_others(floor: Floor, helpless: list[str]) -> list[str]:
         trying, floor.hopeless = False, set()
         for key in list(left):
             gang = floor.snapshot.gangs[key]
-            alike = likeness(gang)
+            alike = equivalence_class(gang)
             if alike is not None and alike in floor.hopeless:
                 continue
             if _start(floor, gang) or _await_room(floor, gang):
@@ -79,25 +80,25 @@ def _help_from_others(floor: Floor, helpless: list[str]) -> list[str]:
     return left
 
 
-def explain_to(floor: Floor, helpless: list[str]) -> None:
-    reasons: dict[object, Reason] = {}
+def add_wait_reasons(floor: Proposal, helpless: list[str]) -> None:
+    reasons: dict[object, WaitReason] = {}
     for key in helpless:
         gang = floor.snapshot.gangs[key]
-        alike = likeness(gang) or key
+        alike = equivalence_class(gang) or key
         if alike not in reasons:
-            reasons[alike] = explain.no_room(floor, gang)
+            reasons[alike] = wait_reasons.no_room(floor, gang)
         floor.do(Wait(key, reasons[alike]))
 
 
-def _seat(floor: Floor, gang: Gang) -> bool:
+def _seat(floor: Proposal, gang: Gang) -> bool:
     reason = _standing_still(floor, gang)
     if reason is not None:
-        moving = reason.code is Code.STILL_LEAVING  # to the seats that are held for it
+        moving = reason.code is WaitCode.STILL_LEAVING  # to the seats that are held for it
         floor.do(*([] if moving else _without_holds(gang)), Wait(gang.key, reason))
         return True
     if not _first(floor, gang, _ends(gang)[-1]):
         return True  # it runs; seats for the rest of it are growth
-    alike = likeness(gang)
+    alike = equivalence_class(gang)
     if alike is not None and alike in floor.hopeless:
         return False
     if _start(floor, gang) or _await_room(floor, gang) or _make_room(floor, gang):
@@ -107,20 +108,20 @@ def _seat(floor: Floor, gang: Gang) -> bool:
     return False
 
 
-def _standing_still(floor: Floor, gang: Gang) -> Reason | None:
+def _standing_still(floor: Proposal, gang: Gang) -> WaitReason | None:
     """Why nobody should even try to seat this gang now."""
     if gang.suspension is Suspension.BY_OWNER:
-        return explain.suspended(gang)
+        return wait_reasons.suspended(gang)
     if gang.gates:
-        return explain.gated(gang)
+        return wait_reasons.gated(gang)
     if gang.awaits:
-        return explain.incomplete(gang)
+        return wait_reasons.incomplete(gang)
     if any(m.shape.unsupported for m in gang.members()):
-        return explain.unsupported(gang)
+        return wait_reasons.unsupported(gang)
     if gang.leaving:
-        return explain.still_leaving(gang)
+        return wait_reasons.still_leaving(gang)
     if (guard := backing_off(gang, floor.policy, floor.now)) is not None:
-        return explain.guarded(gang, guard)
+        return wait_reasons.guarded(gang, guard)
     return None
 
 
@@ -128,16 +129,16 @@ def _without_holds(gang: Gang) -> list[Action]:
     return [Hold(gang.key, (), "it cannot use them now")] if gang.holds else []
 
 
-def _start(floor: Floor, gang: Gang) -> bool:
+def _start(floor: Proposal, gang: Gang) -> bool:
     """Seat as much of the gang as fits now: all of it, or as far down as an elastic one goes."""
     sizes = list(_sizes(gang))
     low, high = 0, len(sizes) - 1
-    best = place_considerately(floor, Quest(gang, _first(floor, gang, sizes[0])))
+    best = find_seats_sparing_holds(floor, PlacementRequest(gang, _first(floor, gang, sizes[0])))
     if best is None and high > 0:
-        best = place_considerately(floor, Quest(gang, _first(floor, gang, sizes[high])))
+        best = find_seats_sparing_holds(floor, PlacementRequest(gang, _first(floor, gang, sizes[high])))
         while best is not None and low < high - 1:  # what fits at one size fits at every smaller one
             middle = (low + high) // 2
-            seats = place_considerately(floor, Quest(gang, _first(floor, gang, sizes[middle])))
+            seats = find_seats_sparing_holds(floor, PlacementRequest(gang, _first(floor, gang, sizes[middle])))
             low, high, best = (low, middle, seats) if seats is not None else (middle, high, best)
     if best is None:
         return False
@@ -145,16 +146,16 @@ def _start(floor: Floor, gang: Gang) -> bool:
     return True
 
 
-def _await_room(floor: Floor, gang: Gang) -> bool:
+def _await_room(floor: Proposal, gang: Gang) -> bool:
     """Hold seats that are being cleared already, rather than clear others."""
     if not len(floor.snapshot.leaving):
         return False
     near = tuple(floor.leaving_nodes())
     for parts in _worth_holding(floor, gang):
-        seats = place(floor, Quest(gang, parts, Hypothesis(leaving=True), near=near))
+        seats = find_seats(floor, PlacementRequest(gang, parts, Hypothesis(leaving=True), near=near))
         if seats is None:
             continue
-        wanted, leaving = tuple(sorted(seats.items())), explain.victims_leaving(floor, gang, set(seats.values()))
+        wanted, leaving = tuple(sorted(seats.items())), wait_reasons.victims_leaving(floor, gang, set(seats.values()))
         if wanted == gang.holds:
             floor.do(Wait(gang.key, leaving))
         else:
@@ -163,29 +164,29 @@ def _await_room(floor: Floor, gang: Gang) -> bool:
     return False
 
 
-def _worth_holding(floor: Floor, gang: Gang) -> Iterator[tuple[Part, ...]]:
+def _worth_holding(floor: Proposal, gang: Gang) -> Iterator[tuple[IslandRequest, ...]]:
     """What it holds already, so that plans stay as they are; else the gang whole, else the gang at its smallest."""
     if gang.holds:
         held = {name for name, _ in gang.holds}
         islands = ((island, [m for m in island.members if m.name in held]) for island in gang.islands)
-        yield tuple(part_of(floor, island, members) for island, members in islands if members)
+        yield tuple(island_request(floor, island, members) for island, members in islands if members)
     for size in _ends(gang):
         yield _first(floor, gang, size)
 
 
-def _make_room(floor: Floor, gang: Gang) -> bool:
+def _make_room(floor: Proposal, gang: Gang) -> bool:
     """Preempt for the gang; for no more of an elastic one than it needs to run."""
     if not gang.preempts or over_budget(gang, floor.policy, floor.now) is not None:
         return False
-    choice = choose_victims(floor, Quest(gang, _first(floor, gang, _ends(gang)[-1])))
+    choice = choose_victims(floor, PlacementRequest(gang, _first(floor, gang, _ends(gang)[-1])))
     if choice is None:
         return False
     start = Start(gang.key, tuple(sorted(choice.seats.items())), waits_for=choice.victims)
-    floor.do(*preemptions(floor, choice, gang), start)
+    floor.do(*preempt_actions(floor, choice, gang), start)
     return True
 
 
-def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
+def grow_elastic_gangs(floor: Proposal, snapshot: Snapshot) -> None:
     """Give running elastic gangs the members they go without, where that disturbs nobody."""
     victims = {action.gang for action in floor.actions if isinstance(action, Preempt)}
     elastic = {key for key in {*snapshot.open, *floor.touched} - victims if snapshot.gangs[key].elastic}
@@ -197,7 +198,7 @@ def grow_elastic_gangs(floor: Floor, snapshot: Snapshot) -> None:
             parts = _first(floor, gang, size)
             if not parts:
                 break
-            seats = place(floor, Quest(meek, parts))
+            seats = find_seats(floor, PlacementRequest(meek, parts))
             if seats is not None:
                 floor.do(Grow(gang.key, tuple(sorted(seats.items()))))
                 break
@@ -223,18 +224,18 @@ def _ends(gang: Gang) -> list[int]:
     return list(dict.fromkeys((sizes[0], sizes[-1])))
 
 
-def _first(floor: Floor, gang: Gang, size: int) -> tuple[Part, ...]:
+def _first(floor: Proposal, gang: Gang, size: int) -> tuple[IslandRequest, ...]:
     """The first `size` members of the gang, as far as they have no seat."""
     parts = []
     for island in gang.islands:
         members = [m for m in island.members[:size] if not m.node]
         if members:
-            parts.append(part_of(floor, island, members))
+            parts.append(island_request(floor, island, members))
         size -= min(size, len(island.members))
     return tuple(parts)
 
 
-def _recheck_at(floor: Floor) -> float | None:
+def _recheck_at(floor: Proposal) -> float | None:
     """When the clock alone could change this plan."""
     untils = [action.reason.until for action in floor.actions if isinstance(action, Wait)]
     return min((at for at in (*untils, *floor.rechecks) if at is not None), default=None)

@@ -8,62 +8,66 @@ from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
 
 HOUR = 3600.0
-OCCASION = 60.0  # seconds that others are given to be told to go, once it is written down that they have to
+PREEMPTION_SECONDS = 60.0  # seconds that others are given to be told to go, once it is written down that they have to
 
 
-class Guarded(msgspec.Struct, frozen=True):
+class ActiveGuard(msgspec.Struct, frozen=True):
     guard: str
     detail: str
     until: float | None = None
 
 
-def backing_off(gang: Gang, policy: Policy, now: float) -> Guarded | None:
+def backing_off(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
     """A gang that keeps failing on healthy nodes is not worth seats, or an eviction, for a while. Nor is one whose
     controller did not make all of its pods."""
     if stalls := [at for at in gang.stalls if now - at < policy.backoff_window]:
         until = max(stalls) + min(policy.backoff * 2.0 ** min(len(stalls) - 1, 64), policy.backoff_limit)
         if until > now:
-            return Guarded("back-off", f"its controller did not make all of its pods, {len(stalls)} x lately", until)
+            return ActiveGuard(
+                "back-off", f"its controller did not make all of its pods, {len(stalls)} x lately", until
+            )
     recent = [at for at in gang.failures if now - at < policy.backoff_window]
     if len(recent) < 2:
         return None
     until = max(recent) + min(policy.backoff * 2.0 ** min(len(recent) - 1, 64), policy.backoff_limit)
     if until <= now:
         return None
-    return Guarded("back-off", f"it failed {len(recent)} times on healthy nodes lately", until)
+    return ActiveGuard("back-off", f"it failed {len(recent)} times on healthy nodes lately", until)
 
 
-def over_budget(gang: Gang, policy: Policy, now: float) -> Guarded | None:
+def over_budget(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
     """One gang must not drive others out again and again. An occasion counts once, however many had to go."""
     recent = sorted(at for at in gang.preempted_for_it if now - at < HOUR)
-    if room_is_made(gang, now):
+    if is_preempting_now(gang, now):
         recent.pop()  # the occasion that is under way, which may go on
     if len(recent) < policy.preemptions_per_hour:
         return None
     until = recent[len(recent) - policy.preemptions_per_hour] + HOUR
-    return Guarded("preemption budget", f"others were preempted for it {len(recent)} times within the hour", until)
+    return ActiveGuard("preemption budget", f"others were preempted for it {len(recent)} times within the hour", until)
 
 
-def room_is_made(gang: Gang, now: float) -> bool:
+def is_preempting_now(gang: Gang, now: float) -> bool:
     """Whether others are being told to go for it just now. That is written down first, so it holds after a restart.
     Who has neither a seat nor one that is kept for him still waits for what was begun then."""
-    return bool(gang.holds or not gang.seated()) and any(0.0 <= now - at < OCCASION for at in gang.preempted_for_it)
+    return bool(gang.holds or not gang.seated()) and any(
+        0.0 <= now - at < PREEMPTION_SECONDS for at in gang.preempted_for_it
+    )
 
 
-def lemon(node: Node, policy: Policy, now: float) -> Guarded | None:
+def lemon(node: Node, policy: Policy, now: float) -> ActiveGuard | None:
     """A node that keeps failing gets no seats until enough of its failures are long ago."""
     recent = sorted(at for at in node.failures if now - at < policy.lemon_window)
     if len(recent) < policy.lemon_failures:
         return None
     until = recent[len(recent) - policy.lemon_failures] + policy.lemon_window
-    return Guarded("lemon node", f"failed {len(recent)} times lately", until)
+    return ActiveGuard("lemon node", f"failed {len(recent)} times lately", until)
 
 
 def failed_lately(node: Node, policy: Policy, now: float) -> bool:
     return bool(node.failures) and now - node.failures[-1] < policy.node_cooldown
 
 
-def mass_failure(snapshot: Snapshot, policy: Policy, now: float) -> dict[str, Guarded]:
+def mass_failure(snapshot: Snapshot, policy: Policy, now: float) -> dict[str, ActiveGuard]:
     """The pools in which so many nodes turned bad at once that the nodes are not to blame; pool -> guard."""
     turned_bad: dict[str, list[float]] = {}
     for name in snapshot.sick:
@@ -71,13 +75,13 @@ def mass_failure(snapshot: Snapshot, policy: Policy, now: float) -> dict[str, Gu
         since = now if node.health.since is None else node.health.since
         if node.health.verdict is not Verdict.LEAVING and now - since <= policy.mass_failure_window:
             turned_bad.setdefault(pool_of(node, policy), []).append(since)
-    pools: dict[str, Guarded] = {}
+    pools: dict[str, ActiveGuard] = {}
     for pool, times in turned_bad.items():
         if len(times) >= policy.mass_failure_nodes:
             size = _size(snapshot, policy, pool)
             if len(times) > policy.mass_failure_share * size:
                 detail = f"{len(times)} of {size} nodes{f' of {pool}' if pool else ''} turned bad at once"
-                pools[pool] = Guarded("mass failure", detail, max(times) + policy.mass_failure_window)
+                pools[pool] = ActiveGuard("mass failure", detail, max(times) + policy.mass_failure_window)
     return pools
 
 

@@ -8,12 +8,12 @@ def importance(gang: Gang) -> tuple[int, float, str]:
     return (-gang.priority, gang.queued_at, gang.key)
 
 
-def turn(gang: Gang, broken: bool) -> tuple[int, bool, float, str]:
+def turn_order(gang: Gang, broken: bool) -> tuple[int, bool, float, str]:
     """Whose turn it is in a cycle: by importance, and at equal priority a broken gang before one that waits."""
     return (-gang.priority, not broken, gang.queued_at, gang.key)
 
 
-def likeness(gang: Gang) -> object | None:
+def equivalence_class(gang: Gang) -> object | None:
     """Equal for gangs of which one can be seated if and only if the other can; None where nobody is alike.
 
     In a long queue most gangs are like others: what one was refused need not be tried again for the next.

@@ -7,24 +7,25 @@ import msgspec
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy, SpareRule
 from understudy.model.gangs import Gang
+from understudy.model.node_info import NodeInfo
 from understudy.model.nodes import SpareRole
-from understudy.model.snapshot import Room, Snapshot
+from understudy.model.snapshot import Snapshot
 
 Spares = dict[str, SpareRole]
-Place = tuple[str, ...]  # a node, or all nodes of a domain: what a rule counts
+SpareUnit = tuple[str, ...]  # a node, or all nodes of a domain: what a rule counts
 
 
-class Share(msgspec.Struct, frozen=True):
+class SpareShare(msgspec.Struct, frozen=True):
     """What one rule keeps: among all nodes, or among those with one value of its `per` label."""
 
     rule: int  # its number in the policy, from 0
     value: str
-    counted: tuple[Place, ...]  # spares already, by label or by an earlier rule
-    chosen: tuple[Place, ...]
-    places: tuple[Place, ...]  # all it could keep
+    counted: tuple[SpareUnit, ...]  # spares already, by label or by an earlier rule
+    chosen: tuple[SpareUnit, ...]
+    places: tuple[SpareUnit, ...]  # all it could keep
 
     @property
-    def kept(self) -> tuple[Place, ...]:
+    def kept(self) -> tuple[SpareUnit, ...]:
         return self.counted + self.chosen
 
 
@@ -52,17 +53,17 @@ def _labelled(snapshot: Snapshot, policy: Policy) -> Spares:
     return roles if policy.lend_spares else dict.fromkeys(roles, SpareRole.KEPT)
 
 
-def shares(snapshot: Snapshot, policy: Policy, now: float) -> Iterator[Share]:
+def shares(snapshot: Snapshot, policy: Policy, now: float) -> Iterator[SpareShare]:
     """What each rule keeps, in their order. The same nodes for the same snapshot: refilling is choosing again."""
     taken = set(snapshot.spares) if policy.spares else set()
     for number, rule in enumerate(policy.spares):
         for value, places in _places(snapshot, rule).items():
-            choice = _Choice(snapshot, policy, now, role_by(rule, policy))
+            choice = _SpareSelector(snapshot, policy, now, role_by(rule, policy))
             counted = tuple(p for p in places if taken.issuperset(p) and choice.serves(p, lent=True))
             free = [place for place in places if taken.isdisjoint(place)]
             chosen = choice.best(free, rule.count - len(counted))
             taken.update(name for place in chosen for name in place)
-            yield Share(number, value, counted, chosen, tuple(places))
+            yield SpareShare(number, value, counted, chosen, tuple(places))
 
 
 def why_unfit(snapshot: Snapshot, name: str, policy: Policy, now: float) -> str:
@@ -80,7 +81,7 @@ def occupants(snapshot: Snapshot, name: str) -> set[str]:
     return {seat.gang for seat in snapshot.rooms[name].seats if not snapshot.gangs[seat.gang].infrastructure}
 
 
-class _Choice(msgspec.Struct, frozen=True):
+class _SpareSelector(msgspec.Struct, frozen=True):
     """Which places serve as spares of a role."""
 
     snapshot: Snapshot
@@ -88,7 +89,7 @@ class _Choice(msgspec.Struct, frozen=True):
     now: float
     role: SpareRole
 
-    def best(self, places: Sequence[Place], count: int) -> tuple[Place, ...]:
+    def best(self, places: Sequence[SpareUnit], count: int) -> tuple[SpareUnit, ...]:
         """Idle places first, those that failed lately after the others; then those that only borrowers use."""
         if count <= 0:
             return ()
@@ -97,7 +98,7 @@ class _Choice(msgspec.Struct, frozen=True):
         lent = [place for place in places if self.serves(place, lent=True)] if len(idle) < count else []
         return tuple(dict.fromkeys(idle + lent))[:count]
 
-    def serves(self, place: Place, lent: bool) -> bool:
+    def serves(self, place: SpareUnit, lent: bool) -> bool:
         return all(self._node_serves(name, lent) for name in place)
 
     def _node_serves(self, name: str, lent: bool) -> bool:
@@ -108,25 +109,25 @@ class _Choice(msgspec.Struct, frozen=True):
             return not there
         return all(may_borrow(self.snapshot.gangs[key], self.role, self.policy) for key in there)
 
-    def _failed_lately(self, place: Place) -> bool:
+    def _failed_lately(self, place: SpareUnit) -> bool:
         return any(failed_lately(self.snapshot.rooms[name].node, self.policy, self.now) for name in place)
 
 
-def _places(snapshot: Snapshot, rule: SpareRule) -> dict[str, list[Place]]:
+def _places(snapshot: Snapshot, rule: SpareRule) -> dict[str, list[SpareUnit]]:
     """What a rule may choose among, by the value of its `per` label. A domain belongs where its first node does."""
     domains: dict[str, list[str]] = {}
     for name in sorted(snapshot.rooms):
         room = snapshot.rooms[name]
         if _matches(room, rule):
             domains.setdefault(room.node.labels[rule.topology] if rule.topology else name, []).append(name)
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[SpareUnit]] = {}
     for _, names in sorted(domains.items()):
         value = snapshot.rooms[names[0]].node.labels.get(rule.per, "")
         found.setdefault(value, []).append(tuple(names))
     return dict(sorted(found.items())) or {"": []}
 
 
-def _matches(room: Room, rule: SpareRule) -> bool:
+def _matches(room: NodeInfo, rule: SpareRule) -> bool:
     labels = room.node.labels
     if not all(key in labels for key in (rule.topology, rule.per) if key):
         return False

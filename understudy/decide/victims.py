@@ -11,13 +11,13 @@ from math import prod
 
 import msgspec
 
-from understudy.decide.cover import Cover, cheap_covers, is_tight
-from understudy.decide.floor import Floor
+from understudy.decide.greedy_cover import VictimCover, cheap_covers, is_tight
 from understudy.decide.order import surplus_of
-from understudy.decide.place import Quest, place
-from understudy.decide.trial import Hypothesis
-from understudy.decide.worth import Ledger
-from understudy.model.gangs import Gang, Mode
+from understudy.decide.placement import find_seats
+from understudy.decide.placement_request import Hypothesis, PlacementRequest
+from understudy.decide.proposal import Proposal
+from understudy.decide.victim_costs import VictimCosts
+from understudy.model.gangs import Gang, TopologyMode
 from understudy.model.plans import Cost, Preempt
 
 Pieces = frozenset[tuple[str, str]]  # (gang, member)
@@ -28,21 +28,21 @@ TRIED_ALONE = 64
 SEARCHED_SEATS = 1 << 15  # seats looked for in all the sets together, beyond which the exact search takes too long
 
 
-class Choice(msgspec.Struct, frozen=True):
+class VictimChoice(msgspec.Struct, frozen=True):
     gangs: frozenset[str]
     members: Pieces  # surplus of elastic gangs that go on
     cost: Cost
     seats: dict[str, str]
-    ledger: Ledger
+    ledger: VictimCosts
 
     @property
     def victims(self) -> tuple[str, ...]:
         return tuple(sorted(self.gangs | {gang for gang, _ in self.members}))
 
 
-def choose_victims(floor: Floor, quest: Quest) -> Choice | None:
+def choose_victims(floor: Proposal, quest: PlacementRequest) -> VictimChoice | None:
     """The cheapest choice that makes room for the quest, or None."""
-    ledger = Ledger(floor, quest.gang)
+    ledger = VictimCosts(floor, quest.gang)
     if not ledger.candidates():
         return None
     options = _options(floor, quest, ledger)
@@ -57,7 +57,7 @@ Option = tuple[frozenset[str], Pieces]  # what one gang gives: nothing, some sur
 NOTHING: Option = (frozenset(), frozenset())
 
 
-def _options(floor: Floor, quest: Quest, ledger: Ledger) -> list[list[Option]] | None:
+def _options(floor: Proposal, quest: PlacementRequest, ledger: VictimCosts) -> list[list[Option]] | None:
     """What each gang could give, or None where that is too much to search."""
     most = floor.policy.exact_victims
     if len(ledger.candidates()) > 4 * most:
@@ -79,7 +79,7 @@ def _gifts(gang: Gang) -> Iterator[Option]:
     yield _whole(gang.key)
 
 
-def _in_the_way(floor: Floor, quest: Quest, gang: Gang) -> bool:
+def _in_the_way(floor: Proposal, quest: PlacementRequest, gang: Gang) -> bool:
     """Whether the gang sits anywhere that a member of the quest could use, or in a domain an island could own."""
     shapes = list({id(m.shape): m.shape for part in quest.parts for m in part.members}.values())
     topologies = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
@@ -90,13 +90,15 @@ def _in_the_way(floor: Floor, quest: Quest, gang: Gang) -> bool:
             return True
         if topologies & floor.snapshot.rooms[node].node.labels.keys():
             return True
-    if any(island.topology is not None and island.topology.mode is Mode.EXCLUSIVE for island in gang.islands):
+    if any(island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE for island in gang.islands):
         return True  # it keeps others off nodes it does not use itself
     # One that only repels the newcomers may sit anywhere.
     return gang.key in floor.snapshot.repelling or any(shape.minds_neighbours for shape in shapes)
 
 
-def _exact(floor: Floor, quest: Quest, ledger: Ledger, options: list[list[Option]]) -> Choice | None:
+def _exact(
+    floor: Proposal, quest: PlacementRequest, ledger: VictimCosts, options: list[list[Option]]
+) -> VictimChoice | None:
     everything = _union(gifts[-1] for gifts in options)
     if _seats_without(floor, quest, everything) is None:
         return None
@@ -113,7 +115,7 @@ def _exact(floor: Floor, quest: Quest, ledger: Ledger, options: list[list[Option
             continue  # that there is room without victims is for others to find out
         seats = _seats_without(floor, quest, choice)
         if seats is not None:
-            return Choice(*choice, cost, seats, ledger)
+            return VictimChoice(*choice, cost, seats, ledger)
     return None
 
 
@@ -122,14 +124,14 @@ def _union(options: Iterable[Option]) -> Option:
     return frozenset(chain(*(gangs for gangs, _ in taken))), frozenset(chain(*(pieces for _, pieces in taken)))
 
 
-def _seats_without(floor: Floor, quest: Quest, choice: Option) -> dict[str, str] | None:
+def _seats_without(floor: Proposal, quest: PlacementRequest, choice: Option) -> dict[str, str] | None:
     """Seats for the quest once these have left, and everybody who is leaving already."""
     gangs, pieces = choice
     gone = Hypothesis(gangs, pieces | quest.gone.members, leaving=True)
-    return place(floor, quest.imagining(gone, chain(_nodes_of(floor, gangs, pieces), floor.leaving_nodes())))
+    return find_seats(floor, quest.imagining(gone, chain(_nodes_of(floor, gangs, pieces), floor.leaving_nodes())))
 
 
-def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
+def _nodes_of(floor: Proposal, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
     for key in sorted({*gangs, *(gang for gang, _ in pieces)}):
         gang = floor.snapshot.gangs[key]
         if key in gangs:
@@ -141,20 +143,20 @@ def _nodes_of(floor: Floor, gangs: Iterable[str], pieces: Pieces) -> Iterator[st
 # Large cases: cover greedily, put back what is not needed
 
 
-def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
+def _greedy(floor: Proposal, quest: PlacementRequest, ledger: VictimCosts) -> VictimChoice | None:
     elastic = [floor.snapshot.gangs[stake.gang] for stake in ledger.candidates() if stake.elastic]
     surplus = [frozenset((gang.key, m.name) for m in piece) for gang in elastic for piece in surplus_of(gang)]
     everything = frozenset(chain(*surplus))
     if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
         return _trimmed(floor, quest, ledger, frozenset(), surplus)
-    best: Choice | None = None
+    best: VictimChoice | None = None
     covers = [*cheap_covers(quest, ledger, everything), *_loners(floor, quest, ledger)]
     for cover in sorted(covers, key=lambda cover: ledger.cost(cover.victims, frozenset())):
         tight = not surplus and is_tight(quest, ledger, cover.victims)  # nothing of it can be put back
         if best is not None and tight:
             continue  # and it is dearer
         if tight and cover.seats is not None:
-            choice: Choice | None = Choice(
+            choice: VictimChoice | None = VictimChoice(
                 cover.victims, frozenset(), ledger.cost(cover.victims, frozenset()), cover.seats, ledger
             )
         else:
@@ -167,7 +169,7 @@ def _greedy(floor: Floor, quest: Quest, ledger: Ledger) -> Choice | None:
     return best
 
 
-def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[Cover]:
+def _loners(floor: Proposal, quest: PlacementRequest, ledger: VictimCosts) -> Iterator[VictimCover]:
     """The cheapest single gang that makes room by itself, where there are few enough to try.
 
     For islands that want domains to themselves the price by place freed finds it anyhow.
@@ -177,11 +179,13 @@ def _loners(floor: Floor, quest: Quest, ledger: Ledger) -> Iterator[Cover]:
             (stake.gang for stake in ledger.candidates()), key=lambda key: ledger.cost({key}, frozenset())
         ):
             if _seats_without(floor, quest, _whole(key)) is not None:
-                yield Cover(frozenset([key]))
+                yield VictimCover(frozenset([key]))
                 return
 
 
-def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], surplus: list[Pieces]) -> Choice | None:
+def _trimmed(
+    floor: Proposal, quest: PlacementRequest, ledger: VictimCosts, gangs: frozenset[str], surplus: list[Pieces]
+) -> VictimChoice | None:
     """The cover without what it can do without: what no seat depends on in one go, then one by one, dearest first."""
     cover: Option = (gangs, frozenset(chain(*surplus)))
     seats = _seats_without(floor, quest, cover)
@@ -198,14 +202,14 @@ def _trimmed(floor: Floor, quest: Quest, ledger: Ledger, gangs: frozenset[str], 
             fewer = (cover[0] - gift[0], cover[1] - gift[1])
             if (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
                 cover, seats = fewer, fewer_seats
-    return Choice(*cover, ledger.cost(*cover), seats, ledger)
+    return VictimChoice(*cover, ledger.cost(*cover), seats, ledger)
 
 
 def _whole(key: str) -> Option:
     return (frozenset([key]), frozenset())
 
 
-def _sitting_around(floor: Floor, quest: Quest, nodes: set[str]) -> frozenset[str]:
+def _sitting_around(floor: Proposal, quest: PlacementRequest, nodes: set[str]) -> frozenset[str]:
     """Gangs that sit on one of these nodes, in a domain of theirs that the quest will be bound to, or that repel."""
     snapshot = floor.snapshot
     gangs = {seat.gang for name in nodes for seat in snapshot.rooms[name].seats}
@@ -219,7 +223,7 @@ def _sitting_around(floor: Floor, quest: Quest, nodes: set[str]) -> frozenset[st
     return frozenset(snapshot.gangs) if minds else frozenset(gangs.union(snapshot.repelling))
 
 
-def _reserving_around(floor: Floor, nodes: set[str]) -> set[str]:
+def _reserving_around(floor: Proposal, nodes: set[str]) -> set[str]:
     """Gangs with reserved seats on one of these nodes, or in one of their domains."""
     places = set(nodes)
     for name in nodes if floor.keys and floor.held else ():
@@ -231,7 +235,7 @@ def _reserving_around(floor: Floor, nodes: set[str]) -> set[str]:
 # As actions
 
 
-def preemptions(floor: Floor, choice: Choice, by: Gang, cause: str = "") -> list[Preempt]:
+def preempt_actions(floor: Proposal, choice: VictimChoice, by: Gang, cause: str = "") -> list[Preempt]:
     """The choice as actions. `cause` is what a repair is for."""
     actions = []
     for key in choice.victims:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from understudy.model.gangs import Mode, OnPreemption, Topology
+from understudy.model.gangs import OnPreemption, Topology, TopologyMode
 from understudy.model.nodes import Fence
 from understudy.objects.errors import BadObject
 
@@ -27,7 +27,9 @@ UNDERSTUDY_OF = f"{PREFIX}understudy-of"  # a label: the name of its job
 WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules an understudy loads besides those its program names
 STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
 MOST_WARM = 64
-_TOPOLOGIES = {f"{PREFIX}{mode}-topology": mode for mode in (Mode.EXCLUSIVE, Mode.REQUIRED, Mode.PREFERRED)}
+_TOPOLOGIES = {
+    f"{PREFIX}{mode}-topology": mode for mode in (TopologyMode.EXCLUSIVE, TopologyMode.REQUIRED, TopologyMode.PREFERRED)
+}
 
 
 class Titled(Protocol):

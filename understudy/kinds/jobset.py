@@ -19,7 +19,7 @@ from understudy.kinds.ownership import (
     OLD_JOB_NAME,
     REPLICATED_JOB,
 )
-from understudy.model.gangs import Made, Mode, Topology
+from understudy.model.gangs import PodCreation, Topology, TopologyMode
 from understudy.objects.jobs import JobSet, ReplicatedJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodTemplate, PodToleration
@@ -53,19 +53,19 @@ LEVER = Lever(("spec", "suspend"))
 
 class _Stage(NamedTuple):
     number: int = 0
-    made: Made = Made.AT_ONCE
+    made: PodCreation = PodCreation.AT_ONCE
 
 
 def _stages(jobset: JobSet) -> dict[str, _Stage]:
     """By replicated job. InOrder, each waits until the one before is ready; else each for those it depends on."""
     jobs = jobset.spec.replicated_jobs
     if jobset.spec.startup_policy.startup_policy_order == "InOrder":
-        return {job.name: _Stage(n, Made.WHEN_READY if n else Made.AT_ONCE) for n, job in enumerate(jobs)}
+        return {job.name: _Stage(n, PodCreation.WHEN_READY if n else PodCreation.AT_ONCE) for n, job in enumerate(jobs)}
     stages: dict[str, _Stage] = {}
     for job in jobs:  # a job depends only on those that stand before it
         before = [stages.get(one.name, _Stage()).number for one in job.depends_on]
         done = any(one.status == "Complete" for one in job.depends_on)
-        made = Made.WHEN_DONE if done else Made.WHEN_READY if before else Made.AT_ONCE
+        made = PodCreation.WHEN_DONE if done else PodCreation.WHEN_READY if before else PodCreation.AT_ONCE
         stages[job.name] = _Stage(1 + max(before) if before else 0, made)
     return stages
 
@@ -73,7 +73,7 @@ def _stages(jobset: JobSet) -> dict[str, _Stage]:
 def topology_of(annotations: Mapping[str, str], titled: Titled) -> Topology | None:
     """JobSet's own annotation, else ours. With the node-selector strategy the nodes were labelled beforehand."""
     if EXCLUSIVE in annotations and NODE_SELECTOR not in annotations:
-        return Topology(annotations[EXCLUSIVE], Mode.EXCLUSIVE)
+        return Topology(annotations[EXCLUSIVE], TopologyMode.EXCLUSIVE)
     return notes_of(annotations, titled).topology
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from understudy.kinds.outlines import Outline, in_one_island
 from understudy.kinds.sightings import Sighting
-from understudy.model.gangs import Mode, Topology
+from understudy.model.gangs import Topology, TopologyMode
 from understudy.objects.meta import ObjectMeta
 
 QUEUE = "kueue.x-k8s.io/queue-name"  # a label; long ago an annotation
@@ -28,8 +28,8 @@ def owns(meta: ObjectMeta) -> bool:
 def topology_of(annotations: Mapping[str, str]) -> Topology | None:
     """Where all the pods of one template belong."""
     if label := annotations.get(REQUIRED):
-        return Topology(label, Mode.REQUIRED)
-    return Topology(label, Mode.PREFERRED) if (label := annotations.get(PREFERRED)) else None
+        return Topology(label, TopologyMode.REQUIRED)
+    return Topology(label, TopologyMode.PREFERRED) if (label := annotations.get(PREFERRED)) else None
 
 
 def constrained(outline: Outline, seen: Sequence[Sighting]) -> tuple[Outline, Sequence[Sighting]]:
@@ -50,5 +50,7 @@ def constrained(outline: Outline, seen: Sequence[Sighting]) -> tuple[Outline, Se
         elif label := notes.get(SLICE_REQUIRED):
             slices = [role for role in roles if notes.get(SLICE_SIZE) == str(len(role.names))]
             for role in slices:
-                outline, seen = in_one_island(outline, seen, [role], role.island, Topology(label, Mode.REQUIRED))
+                outline, seen = in_one_island(
+                    outline, seen, [role], role.island, Topology(label, TopologyMode.REQUIRED)
+                )
     return outline, seen

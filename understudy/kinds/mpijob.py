@@ -7,7 +7,7 @@ from understudy.kinds.levers import Lever
 from understudy.kinds.outlines import Outline, Role
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.kinds.training import RUN_POLICY, in_order, minimum
-from understudy.model.gangs import Made
+from understudy.model.gangs import PodCreation
 from understudy.objects.jobs import MPIJob
 from understudy.objects.meta import holds
 from understudy.objects.pods import PodTemplate, Resources
@@ -92,7 +92,7 @@ def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: s
         indexes=indexes,
         topology=notes_of(job.metadata.annotations, job).topology,
         stage=2 if late else 0,
-        made=Made.WHEN_READY if late else Made.AT_ONCE,
+        made=PodCreation.WHEN_READY if late else PodCreation.AT_ONCE,
     )
 
 

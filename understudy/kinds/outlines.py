@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.kinds.context import Context
 from understudy.kinds.sightings import Sighting
-from understudy.model.gangs import Made, Member, Shape, Topology
+from understudy.model.gangs import Member, PodCreation, Shape, Topology
 from understudy.objects.pods import PodTemplate
 
 
@@ -23,13 +23,13 @@ class Role(msgspec.Struct, frozen=True):
     topology: Topology | None = None
     unsupported: tuple[str, ...] = ()
     stage: int = 0  # even; the next odd one is for the followers of its first pod
-    made: Made = Made.AT_ONCE
+    made: PodCreation = PodCreation.AT_ONCE
     leads: bool = False  # its first pod is a leader: the others are made when that one has a seat
 
-    def stage_at(self, position: int) -> tuple[int, Made]:
+    def stage_at(self, position: int) -> tuple[int, PodCreation]:
         """The stage in which the pod at this position is made, and what it waits for."""
         if self.leads and self.indexes[position] != 0:
-            return self.stage + 1, Made.WHEN_SEATED
+            return self.stage + 1, PodCreation.WHEN_SEATED
         return self.stage, self.made
 
     def labels_at(self, position: int) -> dict[str, str]:

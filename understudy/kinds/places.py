@@ -8,7 +8,7 @@ from understudy.kinds.context import Context
 from understudy.kinds.outlines import Outline, Role, planned
 from understudy.kinds.ownership import JOB_KEY
 from understudy.kinds.sightings import Sighting
-from understudy.model.gangs import Made, Member, Mode, Topology
+from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
 
 
 class Place(msgspec.Struct):
@@ -89,14 +89,14 @@ def settle(islands: Islands, topologies: dict[str, Topology | None], namespace: 
 
 
 def _staged(member: Member, place: Place) -> Member:
-    stage, made = place.role.stage_at(place.position) if place.role is not None else (0, Made.AT_ONCE)
+    stage, made = place.role.stage_at(place.position) if place.role is not None else (0, PodCreation.AT_ONCE)
     return msgspec.structs.replace(member, stage=stage, made=made) if stage else member
 
 
 def _member(sighting: Sighting, topology: Topology | None, context: Context) -> Member:
     """JobSet's own means of keeping others out of a domain are left off where the island's topology says the same."""
     member, shape = sighting.member, sighting.member.shape
-    if topology is None or topology.mode is not Mode.EXCLUSIVE or sighting.ref.kind != "JobSet":
+    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or sighting.ref.kind != "JobSet":
         return member
     if not (shape.affinity or shape.anti_affinity or shape.selector):
         return member

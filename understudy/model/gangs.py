@@ -23,7 +23,7 @@ class PodTerm(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
         return (self.every_namespace or namespace in self.namespaces) and self.selector.matches(labels)
 
 
-class Spread(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+class SpreadConstraint(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """One topology spread constraint; `hard` is DoNotSchedule, else it only colours the score."""
 
     topology_key: str
@@ -60,7 +60,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     affinity: tuple[PodTerm, ...] = ()
     anti_affinity: tuple[PodTerm, ...] = ()
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()  # negative weights: preferred anti-affinity
-    spreads: tuple[Spread, ...] = ()
+    spreads: tuple[SpreadConstraint, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     unsupported: tuple[
         str, ...
@@ -72,7 +72,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
         return bool(self.affinity or self.anti_affinity or self.spreads)
 
 
-class Made(enum.StrEnum):
+class PodCreation(enum.StrEnum):
     """When a controller makes the pods of a stage, given the pods of the stages before it."""
 
     AT_ONCE = ""
@@ -92,10 +92,10 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     exists: bool = True  # False: planned from the template
     place: str = ""  # the place it fills, which outlives its pod; empty where any place will do
     stage: int = 0  # a controller makes the pods of one stage after those of the lower ones
-    made: Made = Made.AT_ONCE
+    made: PodCreation = PodCreation.AT_ONCE
 
 
-class Mode(enum.StrEnum):
+class TopologyMode(enum.StrEnum):
     PREFERRED = "preferred"
     REQUIRED = "required"
     EXCLUSIVE = "exclusive"
@@ -103,11 +103,11 @@ class Mode(enum.StrEnum):
 
 class Topology(msgspec.Struct, frozen=True, gc=False):
     key: str
-    mode: Mode
+    mode: TopologyMode
 
     @property
     def binding(self) -> bool:
-        return self.mode is not Mode.PREFERRED
+        return self.mode is not TopologyMode.PREFERRED
 
 
 class Island(msgspec.Struct, frozen=True, gc=False):

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from understudy.model.plans import Move, Source
+from understudy.model.plans import Move, SeatSource
 
 
-class Outcome(enum.StrEnum):
+class IncidentOutcome(enum.StrEnum):
     OPEN = "open"
     RECOVERED = "recovered"  # its nodes came back before anything was done
     SWAPPED = "swapped"
@@ -22,7 +22,7 @@ class Outcome(enum.StrEnum):
     ENDED = "ended"  # the job is finished or gone
 
 
-_GRAVITY = (Outcome.OPEN, Outcome.SWAPPED, Outcome.SHRUNK, Outcome.REQUEUED)
+_GRAVITY = (IncidentOutcome.OPEN, IncidentOutcome.SWAPPED, IncidentOutcome.SHRUNK, IncidentOutcome.REQUEUED)
 
 # The steps in the order they are taken. Each has its time in the field `<step>_at`.
 STEPS = ("failed", "detected", "decided", "victims_out", "seated", "running")
@@ -44,14 +44,14 @@ class Incident(msgspec.Struct, frozen=True):
     victims_out_at: float | None = None  # stays None where nobody had to go
     seated_at: float | None = None
     running_at: float | None = None
-    decision: Outcome = Outcome.OPEN  # what the gravest decision so far leads to
-    outcome: Outcome = Outcome.OPEN
+    decision: IncidentOutcome = IncidentOutcome.OPEN  # what the gravest decision so far leads to
+    outcome: IncidentOutcome = IncidentOutcome.OPEN
     moves: tuple[Move, ...] = ()
     victims: tuple[str, ...] = ()
 
     @property
     def open(self) -> bool:
-        return self.outcome is Outcome.OPEN
+        return self.outcome is IncidentOutcome.OPEN
 
     @property
     def namespace(self) -> str:
@@ -80,7 +80,7 @@ class Incident(msgspec.Struct, frozen=True):
         return found
 
 
-class Loss(msgspec.Struct, frozen=True):
+class GangLoss(msgspec.Struct, frozen=True):
     """What a gang has lost, or is about to lose, as seen at one moment."""
 
     nodes: tuple[str, ...]
@@ -89,16 +89,16 @@ class Loss(msgspec.Struct, frozen=True):
     since: float | None = None
 
 
-class Decision(msgspec.Struct, frozen=True):
+class IncidentDecision(msgspec.Struct, frozen=True):
     """What a plan does about it."""
 
-    leads_to: Outcome
+    leads_to: IncidentOutcome
     moves: tuple[Move, ...] = ()
     victims: tuple[str, ...] = ()
     wanted: int | None = None  # how many members are to run from now on; None: as before
 
 
-class Sight(msgspec.Struct, frozen=True):
+class GangProgress(msgspec.Struct, frozen=True):
     """How a gang is doing now. Only seats that can be trusted count."""
 
     wanted: int = 0  # members it has to have, at most
@@ -109,7 +109,7 @@ class Sight(msgspec.Struct, frozen=True):
     gone: bool = False  # whether the job is finished, or was deleted
 
 
-def extended(incident: Incident, loss: Loss) -> Incident:
+def with_loss(incident: Incident, loss: GangLoss) -> Incident:
     """With what was lost since. What was reached is to be reached anew."""
     nodes = _joined(incident.nodes, loss.nodes)
     members = _joined(incident.members, loss.members)
@@ -121,13 +121,13 @@ def extended(incident: Incident, loss: Loss) -> Incident:
     return replace(incident, nodes=nodes, members=members, cause=cause, moves=moves, seated_at=None)
 
 
-def decided(incident: Incident, decision: Decision, at: float) -> Incident:
+def with_decision(incident: Incident, decision: IncidentDecision, at: float) -> Incident:
     """The first decision counts as the moment; what later ones add is added."""
     if not incident.open:
         return incident
     known = {move.to_node for move in incident.moves}
-    warm = {move.to_node for move in decision.moves if move.source is Source.WARM}
-    before = [replace(move, source=Source.WARM) if move.to_node in warm else move for move in incident.moves]
+    warm = {move.to_node for move in decision.moves if move.source is SeatSource.WARM}
+    before = [replace(move, source=SeatSource.WARM) if move.to_node in warm else move for move in incident.moves]
     victims = _joined(incident.victims, decision.victims)
     wanted = incident.wanted if decision.wanted is None else min(incident.wanted, decision.wanted)
     return replace(
@@ -141,19 +141,19 @@ def decided(incident: Incident, decision: Decision, at: float) -> Incident:
     )
 
 
-def advanced(incident: Incident, sight: Sight, at: float) -> Incident:
+def with_progress(incident: Incident, sight: GangProgress, at: float) -> Incident:
     """As far as it has come. It closes when all members that are to run do, or when there is no job any more."""
     if not incident.open:
         return incident
     if sight.gone:
-        return replace(incident, outcome=Outcome.ENDED)
+        return replace(incident, outcome=IncidentOutcome.ENDED)
     at = _not_before(incident, at)
     wanted = min(incident.wanted, sight.wanted)
     whole = not sight.broken and sight.seated >= wanted
     runs = whole and sight.running >= wanted
     if incident.decided_at is None:
         # Nothing was done, so nothing was reached, but for what heals by itself.
-        return replace(incident, running_at=at, outcome=Outcome.RECOVERED) if runs else incident
+        return replace(incident, running_at=at, outcome=IncidentOutcome.RECOVERED) if runs else incident
     if incident.victims and incident.victims_out_at is None and (whole or not sight.victims_in):
         incident = replace(incident, victims_out_at=at)
     if whole and incident.seated_at is None:
@@ -161,13 +161,15 @@ def advanced(incident: Incident, sight: Sight, at: float) -> Incident:
     return replace(incident, running_at=at, outcome=incident.decision) if runs else incident
 
 
-def adopted(kept: Incident, seen: Incident) -> Incident:
+def merged_records(kept: Incident, seen: Incident) -> Incident:
     """What was written down by whoever looked before, with what has been seen since: the earliest of every step."""
-    both = extended(kept, Loss(seen.nodes, seen.members, seen.cause, seen.failed_at))
+    both = with_loss(kept, GangLoss(seen.nodes, seen.members, seen.cause, seen.failed_at))
     if not both.open:
         return both
     if seen.decided_at is not None:
-        both = decided(both, Decision(seen.decision, seen.moves, seen.victims, seen.wanted), seen.decided_at)
+        both = with_decision(
+            both, IncidentDecision(seen.decision, seen.moves, seen.victims, seen.wanted), seen.decided_at
+        )
     return both
 
 
@@ -183,27 +185,27 @@ def _not_before(incident: Incident, at: float) -> float:
 # In seconds, and in sums
 
 
-def seconds_of(incident: Incident) -> dict[str, float]:
+def step_seconds(incident: Incident) -> dict[str, float]:
     """Each step that was reached, in seconds from the failure; and the total."""
     found = {step: at - incident.began_at for step in STEPS[1:] if (at := incident.at(step)) is not None}
     return {**found, **({"total": incident.total} if incident.total is not None else {})}
 
 
-class Figures(msgspec.Struct, frozen=True):
+class StepStatistics(msgspec.Struct, frozen=True):
     count: int
     median: float
     p99: float
 
 
-def summary(incidents: Iterable[Incident]) -> Mapping[str, Figures]:
+def step_statistics(incidents: Iterable[Incident]) -> Mapping[str, StepStatistics]:
     """Median and p99 of each step and of the total, as far as any incident came to it."""
     times: dict[str, list[float]] = {}
     for incident in incidents:
-        for step, took in seconds_of(incident).items():
+        for step, took in step_seconds(incident).items():
             times.setdefault(step, []).append(took)
     order = (*STEPS[1:], "total")
     return {
-        step: Figures(len(times[step]), percentile(times[step], 50), percentile(times[step], 99))
+        step: StepStatistics(len(times[step]), percentile(times[step], 50), percentile(times[step], 99))
         for step in order
         if step in times
     }

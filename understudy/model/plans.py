@@ -47,7 +47,7 @@ class Preempt(msgspec.Struct, frozen=True, tag=True, gc=False):
     budget_violations: int = 0
 
 
-class Source(enum.StrEnum):
+class SeatSource(enum.StrEnum):
     SPARE = "spare"
     IDLE = "idle"
     VICTIM = "victim"
@@ -58,7 +58,7 @@ class Move(msgspec.Struct, frozen=True, gc=False):
     member: str
     from_node: str  # '' where the seat is already gone
     to_node: str
-    source: Source
+    source: SeatSource
 
 
 class Swap(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -107,7 +107,7 @@ class Hold(msgspec.Struct, frozen=True, tag=True, gc=False):
     why: str
 
 
-class Code(enum.StrEnum):
+class WaitCode(enum.StrEnum):
     NO_ROOM = "NoRoom"
     BLOCKED_DOMAINS = "BlockedDomains"
     VICTIMS_LEAVING = "VictimsLeaving"
@@ -136,10 +136,10 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
     count: int
 
 
-class Reason(msgspec.Struct, frozen=True, gc=False):
+class WaitReason(msgspec.Struct, frozen=True, gc=False):
     """Why a gang waits, as a value: what it needs, what is free, who holds the rest, which guard applies."""
 
-    code: Code
+    code: WaitCode
     needs: str
     wanted: int = 0  # seats it needs before it may run (islands, where islands need domains)
     free: int = 0  # how many of those could be given now
@@ -151,7 +151,7 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 class Wait(msgspec.Struct, frozen=True, tag=True, gc=False):
     gang: str
-    reason: Reason
+    reason: WaitReason
 
 
 Action = Start | Grow | Preempt | Swap | Shrink | Requeue | Dismiss | Hold | Wait

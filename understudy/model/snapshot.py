@@ -5,59 +5,31 @@ what is there: the maps are persistent, and old and new snapshots share all that
 the view up to date event by event, builds a snapshot from nothing, and makes the hypotheses of a plan.
 """
 
-from __future__ import annotations  # rpds types take parameters only for the type checker
+from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from operator import attrgetter
 from typing import TypeVar, cast
 
 import msgspec
 from rpds import HashTrieMap, HashTrieSet
 
 from understudy.model.gangs import Gang, Member
-from understudy.model.nodes import Health, Node, Verdict
+from understudy.model.node_info import (
+    NODE_GONE,
+    CapacityBucket,
+    NodeInfo,
+    RunningGang,
+    Seat,
+    node_info_of,
+    running_gang_of,
+    seats_of,
+)
+from understudy.model.nodes import Node, Verdict
 from understudy.model.selectors import Selector
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_by_gang = attrgetter("gang")
-_by_member = attrgetter("member.name")
-
-Shelf = tuple[str, int]  # (flavor, how much of it is free)
-
-GONE = Health(Verdict.LOST, cause="the node does not exist")  # of the placeholder that pods without a node sit on
-
-
-class Stake(msgspec.Struct, frozen=True, gc=False):
-    """What a running gang has to lose, so that choosing among very many gangs need not look at each one's members."""
-
-    gang: str
-    priority: int
-    seats: int
-    accelerators: int
-    started_at: float | None
-    since: float | None  # work since then would be lost: the last checkpoint, else the start
-    elastic: bool
-
-
-class Seat(msgspec.Struct, frozen=True, gc=False):
-    """One pod on one node. A leaving one fills its seat until its pod is gone."""
-
-    gang: str
-    member: Member
-    leaving: bool = False
-    stake: Stake | None = None  # of its gang, where that could be preempted
-
-
-class Room(msgspec.Struct, frozen=True, gc=False):
-    """A node, what sits on it, and what is left."""
-
-    node: Node
-    seats: tuple[Seat, ...]  # sorted by gang and member
-    free: Mapping[str, int]
-    shelf: Shelf | None  # where `Snapshot.shelves` lists it; None where no seat may be given
 
 
 class Budget(msgspec.Struct, frozen=True, gc=False):
@@ -75,18 +47,18 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    rooms: HashTrieMap[str, Room] = HashTrieMap()
+    rooms: HashTrieMap[str, NodeInfo] = HashTrieMap()
     gangs: HashTrieMap[str, Gang] = HashTrieMap()
     budgets: tuple[Budget, ...] = ()
     open: HashTrieSet[str] = HashTrieSet()  # managed gangs with members that have no seat
     holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
     leaving: HashTrieSet[str] = HashTrieSet()  # gangs with pods on their way out
-    running: HashTrieMap[int, HashTrieMap[str, Stake]] = HashTrieMap()  # priority -> managed gangs with seats
+    running: HashTrieMap[int, HashTrieMap[str, RunningGang]] = HashTrieMap()  # priority -> managed gangs with seats
     repelling: HashTrieSet[str] = HashTrieSet()  # gangs with pods on nodes that have required anti-affinity
     sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
     warm: HashTrieSet[str] = HashTrieSet()  # warm understudies: they sit in no room, and only `decide.warm` sees them
-    shelves: HashTrieMap[Shelf, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
+    shelves: HashTrieMap[CapacityBucket, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
     domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # key -> value -> sorted nodes
     tenants: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()  # key -> value -> gang -> seats
 
@@ -134,19 +106,19 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     def _changed_rooms(
         self, fresh: dict[str, Node], gone: frozenset[str], arriving: dict[str, list[Seat]], before: dict[str, Gang]
-    ) -> dict[str, Room | None]:
+    ) -> dict[str, NodeInfo | None]:
         """The rooms that the changes touch, made anew; None where neither node nor seat is left."""
         touched = {seat.member.node for gang in before.values() for seat in seats_of(gang)}
         touched.update(arriving, fresh, gone)
-        rooms: dict[str, Room | None] = {}
+        rooms: dict[str, NodeInfo | None] = {}
         for name in touched:
             old = self.rooms.get(name)
             staying = [seat for seat in old.seats if seat.gang not in before] if old else []
             seats = staying + arriving[name] if name in arriving else staying
             node = fresh.get(name)
-            if node is None and old is not None and name not in gone and old.node.health is not GONE:
+            if node is None and old is not None and name not in gone and old.node.health is not NODE_GONE:
                 node = old.node
-            rooms[name] = room_of(node or Node(name, health=GONE), seats) if node or seats else None
+            rooms[name] = node_info_of(node or Node(name, health=NODE_GONE), seats) if node or seats else None
         return rooms
 
     def _with_topologies(self, gangs: Iterable[Gang]) -> Snapshot:
@@ -163,41 +135,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, domains=domains, tenants=tenants)
 
 
-def seats_of(gang: Gang) -> list[Seat]:
-    if gang.warm_for:
-        return []
-    seats = [Seat(gang.key, m) for island in gang.islands for m in island.members if m.node]
-    if gang.leaving:
-        seats.extend(Seat(gang.key, m, leaving=True) for m in gang.leaving)
-    return seats
-
-
-def room_of(node: Node, seats: list[Seat]) -> Room:
-    if len(seats) > 1:
-        seats.sort(key=_by_member)
-        seats.sort(key=_by_gang)
-    free = _left_over(node, seats)
-    shelf: Shelf | None = None
-    if node.usable:
-        flavor = node.flavor
-        # Free cpu is shelved by powers of two: exact shelves would be as many as there are nodes.
-        shelf = (flavor, max(0, free["cpu"]).bit_length() if flavor == "cpu" and "cpu" in free else free.get(flavor, 0))
-    return Room(node, tuple(seats), free, shelf)
-
-
-def _left_over(node: Node, seats: list[Seat]) -> dict[str, int]:
-    free = dict(node.allocatable)
-    index, count = 0, len(seats)
-    while index < count:
-        shape, first = seats[index].member.shape, index
-        while index < count and seats[index].member.shape is shape:  # pods of one template are counted, not added up
-            index += 1
-        for name, amount in shape.requests:
-            free[name] = free.get(name, 0) - amount * (index - first)
-    return free
-
-
-def _is_sick(room: Room) -> bool:
+def _is_sick(room: NodeInfo) -> bool:
     return room.node.health.verdict is not Verdict.HEALTHY
 
 
@@ -205,7 +143,7 @@ class Listing(msgspec.Struct, frozen=True):
     """Where changed gangs sit, and which lists they belong on."""
 
     seats: dict[str, list[Seat]]  # by node
-    stakes: dict[str, Stake]
+    stakes: dict[str, RunningGang]
     open: list[str]
     holding: list[str]
     leaving: list[str]
@@ -229,7 +167,7 @@ def _listed(changed: dict[str, Gang]) -> Listing:
                     repels = repels or bool(member.shape.anti_affinity)
                 else:
                     unseated = True
-        stake = _stake(gang, seated) if seated and gang.managed and not gang.infrastructure else None
+        stake = running_gang_of(gang, seated) if seated and gang.managed and not gang.infrastructure else None
         if stake is not None:
             listing.stakes[key] = stake
         for member in seated:
@@ -252,7 +190,7 @@ _LISTS = ("open", "holding", "leaving", "repelling", "warm")
 
 
 def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[str, object]:
-    running: dict[int, dict[str, Stake | None]] = defaultdict(dict)
+    running: dict[int, dict[str, RunningGang | None]] = defaultdict(dict)
     for key, gang in before.items():
         running[gang.priority][key] = None
     for key, stake in listing.stakes.items():
@@ -270,16 +208,8 @@ def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[
     }
 
 
-def _stake(gang: Gang, seated: list[Member]) -> Stake:
-    started, since = gang.started_at, gang.checkpoint_at
-    if since is None or (started is not None and started > since):
-        since = started  # a checkpoint from before the start has nothing to do with the work since
-    accelerators = seated[0].shape.accelerators if len(seated) == 1 else sum(m.shape.accelerators for m in seated)
-    return Stake(gang.key, gang.priority, len(seated), accelerators, started, since, gang.min_members is not None)
-
-
-def _reshelved(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[Shelf, HashTrieSet[str]]:
-    moves: dict[Shelf, dict[str, bool]] = defaultdict(dict)
+def _reshelved(old: Snapshot, rooms: Mapping[str, NodeInfo | None]) -> HashTrieMap[CapacityBucket, HashTrieSet[str]]:
+    moves: dict[CapacityBucket, dict[str, bool]] = defaultdict(dict)
     for name, room in rooms.items():
         was = old.rooms.get(name)
         shelf = room.shelf if room else None
@@ -290,7 +220,7 @@ def _reshelved(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[S
     return _regrouped(old.shelves, moves)
 
 
-def _divided(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, tuple[str, ...]]:
+def _divided(key: str, rooms: Iterable[NodeInfo]) -> HashTrieMap[str, tuple[str, ...]]:
     groups: dict[str, list[str]] = defaultdict(list)
     for room in rooms:
         if (value := room.node.labels.get(key)) is not None:
@@ -298,7 +228,9 @@ def _divided(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, tuple[str, ...
     return HashTrieMap({value: tuple(sorted(names)) for value, names in groups.items()})
 
 
-def _redivided(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]]:
+def _redivided(
+    old: Snapshot, rooms: Mapping[str, NodeInfo | None]
+) -> HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]]:
     domains = old.domains
     for key in domains:
         moves: dict[str, dict[str, bool]] = defaultdict(dict)
@@ -322,7 +254,7 @@ def _redivided(old: Snapshot, rooms: Mapping[str, Room | None]) -> HashTrieMap[s
     return domains
 
 
-def _settled(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, HashTrieMap[str, int]]:
+def _settled(key: str, rooms: Iterable[NodeInfo]) -> HashTrieMap[str, HashTrieMap[str, int]]:
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for room in rooms:
         if (value := room.node.labels.get(key)) is not None:
@@ -332,7 +264,7 @@ def _settled(key: str, rooms: Iterable[Room]) -> HashTrieMap[str, HashTrieMap[st
 
 
 def _resettled(
-    old: Snapshot, rooms: Mapping[str, Room | None]
+    old: Snapshot, rooms: Mapping[str, NodeInfo | None]
 ) -> HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]]:
     tenants = old.tenants
     for key in tenants:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from understudy.model.incidents import STEPS, Incident, Outcome, seconds_of
-from understudy.model.plans import Move, Source
+from understudy.model.incidents import STEPS, Incident, IncidentOutcome, step_seconds
+from understudy.model.plans import Move, SeatSource
 from understudy.objects.meta import Part, Time
 from understudy.objects.resources import INCIDENTS
 
@@ -32,12 +32,12 @@ class _Move(Part, frozen=True):
     member: str
     from_: str = msgspec.field(name="from", default="")
     to: str = ""
-    source: Source = Source.IDLE
+    source: SeatSource = SeatSource.IDLE
 
 
 class _Status(Part, frozen=True):
-    outcome: Outcome = Outcome.OPEN
-    decision: Outcome = Outcome.OPEN
+    outcome: IncidentOutcome = IncidentOutcome.OPEN
+    decision: IncidentOutcome = IncidentOutcome.OPEN
     wanted: int = 0
     moves: tuple[_Move, ...] = ()
     victims: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def document_of(incident: Incident) -> Document:
 
 def _status(incident: Incident) -> Document:
     """Steps that were not reached are written as null, so that a patch takes away what was reached in vain."""
-    reached = seconds_of(incident)
+    reached = step_seconds(incident)
     return {
         "outcome": str(incident.outcome),
         "decision": str(incident.decision),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from understudy.model.gangs import Spread
+from understudy.model.gangs import SpreadConstraint
 from understudy.model.selectors import NodeTerm, Requirement, Selector
 from understudy.objects.meta import Expression, LabelSelector
 from understudy.objects.pods import NodeSelector, NodeSelectorTerm, TopologySpreadConstraint
@@ -34,8 +34,8 @@ def label_key_requirements(keys: tuple[str, ...], operator: str, labels: Mapping
     return tuple(Requirement(key, operator, (labels[key],)) for key in keys if key in labels)
 
 
-def spread_of(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Spread:
-    return Spread(
+def spread_of(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
+    return SpreadConstraint(
         topology_key=constraint.topology_key,
         max_skew=constraint.max_skew,
         hard=constraint.when_unsatisfiable == "DoNotSchedule",

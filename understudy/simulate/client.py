@@ -9,11 +9,11 @@ from understudy.client.binding import bind_pods
 from understudy.client.evictions import evict_pods
 from understudy.objects.resources import EVENTS, SERIES_EVENTS, Resource
 from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating, Unreachable
-from understudy.simulate.server import Version
+from understudy.simulate.api_server import Version
 from understudy.simulate.watches import Watch
 
 if TYPE_CHECKING:
-    from understudy.simulate.world import World
+    from understudy.simulate.simulation import Simulation
 
 CONFLICT = 409
 TIMEOUT = 4.0  # seconds after which a request without an answer is given up
@@ -22,7 +22,7 @@ _TOLD = (EVENTS.key, SERIES_EVENTS.key)
 Apply = Callable[[], Any]
 
 
-class Fate:
+class RequestFaults:
     """What becomes of the next requests of a process; each count is used up by one."""
 
     def __init__(self) -> None:
@@ -35,14 +35,16 @@ class Fate:
 class Client:
     """Of one life of one process: when that is killed, its client is dead, and nothing more is sent or heard."""
 
-    def __init__(self, world: "World", name: str, whole_gangs: bool, check: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, world: "Simulation", name: str, whole_gangs: bool, check: Callable[[], None] | None = None
+    ) -> None:
         self.world = world
         self.name = name
         self.dead = False
         self.paused = False
         self.cut_off = False
         self.stalled_since = 0.0
-        self.fate = Fate()
+        self.fate = RequestFaults()
         self.watches: list[Watch] = []
         self._whole_gangs = whole_gangs
         self._check = check

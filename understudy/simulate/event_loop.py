@@ -7,11 +7,11 @@ from contextvars import Context
 from typing import Any
 
 
-class NothingLeft(Exception):
+class LoopStarved(Exception):
     """Every task waits, and no timer is set that could wake one."""
 
 
-class VirtualLoop(asyncio.BaseEventLoop):
+class VirtualTimeLoop(asyncio.BaseEventLoop):
     """`time()` starts at 0. Callbacks run in the order of their times, and of equal times in the order they were set.
 
     The base class would do the same with a selector that does not wait. Its general form took half of the time of a
@@ -61,7 +61,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             while timers and timers[0][2]._cancelled:
                 heapq.heappop(timers)
             if not timers:
-                raise NothingLeft
+                raise LoopStarved
             when, _, timer = heapq.heappop(timers)
             if when > self._now:
                 self._now = when

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from understudy.simulate.generate import generate
 from understudy.simulate.scenario import Scenario, written
-from understudy.simulate.search import Result, keep, prepare, read, search, shrunk
-from understudy.simulate.world import simulate
+from understudy.simulate.scenario_generator import generate
+from understudy.simulate.search import Result, keep, prepare, read_found, search, shrunk
+from understudy.simulate.simulation import simulate
 
 FOUND = Path("tests/simulate/found")
 ENOUGH = 10  # failing seeds after which the search ends
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare()
     if given.replay is not None:
         try:
-            found = read(given.replay)
+            found = read_found(given.replay)
         except (OSError, msgspec.DecodeError) as error:
             parser.error(f"--replay {given.replay}: {error}; it takes a file that the search has kept")
         return _shown(found.scenario, True)

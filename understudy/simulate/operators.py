@@ -16,10 +16,10 @@ from understudy.kinds.jobset import EXCLUSIVE
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_KEY
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
 from understudy.ports import PatchForm, Ref, Refused
-from understudy.simulate.server import FOREGROUND, TRACKING, Version
+from understudy.simulate.api_server import FOREGROUND, TRACKING, Version
 
 if TYPE_CHECKING:
-    from understudy.simulate.world import World
+    from understudy.simulate.simulation import Simulation
 
 WRITER = "operator"
 _FAMILIES = {(family.parent.group, family.parent.kind): family for family in FAMILIES}
@@ -28,7 +28,7 @@ _FAMILIES = {(family.parent.group, family.parent.kind): family for family in FAM
 class Operators:
     """Works by the uid of the parent, on the objects as they are when it comes to it."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: "Simulation") -> None:
         self._world = world
         self._channel = world.messages.channel("operators")
         self._due: dict[str, float] = {}
@@ -196,7 +196,7 @@ def _ref(version: Version) -> Ref:
 class GarbageCollector:
     """Kubernetes' own, where the product's does not run: dependents go with their owners, or before them."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: "Simulation") -> None:
         self._world = world
         self._channel = world.messages.channel("garbage")
 

@@ -33,7 +33,7 @@ from understudy.ports import Refused, Unreachable
 from understudy.simulate.client import Client
 
 if TYPE_CHECKING:
-    from understudy.simulate.world import World
+    from understudy.simulate.simulation import Simulation
 
 BEGIN = 1_767_268_800.0  # what the clocks show at virtual time 0: noon of the first day of 2026
 TERMS = LeaseTimes(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
@@ -71,7 +71,7 @@ def _end_sleep(woken: "asyncio.Future[None]") -> None:
 class Process:
     """`start`, `kill`, `pause`, `cut_off`; subclasses say what runs in it."""
 
-    def __init__(self, world: "World", name: str) -> None:
+    def __init__(self, world: "Simulation", name: str) -> None:
         self.world = world
         self.name = name
         self.clients: list[Client] = []
@@ -207,7 +207,7 @@ class ReplicaProcess(Process):
         await replica.run()
 
 
-def settings_of(world: "World", settings: LoopSettings) -> LoopSettings:
+def settings_of(world: "Simulation", settings: LoopSettings) -> LoopSettings:
     return msgspec.structs.replace(settings, policy=world.policy)
 
 

@@ -1,4 +1,4 @@
-"""Runs many seeds on all cores and gathers what they found; what failed is shrunk and kept as a file."""
+"""Runs many seeds on all cores, gathers what they find, and shrinks what fails to a small scenario kept as a file."""
 
 import gc
 import logging
@@ -6,13 +6,143 @@ import multiprocessing
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from understudy.simulate.generate import generate
-from understudy.simulate.scenario import Scenario
-from understudy.simulate.shrink import Shrinker
-from understudy.simulate.world import Violation, simulate
+from understudy.simulate.scenario import Event, JobPlan, Scenario, written
+from understudy.simulate.scenario_generator import generate
+from understudy.simulate.simulation import Violation, simulate
+
+MOST_RUNS = 400
+
+
+# What makes a job simpler, one field at a time.
+_SIMPLER: tuple[tuple[str, Any], ...] = (
+    ("claim", ""), ("duration", 0.0), ("minimum", 0), ("topology", ""), ("stages", ""), ("parts", 1), ("size", 1),
+    ("size", 2), ("parts", 2), ("accelerators", 1), ("preempts", True), ("tolerates", True),
+    ("priority", 0), ("grace", 5),
+)  # fmt: skip
+
+
+class Shrinker:
+    """Counts its runs: a scenario that is small enough soon is better than the smallest one tomorrow."""
+
+    def __init__(self, invariant: str, most_runs: int = MOST_RUNS) -> None:
+        self._invariant = invariant
+        self._left = most_runs
+        self.runs = 0
+
+    def shrunk(self, scenario: Scenario) -> Scenario:
+        """The smallest one found that violates the same invariant."""
+        before = None
+        while before != scenario and self._left > 0:
+            before = scenario
+            scenario = self._without_jobs(scenario)
+            scenario = self._without_entries(scenario, "events")
+            scenario = self._without_entries(scenario, "late")
+            scenario = self._without_nodes(scenario)
+            for candidate_of in (_simpler_jobs, _simpler_nodes, _simpler_rest):
+                scenario = self._simplified(scenario, candidate_of)
+        return scenario
+
+    def _fails(self, scenario: Scenario) -> bool:
+        if self._left <= 0:
+            return False
+        self._left -= 1
+        self.runs += 1
+        violation = simulate(scenario).violation
+        return violation is not None and violation.invariant == self._invariant
+
+    def _without_entries(self, scenario: Scenario, field: str) -> Scenario:
+        """Leaves out halves, quarters, and in the end single entries."""
+        entries = list(getattr(scenario, field))
+        portion = max(1, len(entries) // 2)
+        while entries:
+            start = 0
+            while start < len(entries):
+                kept = entries[:start] + entries[start + portion :]
+                candidate = replace(scenario, **{field: tuple(kept)})
+                if self._fails(candidate):
+                    scenario, entries = candidate, kept
+                else:
+                    start += portion
+            if portion == 1:
+                break
+            portion = max(1, portion // 2)
+        return scenario
+
+    def _without_jobs(self, scenario: Scenario) -> Scenario:
+        for job in scenario.jobs:
+            candidate = replace(
+                scenario,
+                jobs=tuple(one for one in scenario.jobs if one is not job),
+                events=tuple(event for event in scenario.events if event.target != job.name),
+            )
+            if self._fails(candidate):
+                scenario = candidate
+        return scenario
+
+    def _without_nodes(self, scenario: Scenario) -> Scenario:
+        for node in scenario.nodes:
+            candidate = replace(
+                scenario,
+                nodes=tuple(one for one in scenario.nodes if one is not node),
+                events=tuple(event for event in scenario.events if event.target != node.name),
+            )
+            if candidate.nodes and self._fails(candidate):
+                scenario = candidate
+        return scenario
+
+    def _simplified(self, scenario: Scenario, candidates: Callable[[Scenario], Iterator[Scenario]]) -> Scenario:
+        """Each success is the start of new candidates; what failed once is not tried again."""
+        tried: set[bytes] = set()
+        while True:
+            for candidate in candidates(scenario):
+                text = written(candidate)
+                if candidate != scenario and text not in tried:
+                    tried.add(text)
+                    if self._fails(candidate):
+                        scenario = candidate
+                        break
+            else:
+                return scenario
+
+
+def _simpler_jobs(scenario: Scenario) -> Iterator[Scenario]:
+    for number, job in enumerate(scenario.jobs):
+        for field, value in _SIMPLER:
+            if getattr(job, field) != value and not (field in ("size", "parts") and getattr(job, field) < value):
+                yield _with_job(scenario, number, replace(job, **{field: value}))
+
+
+def _with_job(scenario: Scenario, number: int, job: JobPlan) -> Scenario:
+    jobs = list(scenario.jobs)
+    jobs[number] = job
+    return replace(scenario, jobs=tuple(jobs))
+
+
+def _simpler_nodes(scenario: Scenario) -> Iterator[Scenario]:
+    yield replace(scenario, nodes=tuple(replace(node, skew=0.0, spare=False) for node in scenario.nodes))
+
+
+def _simpler_rest(scenario: Scenario) -> Iterator[Scenario]:
+    yield replace(scenario, noise=0)
+    yield replace(scenario, operator_pace=0.05)
+    yield replace(scenario, outside=False)
+    last = max((event.at for event in scenario.events), default=0.0)
+    yield replace(scenario, faults_until=float(int(last) + 2))
+    for number, event in enumerate(scenario.events):
+        if event.at != int(event.at):
+            yield _with_event(scenario, number, replace(event, at=float(int(event.at) + 1)))
+
+
+def _with_event(scenario: Scenario, number: int, event: Event) -> Scenario:
+    events = list(scenario.events)
+    events[number] = event
+    return replace(scenario, events=tuple(sorted(events, key=lambda one: one.at)))
+
 
 CHUNK = 20  # seeds a worker takes at a time
 COLLECT_EVERY = 50  # seeds after which a worker looks for garbage: worlds are circles, and small
@@ -69,7 +199,7 @@ def keep(found: Found, folder: Path) -> Path:
     return path
 
 
-def read(path: Path) -> Found:
+def read_found(path: Path) -> Found:
     return msgspec.json.decode(path.read_bytes(), type=Found)
 
 

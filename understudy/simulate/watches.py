@@ -9,7 +9,7 @@ import msgspec
 
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Refused
-from understudy.simulate.server import Name, Version
+from understudy.simulate.api_server import Name, Version
 
 if TYPE_CHECKING:
     from understudy.simulate.client import Client

@@ -12,10 +12,17 @@ from understudy.cli.jobs.incidents import (
     nothing,
     outcome,
 )
-from understudy.model.incidents import Decision, Incident, Outcome, Sight, advanced, decided
+from understudy.model.incidents import (
+    GangProgress,
+    Incident,
+    IncidentDecision,
+    IncidentOutcome,
+    with_decision,
+    with_progress,
+)
 
 NOW = 70.0
-SWAPPED = advanced(decided(OPEN, SWAP, 10.2), RUNNING, 10.5)
+SWAPPED = with_progress(with_decision(OPEN, SWAP, 10.2), RUNNING, 10.5)
 
 
 def other(gang: str, **changes: object) -> Incident:
@@ -44,8 +51,8 @@ def test_where_nobody_knows_when_it_failed_it_counts_from_its_detection() -> Non
 
 
 def test_outcomes_in_words() -> None:
-    requeued = decided(OPEN, Decision(Outcome.REQUEUED), 10.2)
-    ended = advanced(OPEN, Sight(gone=True), 11.0)
+    requeued = with_decision(OPEN, IncidentDecision(IncidentOutcome.REQUEUED), 10.2)
+    ended = with_progress(OPEN, GangProgress(gone=True), 11.0)
     found = [outcome(one) for one in (OPEN, requeued, SWAPPED, ended)]
     assert found == ["open", "open (queues)", "swapped (spare)", "ended"]
     assert footer([OPEN, requeued]) == "2 incidents (2 open)"

@@ -4,11 +4,11 @@ from msgspec.structs import replace
 
 from tests.model.test_incidents import OPEN, RUNNING, SWAP
 from understudy.cli.story.reckoning import MOST, lines
-from understudy.model.incidents import Incident, advanced, decided
+from understudy.model.incidents import Incident, with_decision, with_progress
 
 
 def lasting(total: float, cause: str = "node a lost") -> Incident:
-    swapped = advanced(decided(OPEN, SWAP, 10.2), RUNNING, 10.25)
+    swapped = with_progress(with_decision(OPEN, SWAP, 10.2), RUNNING, 10.25)
     return replace(swapped, cause=cause, running_at=swapped.began_at + total)
 
 

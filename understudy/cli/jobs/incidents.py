@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.cli.durations import short
 from understudy.cli.jobs.tables import table
-from understudy.model.incidents import Figures, Incident, Outcome, seconds_of, summary
+from understudy.model.incidents import Incident, IncidentOutcome, StepStatistics, step_seconds, step_statistics
 from understudy.objects.incidents import document_of
 from understudy.objects.resources import JOB_KINDS
 
@@ -19,7 +19,11 @@ COLUMNS = {
     "running": "RUNNING",
     "total": "TOTAL",
 }
-_UNDER_WAY = {Outcome.SWAPPED: "being swapped", Outcome.SHRUNK: "shrinking", Outcome.REQUEUED: "queues"}
+_UNDER_WAY = {
+    IncidentOutcome.SWAPPED: "being swapped",
+    IncidentOutcome.SHRUNK: "shrinking",
+    IncidentOutcome.REQUEUED: "queues",
+}
 _KINDS = {resource.kind.lower(): resource.kind for resource in JOB_KINDS}
 
 
@@ -52,7 +56,7 @@ def footer(incidents: Sequence[Incident]) -> str:
     count = len(incidents)
     still = sum(one.open for one in incidents)
     words = f"{count} incident{'s' * (count != 1)}" + (f" ({still} open)" if still else "")
-    total = summary(incidents).get("total")
+    total = step_statistics(incidents).get("total")
     return f"{words}: median {took(total.median)}, p99 {took(total.p99)}" if total else words
 
 
@@ -75,7 +79,7 @@ def incidents_figures(incidents: Sequence[Incident]) -> dict[str, Any]:
     """The keys are a promise to scripts; docs/reference/cli.md lists them."""
     return {
         "incidents": [incident_figures(one) for one in incidents],
-        "summary": {_camel(step): _figures(figures) for step, figures in summary(incidents).items()},
+        "summary": {_camel(step): _figures(figures) for step, figures in step_statistics(incidents).items()},
     }
 
 
@@ -94,7 +98,7 @@ def incident_figures(incident: Incident) -> dict[str, Any]:
     }
 
 
-def _figures(figures: Figures) -> dict[str, float]:
+def _figures(figures: StepStatistics) -> dict[str, float]:
     return {"count": figures.count, "median": round(figures.median, 6), "p99": round(figures.p99, 6)}
 
 
@@ -114,7 +118,7 @@ def _row(incident: Incident, now: float, wide: bool, everywhere: bool) -> list[s
 
 def steps(incident: Incident) -> list[str]:
     """A cell for each of the columns."""
-    seconds = seconds_of(incident)
+    seconds = step_seconds(incident)
     if incident.failed_at is None:
         seconds.pop("detected")  # from there on it counts
     return [took(seconds.get(step)) for step in COLUMNS]

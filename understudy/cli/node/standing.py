@@ -14,9 +14,9 @@ from understudy.cli.jobs.seen import SeenNode
 from understudy.control.fences import FenceBook
 from understudy.control.health import HealthLimits, examined, heartbeat, is_silent
 from understudy.control.scheduling import LoopSettings
+from understudy.decide.describe import until_clause
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy
-from understudy.decide.sentences import until
 from understudy.kinds.annotations import times_in
 from understudy.model import nodes as model
 from understudy.model.nodes import Verdict, is_accelerator
@@ -94,9 +94,9 @@ class Judge(msgspec.Struct, frozen=True):
         """What a healthy node is made to pay for."""
         node = model.Node("", failures=failures)
         if (guard := lemon(node, self.policy, self.now)) is not None:
-            return f"{guard.guard}: {guard.detail}{until(guard.until)}"
+            return f"{guard.guard}: {guard.detail}{until_clause(guard.until)}"
         if failed_lately(node, self.policy, self.now):
-            return f"failed lately: the last choice{until(failures[-1] + self.policy.node_cooldown)}"
+            return f"failed lately: the last choice{until_clause(failures[-1] + self.policy.node_cooldown)}"
         return ""
 
 

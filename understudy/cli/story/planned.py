@@ -15,9 +15,9 @@ from understudy.cli.settings import Settings
 from understudy.cli.story import script
 from understudy.cli.story.script import HERO, TOPOLOGY
 from understudy.decide.cycle import plan
-from understudy.decide.outcome import after, settled
+from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.decide.sentences import describe
+from understudy.decide.projection import snapshot_after, without_leaving_pods
 from understudy.model.nodes import Health, Verdict
 from understudy.model.plans import Wait
 from understudy.model.snapshot import Snapshot
@@ -88,7 +88,7 @@ def _settled_after(state: Snapshot, now: float, out: TextIO) -> Snapshot:
             print(f"   {'then, ' if told else ''}planned in {spent * 1000:.2f} ms:", file=out)
             print("\n".join(_bullet(line) for line in sentences), file=out)
         told.update(sentences)
-        state = settled(after(state, made))
+        state = without_leaving_pods(snapshot_after(state, made))
         if all(isinstance(action, Wait) for action in made.actions):
             return state
         _draw(state, out)

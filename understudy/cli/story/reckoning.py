@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from understudy.cli.jobs.incidents import COLUMNS, steps, took
 from understudy.cli.jobs.tables import table
-from understudy.model.incidents import Figures, Incident, summary
+from understudy.model.incidents import Incident, StepStatistics, step_statistics
 
 MOST = 20  # rows; of more incidents only the slowest are shown, and all of them count
 STOCK_NOTICES, STOCK_TOLERATES = 50.0, 300.0  # seconds: a node that fell silent, and the default tolerations of pods
@@ -18,7 +18,7 @@ def lines(incidents: Sequence[Incident]) -> Iterator[str]:
     shown = list(incidents)
     if len(shown) > MOST:
         shown = sorted(shown, key=lambda one: one.total or 0.0)[-MOST:]
-    figures = summary(incidents)
+    figures = step_statistics(incidents)
     rows = [
         ["CAUSE", *COLUMNS.values()],
         *([one.cause, *steps(one)] for one in shown),
@@ -33,7 +33,7 @@ def lines(incidents: Sequence[Incident]) -> Iterator[str]:
         yield f"\n{_compared(figures['total'].median)}"
 
 
-def _each(figures: Mapping[str, Figures], which: Callable[[Figures], float]) -> list[str]:
+def _each(figures: Mapping[str, StepStatistics], which: Callable[[StepStatistics], float]) -> list[str]:
     return [took(which(figures[step]) if step in figures else None) for step in COLUMNS]
 
 

@@ -2,7 +2,7 @@
 
 from understudy.kinds.annotations import notes_of
 from understudy.kinds.groups.definitions import Definition, GroupRef, Signs
-from understudy.model.gangs import Mode, Topology
+from understudy.model.gangs import Topology, TopologyMode
 from understudy.objects.groups import DisruptionMode, PodGroup
 from understudy.objects.meta import seconds
 
@@ -26,7 +26,7 @@ def definition(group: PodGroup) -> Definition:
         name=group.metadata.name,
         minimum=1 if gang is None else gang.min_count,
         least=1 if gang is None else gang.min_count,
-        topology=Topology(topology[0].key, Mode.REQUIRED) if topology else None,
+        topology=Topology(topology[0].key, TopologyMode.REQUIRED) if topology else None,
         whole=_goes_whole(spec.disruption_mode),
         priority_class=spec.priority_class_name,
         priority=spec.priority,

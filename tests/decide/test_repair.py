@@ -1,0 +1,287 @@
+"""Hot swap: every fall-back in its order, and what stays where it is."""
+
+from msgspec.structs import replace
+
+from tests.decide.builders import (
+    NOW,
+    SLICE,
+    cluster,
+    jobset,
+    leaving,
+    lost,
+    node,
+    nodes,
+    planned,
+    queued,
+    running,
+    slices,
+    spare,
+    suspect,
+    told,
+)
+from understudy.decide.cycle import plan
+from understudy.decide.damage import damaged_gangs
+from understudy.decide.policy import Policy
+from understudy.decide.projection import snapshot_after, without_leaving_pods
+from understudy.model.gangs import Topology, TopologyMode
+from understudy.model.plans import Preempt, Requeue, SeatSource, Shrink, Start, Swap, Wait, WaitCode
+
+TOGETHER = Topology(SLICE, TopologyMode.REQUIRED)
+
+
+def moves(swap: Swap) -> dict[str, tuple[str, str, SeatSource]]:
+    return {m.member: (m.from_node, m.to_node, m.source) for m in swap.moves}
+
+
+# Who is damaged
+
+
+def test_damaged_are_those_on_sick_nodes_and_those_with_members_missing() -> None:
+    state = cluster(
+        lost(node("a")),
+        suspect(node("b")),
+        leaving(node("c")),
+        nodes("d e"),
+        *(running(f"on-{name}", on=name) for name in "abcd"),
+        jobset("part", on="e"),
+        queued("waits"),
+        running("daemon", on="a", gpus=0, infrastructure=True),
+        running("foreign", on="a", gpus=0, managed=False),
+    )
+    assert sorted(damaged_gangs(state)) == [f"Job/default/{name}" for name in ("on-a", "on-b", "on-c", "part")]
+
+
+def test_a_member_that_is_gone_from_a_lost_node_knows_why_it_has_no_seat() -> None:
+    """Its pod was deleted there and is yet to be made again: to whoever reads it, that is the same swap."""
+    gang = running("g", on="a b")
+    [island] = gang.islands
+    gone, *rest = island.members
+    members = (replace(gone, node="", last_node="a"), *rest)
+    gang = replace(gang, islands=(replace(island, members=members),))
+    assert told(lost(node("a")), nodes("b c"), gang) == ["swap g: g-0 (no seat) -> c (idle); a lost: it died"]
+    assert told(nodes("a b"), gang) == ["swap g: g-0 (no seat) -> a (idle); a member has no seat"]
+
+
+def test_a_seat_on_a_node_that_no_longer_exists_is_lost() -> None:
+    state = cluster(nodes("a b"), running("g", on="a")).updated(gone_nodes=["a"])
+    [swap] = plan(state, Policy(), NOW).actions
+    assert isinstance(swap, Swap)
+    assert moves(swap) == {"g-0": ("a", "b", SeatSource.IDLE)}
+
+
+def test_what_is_left_of_an_island_goes_where_a_plan_was_carried_out_only_in_part() -> None:
+    """An elastic gang has more members than it needs; but of its second island one alone does nothing."""
+    torn = jobset("g", islands=2, on="a1 a2 b1", min_members=2)
+    [shrink] = planned(slices(a="a1 a2", b="b1"), lost(node("b2", slice="b")), torn).actions
+    assert isinstance(shrink, Shrink)
+    assert shrink.members == ("g-1-0",)
+
+
+def test_the_lost_go_also_where_their_new_seats_were_promised_before_they_did() -> None:
+    """A loop that was killed after the promise: the victim is on its way, and the dead still has its seat."""
+    hero = replace(running("hero", on="a", priority=9), holds=(("hero-0", "b"),))
+    going = queued("going", leaving=tuple(running("going", on="b").members()), priority=1)
+    swap, *_ = planned(lost(node("a")), node("b"), hero, going).actions
+    assert isinstance(swap, Swap)
+    assert moves(swap) == {"hero-0": ("a", "b", SeatSource.VICTIM)}
+    assert swap.waits_for == ("Job/default/going",)
+
+
+# The fall-backs, each when those before it fail
+
+
+def test_idle_nodes_are_used_and_the_healthy_stay() -> None:
+    [swap] = planned(lost(node("a")), nodes("b c d"), running("g", on="a b c")).actions
+    assert isinstance(swap, Swap)
+    assert moves(swap) == {"g-0": ("a", "d", SeatSource.IDLE)}
+    assert (swap.waits_for, swap.why) == ((), "a lost: it died")
+
+
+def test_then_the_cheapest_less_important_gang_goes() -> None:
+    low, middle = running("low", on="b", priority=1), running("middle", on="c", priority=5)
+    preempt, swap = planned(lost(node("a")), nodes("b c"), running("g", on="a", priority=9), low, middle).actions
+    assert isinstance(preempt, Preempt)
+    assert isinstance(swap, Swap)
+    assert (preempt.gang, preempt.by, preempt.whole) == ("Job/default/low", "Job/default/g", True)
+    assert moves(swap) == {"g-0": ("a", "b", SeatSource.VICTIM)}
+    assert swap.waits_for == ("Job/default/low",)
+
+
+def test_room_that_is_being_cleared_already_is_waited_for_before_anybody_else_goes() -> None:
+    going = queued("going", leaving=tuple(running("going", on="b").members()), priority=1)
+    low = running("low", on="c", priority=1)
+    made = planned(lost(node("a")), nodes("b c"), running("g", on="a", priority=9), going, low).actions
+    assert not any(isinstance(action, Preempt) for action in made)
+    [swap] = [action for action in made if isinstance(action, Swap)]
+    assert (moves(swap)["g-0"][:2], swap.waits_for) == (("a", "b"), ("Job/default/going",))
+
+
+def test_then_an_elastic_gang_goes_on_with_fewer() -> None:
+    [shrink] = planned(lost(node("a")), nodes("b c"), running("g", on="a b c", min_members=2)).actions
+    assert isinstance(shrink, Shrink)
+    assert shrink.members == ("g-0",)
+
+
+def test_an_elastic_gang_replaces_what_it_can_and_goes_on_without_the_rest() -> None:
+    sick = [lost(node("a")), lost(node("b"))]
+    swap, shrink = planned(sick, nodes("c d"), running("g", on="a b c", min_members=2)).actions
+    assert isinstance(swap, Swap)
+    assert isinstance(shrink, Shrink)
+    assert moves(swap) == {"g-0": ("a", "d", SeatSource.IDLE)}
+    assert shrink.members == ("g-1",)
+
+
+def test_an_elastic_gang_drops_a_broken_island_whole_and_keeps_the_others() -> None:
+    racks = [*slices(s0="a b"), lost(node("c", slice="s1")), *slices(s1="d", s2="e f")]
+    [shrink] = planned(racks, jobset("g", islands=3, on="a b c d e f", min_members=4)).actions
+    assert isinstance(shrink, Shrink)
+    assert shrink.members == ("g-1-0", "g-1-1")
+
+
+def test_an_elastic_gang_below_its_minimum_gives_up() -> None:
+    racks = [*slices(s0="a b"), lost(node("c", slice="s1")), *slices(s1="d")]
+    [requeue, *_] = planned(racks, jobset("g", islands=2, on="a b c d", min_members=3)).actions
+    assert isinstance(requeue, Requeue)
+
+
+def test_else_it_gives_up_all_its_seats() -> None:
+    [requeue] = planned(lost(node("a")), node("b"), running("g", on="a b")).actions
+    assert isinstance(requeue, Requeue)
+    assert requeue.members == ("g-0", "g-1")
+    assert requeue.why == "a lost: it died; nothing can replace it"
+
+
+def test_a_gang_that_may_not_preempt_gives_up_rather_than_drive_others_out() -> None:
+    low = running("low", on="b", priority=1)
+    hero = running("g", on="a", priority=9, preempts=False)
+    assert told(lost(node("a")), node("b"), hero, low)[0] == "requeue g: a lost: it died; nothing can replace it"
+
+
+def test_gangs_of_equal_priority_are_not_driven_out_for_a_repair() -> None:
+    peer = running("peer", on="b", priority=9)
+    assert told(lost(node("a")), node("b"), running("g", on="a", priority=9), peer)[0].startswith("requeue g")
+
+
+# Islands
+
+
+def test_an_island_of_a_required_topology_stays_where_it_can() -> None:
+    racks = [lost(node("a", slice="s0")), *slices(s0="b c", s1="d e")]
+    [swap] = planned(racks, running("g", on="a b", topology=TOGETHER)).actions
+    assert isinstance(swap, Swap)
+    assert moves(swap) == {"g-0": ("a", "c", SeatSource.IDLE)}
+
+
+def test_it_moves_whole_where_its_domain_has_no_room() -> None:
+    racks = [lost(node("a", slice="s0")), *slices(s0="b", s1="d e")]
+    [swap] = planned(racks, running("g", on="a b", topology=TOGETHER)).actions
+    assert isinstance(swap, Swap)
+    assert {m: to for m, (_, to, _) in moves(swap).items()} == {"g-0": "d", "g-1": "e"}
+
+
+def test_a_victim_in_its_own_domain_is_dearer_than_an_idle_domain() -> None:
+    racks = [lost(node("a", slice="s0")), *slices(s0="b c", s1="d e")]
+    low = running("low", on="c", priority=1)
+    made = planned(racks, running("g", on="a b", topology=TOGETHER, priority=9), low).actions
+    assert [type(action) for action in made] == [Swap]
+
+
+def test_other_islands_of_the_gang_stay() -> None:
+    racks = [*slices(s0="a b"), lost(node("c", slice="s1")), *slices(s1="d", s2="e f")]
+    [swap] = planned(racks, jobset("g", islands=2, on="a b c d")).actions
+    assert isinstance(swap, Swap)
+    assert {m: to for m, (_, to, _) in moves(swap).items()} == {"g-1-0": "e", "g-1-1": "f"}
+
+
+# Nodes that will go, or may
+
+
+def test_a_gang_on_a_leaving_node_keeps_its_seat_until_the_victim_has_left() -> None:
+    low = running("low", on="b", priority=1)
+    state = cluster(leaving(node("a")), node("b"), running("g", on="a", priority=9), low)
+    soon = snapshot_after(state, plan(state, Policy(), NOW))
+    assert [m.node for m in soon.gangs["Job/default/g"].seated()] == ["a"]
+    [swap, *_] = plan(without_leaving_pods(soon), Policy(), NOW).actions
+    assert isinstance(swap, Swap)
+    assert moves(swap)["g-0"][:2] == ("a", "b")
+
+
+def test_one_that_nothing_can_replace_runs_on_and_says_until_when() -> None:
+    [waits] = planned(leaving(node("a"), NOW + 77.0), running("g", on="a")).actions
+    assert isinstance(waits, Wait)
+    assert (waits.reason.code, waits.reason.until) == (WaitCode.NO_REPLACEMENT, NOW + 77.0)
+
+
+def test_a_suspect_node_drives_nobody_out() -> None:
+    low = running("low", on="b", priority=1)
+    assert told(suspect(node("a")), node("b"), running("g", on="a", priority=9), low) == []
+
+
+def test_a_place_kept_for_a_repair_that_is_in_doubt_is_waited_for_and_nobody_goes_for_it() -> None:
+    hurt = replace(running("g", on="a", priority=9), holds=(("g-0", "b"),))
+    low = running("low", on="c", priority=1)
+    [wait] = planned(lost(node("a")), suspect(node("b")), node("c"), hurt, low).actions
+    assert isinstance(wait, Wait)
+    assert wait.reason.refusals[0].why.endswith("b, kept for it, is suspect, and is waited for")
+    assert told(lost(node("a")), lost(node("b")), node("c"), hurt, low)[-1].startswith("swap g: g-0 a -> c (victim)")
+
+
+def test_a_seat_is_held_for_a_suspect_node_and_given_up_when_it_is_well() -> None:
+    gang = running("g", on="a")
+    assert told(suspect(node("a")), node("b"), gang) == ["hold b for g: node a is suspect"]
+    assert told(*nodes("a b"), replace(gang, holds=(("g-0", "b"),))) == [
+        "give up the seats held for g: it is whole again"
+    ]
+
+
+def test_a_held_seat_that_somebody_more_important_took_is_held_no_longer() -> None:
+    gang = running("g", on="a", holds=(("g-0", "b"),))
+    hero = running("hero", on="b", priority=9)
+    assert told(suspect(node("a")), node("b"), gang, hero) == [
+        "give up the seats held for g: somebody more important has them now"
+    ]
+
+
+# Several at once
+
+
+def test_the_more_important_gang_gets_the_only_replacement() -> None:
+    sick = [lost(node("a")), lost(node("b"))]
+    low, high = running("low", on="a", priority=1), running("high", on="b", priority=9)
+    assert told(sick, spare(node("c")), low, high)[:2] == [
+        "swap high: high-0 b -> c (spare); b lost: it died",
+        "requeue low: a lost: it died; nothing can replace it",
+    ]
+
+
+def test_a_broken_gang_may_be_the_victim_of_another() -> None:
+    """Both lost a node. The one that would give up anyway makes room with what it has left."""
+    sick = [lost(node("a")), lost(node("c"))]
+    high, low = running("high", on="a b", priority=9), running("low", on="c d", priority=1)
+    made = planned(sick, nodes("b d"), high, low).actions
+    assert [type(action) for action in made[:2]] == [Preempt, Swap]
+    assert sum(isinstance(action, Requeue) for action in made) == 0
+
+
+def test_an_important_start_comes_before_an_unimportant_repair() -> None:
+    hero = queued("hero", priority=9)
+    assert told(lost(node("a")), node("b"), running("low", on="a", priority=1), hero)[0] == "start hero on b"
+
+
+def test_at_equal_priority_a_repair_comes_before_a_start() -> None:
+    waiting = queued("waits", queued_at=-5.0)
+    assert told(lost(node("a")), node("b"), running("g", on="a"), waiting)[0].startswith("swap g")
+
+
+def test_seats_held_in_two_domains_keep_no_other_gang_out_of_both() -> None:
+    """As it is when the seats of a gang are noted on its pods one by one, and the plan has changed in between."""
+    going = [
+        queued(name, priority=1, leaving=tuple(running(name, on=on).members()))
+        for name, on in (("v0", "a b c"), ("v1", "d e f"))
+    ]
+    torn = jobset("torn", members=3, priority=9, holds=(("torn-0-0", "a"), ("torn-0-1", "e")))
+    other = jobset("other", members=3, priority=9)
+    lesser = jobset("lesser", members=3, priority=1, on="g h i")
+    made = planned(slices(s0="a b c", s1="d e f", s2="g h i"), *going, torn, other, lesser)
+    assert not any(isinstance(action, Preempt) for action in made.actions), "there is room for both"
+    assert {action.gang.rpartition("/")[2] for action in made.actions if isinstance(action, Start)} == {"torn", "other"}

@@ -1,0 +1,53 @@
+"""Lets time pass for a cluster that runs by the clock: everything written down becomes older by so many seconds."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from tests.embedded.witness import Witness
+from tests.scenarios.scenario_file import Document
+from understudy.client import KubeClient
+from understudy.kinds.annotations import PREFIX, written_time, written_times
+from understudy.objects.resources import LEASES, NODES, PODS, Resource
+from understudy.ports import PatchForm, Ref
+
+NOTES = ("queued-at", "requeued-at", "displaced-at", "preempted-for", "last-checkpoint", "failed-at", "drain-deadline")
+
+
+async def make_older(
+    client: KubeClient, witness: Witness, jobs: Iterable[Resource], lost: Collection[str], seconds: float
+) -> None:
+    """`lost` nodes were silent for so much longer; the others go on being heard of."""
+    for resource in (*jobs, PODS, NODES):
+        for document in witness.all(resource):
+            if notes := _older_notes(document, seconds):
+                await _patch(client, resource, document, {"metadata": {"annotations": notes}})
+    for pod in witness.all(PODS):
+        if began := pod.get("status", {}).get("startTime"):
+            await _patch(client, PODS, pod, {"status": {"startTime": _older(began, seconds)}}, "status")
+    for lease in witness.all(LEASES):
+        if lease["metadata"]["name"] in lost:
+            await _patch(client, LEASES, lease, {"spec": {"renewTime": _older(lease["spec"]["renewTime"], seconds)}})
+    for node in witness.all(NODES):
+        conditions = [_older_condition(condition, seconds) for condition in node["status"]["conditions"]]
+        await _patch(client, NODES, node, {"status": {"conditions": conditions}}, "status")
+
+
+async def _patch(client: KubeClient, resource: Resource, document: Document, patch: Document, sub: str = "") -> None:
+    meta = document["metadata"]
+    ref = Ref(resource, meta.get("namespace", ""), meta["name"])
+    await client.patch(ref, patch, sub=sub, form=PatchForm.MERGE)
+
+
+def _older_notes(document: Document, seconds: float) -> dict[str, str]:
+    notes = document["metadata"].get("annotations", {})
+    return {key: _older(notes[key], seconds) for name in NOTES if (key := f"{PREFIX}{name}") in notes}
+
+
+def _older_condition(condition: Document, seconds: float) -> Document:
+    return {**condition, "lastTransitionTime": _older(condition["lastTransitionTime"], seconds)}
+
+
+def _older(moments: str, seconds: float) -> str:
+    """Of one moment, or of several with commas between them."""
+    times = [datetime.fromisoformat(moment).timestamp() - seconds for moment in moments.split(",")]
+    return written_time(times[0]) if len(times) == 1 else written_times(times)

@@ -1,0 +1,106 @@
+"""The whole story of one gang: turns a Snapshot into what the gang needs, every place looked at, and why not."""
+
+import msgspec
+
+from understudy.decide.cycle import plan
+from understudy.decide.damage import damaged_gangs
+from understudy.decide.fit import shortage
+from understudy.decide.order import turn_order
+from understudy.decide.placement_request import IslandRequest
+from understudy.decide.policy import Policy
+from understudy.decide.proposal import Proposal
+from understudy.decide.seat_search import SeatSearch
+from understudy.decide.victim_costs import VictimCosts
+from understudy.decide.wait_reasons import domains_of, needs, why_not_domain
+from understudy.model.gangs import Gang, Island, TopologyMode
+from understudy.model.plans import Action, Cost, Dismiss, Preempt
+from understudy.model.snapshot import Snapshot
+
+
+class PlaceReport(msgspec.Struct, frozen=True):
+    """A place that was looked at: a node, or a domain (`key` is its label). `refused` is '' where it would do."""
+
+    island: str
+    place: str
+    key: str = ""
+    refused: str = ""
+    occupants: tuple[str, ...] = ()
+    cost: Cost | None = None  # of preempting every occupant, where all of them could be
+
+
+class GangReport(msgspec.Struct, frozen=True):
+    gang: str
+    title: str
+    priority: int
+    needs: str
+    turn: int  # its place among all who want something in this cycle; 0 where it wants nothing
+    turns: int
+    looks: tuple[PlaceReport, ...]
+    actions: tuple[Action, ...]  # everything the plan does to it, or to others for it
+
+
+def gang_report(snapshot: Snapshot, policy: Policy, now: float, key: str) -> GangReport:
+    gang = snapshot.gangs[key]
+    actions = plan(snapshot, policy, now).actions
+    own = tuple(a for a in actions if a.gang == key or (isinstance(a, Preempt | Dismiss) and a.by == key))
+    damaged = damaged_gangs(snapshot)
+    keys = {*damaged, *snapshot.open}
+    queue = sorted((snapshot.gangs[k] for k in keys), key=lambda g: turn_order(g, g.key in damaged))
+    position = [g.key for g in queue].index(key) + 1 if key in keys else 0
+    looks = tuple(place_reports(snapshot, policy, now, gang)) if position else ()
+    return GangReport(key, gang.title, gang.priority, needs(gang), position, len(queue), looks, own)
+
+
+def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) -> list[PlaceReport]:
+    """Every place for every kind of island, in the cluster as it is before this plan."""
+    floor = Proposal(snapshot, policy, now)
+    broken = bool(gang.seated())
+    looks: list[PlaceReport] = []
+    seen: set[object] = set()
+    for island in gang.islands:
+        likeness = (island.topology, tuple(id(m.shape) for m in island.members))
+        if likeness in seen:
+            continue  # the next island of the same kind sees the same
+        seen.add(likeness)
+        trial = SeatSearch(floor, gang, repairing=broken)
+        if island.topology is not None and island.topology.binding:
+            looks.extend(_domains(trial, island))
+        else:
+            looks.extend(_nodes(trial, island))
+    return looks
+
+
+def _domains(trial: SeatSearch, island: Island) -> list[PlaceReport]:
+    assert island.topology is not None
+    floor, key, part = trial.floor, island.topology.key, IslandRequest(island, island.members)
+    looks = []
+    for value in domains_of(floor, part):
+        tenants = tuple(sorted(floor.snapshot.tenants[key].get(value, ())))
+        occupants = tuple(t for t in tenants if t != trial.gang.key and not floor.snapshot.gangs[t].infrastructure)
+        refused = why_not_domain(trial, part, value) or ""
+        trial = SeatSearch(floor, trial.gang, repairing=trial.repairing)
+        blocking = occupants if island.topology.mode is TopologyMode.EXCLUSIVE or refused else ()
+        looks.append(PlaceReport(island.name, value, key, refused, occupants, _price(trial, blocking)))
+    return looks
+
+
+def _nodes(trial: SeatSearch, island: Island) -> list[PlaceReport]:
+    floor = trial.floor
+    shape = max((m.shape for m in island.members), key=lambda shape: (shape.accelerators, shape.requests))
+    looks = []
+    for name in sorted(floor.snapshot.rooms):
+        room = floor.snapshot.rooms[name]
+        refused = trial.why_closed(shape, island, name) or shortage(shape, trial.tray(name).free, room.node) or ""
+        seated = sorted({seat.gang for seat in room.seats if seat.gang != trial.gang.key})
+        occupants = tuple(key for key in seated if not floor.snapshot.gangs[key].infrastructure)
+        looks.append(
+            PlaceReport(island.name, name, "", refused, occupants, _price(trial, occupants) if refused else None)
+        )
+    return looks
+
+
+def _price(trial: SeatSearch, occupants: tuple[str, ...]) -> Cost | None:
+    gangs = [trial.floor.snapshot.gangs[key] for key in occupants]
+    if not gangs or not all(g.managed and g.priority < trial.gang.priority for g in gangs):
+        return None
+    return VictimCosts(trial.floor, trial.gang).cost(set(occupants), frozenset())

@@ -1,0 +1,73 @@
+"""Places kept for gangs that do not sit there yet: turns their holds into who keeps what, by node and by domain."""
+
+import msgspec
+
+from understudy.model.gangs import Gang, Island, Member, TopologyMode
+from understudy.model.snapshot import Snapshot
+
+Domain = tuple[str, str]  # key, value
+
+
+class HeldSeat(msgspec.Struct, frozen=True):
+    gang: Gang
+    island: Island
+    member: Member
+    reserved: bool  # as good as taken: see Gang.reserved
+
+
+class HoldIndex:
+    """Made once a plan, then changed gang by gang: of hundreds that places are kept for, each is looked at once."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.seats: dict[str, list[HeldSeat]] = {}  # by node, in the order of the gangs' keys
+        # Domains that islands will have to themselves: by gang, a seat that is held there.
+        self.domains: dict[Domain, dict[str, HeldSeat]] = {}
+        self._of: dict[str, list[tuple[str, Domain | None]]] = {}  # gang -> where it has entries
+        self._minding = 0  # seats whose members may not sit beside everybody
+        for key in sorted(snapshot.holding):
+            self.change(snapshot.gangs[key], snapshot)
+
+    @property
+    def minds_neighbours(self) -> bool:
+        return self._minding > 0
+
+    def change(self, gang: Gang, snapshot: Snapshot) -> None:
+        """What was kept for the gang gives way to what is now."""
+        self._forget(gang.key)
+        wanted = dict(gang.holds)
+        if not wanted:
+            return
+        begun = any(m.node for m in gang.members())
+        entries = self._of[gang.key] = []
+        for island in gang.islands:
+            for member in island.members:
+                node = wanted.get(member.name)
+                if node and node != member.node:
+                    entries.append((node, _whole_domain(island, node, snapshot)))
+                    self._add(HeldSeat(gang, island, member, begun and not member.node), *entries[-1])
+
+    def _add(self, seat: HeldSeat, node: str, domain: Domain | None) -> None:
+        there = self.seats.setdefault(node, [])
+        there.append(seat)
+        there.sort(key=lambda held: held.gang.key)
+        self._minding += bool(seat.member.shape.anti_affinity)
+        if domain is not None:
+            there_first = self.domains.setdefault(domain, {})
+            if seat.reserved or seat.gang.key not in there_first:
+                there_first[seat.gang.key] = seat
+
+    def _forget(self, key: str) -> None:
+        for node, domain in self._of.pop(key, ()):
+            there = self.seats.pop(node, [])
+            self._minding -= sum(bool(held.member.shape.anti_affinity) for held in there if held.gang.key == key)
+            if staying := [held for held in there if held.gang.key != key]:
+                self.seats[node] = staying
+            if domain is not None:
+                self.domains.get(domain, {}).pop(key, None)
+
+
+def _whole_domain(island: Island, node: str, snapshot: Snapshot) -> Domain | None:
+    topology = island.topology
+    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or node not in snapshot.rooms:
+        return None
+    return (topology.key, snapshot.rooms[node].node.labels.get(topology.key, ""))

@@ -1,0 +1,247 @@
+"""Places for sale: turns nodes and domains into spots with the victims they cost, cheapest first.
+
+A spot takes one unit (a member on a node, an island in a domain) once its blockers have left. Whoever has been bought
+already costs nothing again, so prices only fall while a cover is bought.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from understudy.decide.fit import ports_clash
+from understudy.decide.holds import HeldSeat
+from understudy.decide.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.victim_costs import VictimCosts
+from understudy.model.gangs import Member
+from understudy.model.node_info import NodeInfo, Seat
+
+Price = tuple[float, float, int, float, float]  # in the order of Cost
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    name: str
+    blockers: frozenset[str]
+
+
+class PartialCover:
+    """What a cover has bought so far, and what that leaves of each place."""
+
+    def __init__(
+        self,
+        quest: PlacementRequest,
+        ledger: VictimCosts,
+        allowed: frozenset[str],
+        pieces: frozenset[tuple[str, str]],
+        sharing: bool,
+    ) -> None:
+        self.floor = ledger.floor
+        self.quest = quest
+        self.ledger = ledger
+        self.allowed = allowed
+        self.pieces = pieces
+        self.sharing = sharing
+        self.bought: set[str] = set()
+        self.used: dict[str, list[Member]] = defaultdict(list)  # node -> members this cover seats there
+        self.domains: set[tuple[str, str]] = set()  # bought whole
+        self.seats: dict[str, str] = {}  # of members whose island has its domain
+        self._requests: dict[int, dict[str, int]] = {}
+
+    def fork(self) -> "PartialCover":
+        twin = PartialCover(self.quest, self.ledger, self.allowed, self.pieces, self.sharing)
+        twin.bought = set(self.bought)
+        twin.used = defaultdict(list, {name: list(members) for name, members in self.used.items()})
+        twin.domains = set(self.domains)
+        return twin
+
+    def buy(self, spot: Candidate) -> None:
+        self.bought |= spot.blockers
+
+    def price(self, blockers: Iterable[str], frees: int) -> Price:
+        """What these cost beyond whom was bought, divided among the places they free."""
+        young, violations, highest, work, count = 0, 0, -(2**31), 0.0, 0
+        weights, bought = self.ledger.weights, self.bought
+        for key in blockers:
+            if key not in bought:
+                weight = weights[key]
+                young += weight[0]
+                violations += weight[1]
+                work += weight[3]
+                count += 1
+                if weight[2] > highest:
+                    highest = weight[2]
+        if frees == 1 or not self.sharing:
+            return (young, violations, highest, work, count)
+        return (young / frees, violations / frees, highest, work / frees, count / frees)
+
+    def blockers(self, member: Member, name: str) -> frozenset[str] | None:
+        """Who else has to leave before the member can sit on this node; None where nobody's leaving would do."""
+        if self.floor.refusal(member.shape, name) is not None:
+            return None
+        if self.floor.spares and self.floor.kept_as_spare(self.quest.gang, name, self.quest.repairing):
+            return None
+        room = self.floor.snapshot.rooms[name]
+        must = self._owners(room)
+        if must is None:
+            return None
+        bought, pieces = self.bought, self.pieces
+        staying = [seat for seat in room.seats if not (seat.leaving or seat.gang in bought)]
+        if pieces:
+            staying = [seat for seat in staying if (seat.gang, seat.member.name) not in pieces]
+        if member.shape.host_ports:
+            if any(ports_clash(member.shape, m.shape.host_ports) for m in self.used.get(name, ())):
+                return None
+            must |= {s.gang for s in staying if ports_clash(member.shape, s.member.shape.host_ports)}
+            if not must <= self.allowed:
+                return None
+        missing = self._missing(member, room, len(staying) < len(room.seats) or bool(must), must)
+        return must if not missing else self._made_up(missing, [*staying, *self._reserved(name)], must)
+
+    def _reserved(self, name: str) -> list[Seat]:
+        """Seats that are as good as taken, by gangs that have not been bought."""
+        there = self.floor.held.get(name, ())
+        return [Seat(h.gang.key, h.member) for h in there if h.reserved and self._keeps(h)]
+
+    def _keeps(self, held: HeldSeat) -> bool:
+        return held.gang.key not in self.bought and self.floor.respects(self.quest.gang, held)
+
+    def _is_gone(self, seat: Seat) -> bool:
+        return seat.leaving or seat.gang in self.bought or (seat.gang, seat.member.name) in self.pieces
+
+    def _missing(self, member: Member, room: NodeInfo, some_leave: bool, must: frozenset[str]) -> dict[str, int]:
+        """What the node is short of once the bought and those in `must` have left."""
+        free = room.free
+        name = room.node.name
+        if not (some_leave or name in self.used or name in self.floor.held):
+            return {what: short for what, amount in member.shape.requests if (short := amount - free.get(what, 0)) > 0}
+        missing = {what: amount - free.get(what, 0) for what, amount in member.shape.requests}
+        for seat in room.seats:
+            if seat.gang in must or self._is_gone(seat):
+                _add(missing, seat.member, -1)
+        for other in self.used.get(name, ()):
+            _add(missing, other, 1)
+        for held in self.floor.held.get(name, ()):
+            if held.gang.key not in must and self._keeps(held):
+                _add(missing, held.member, 1)
+        return {what: short for what, short in missing.items() if short > 0}
+
+    def _made_up(self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]) -> frozenset[str] | None:
+        """`must`, and the cheapest of the others whose leaving makes up for what is missing."""
+        if self._just_enough(missing, staying):
+            return must.union([seat.gang for seat in staying])
+        offers: dict[str, dict[str, int]] = {}
+        for seat in staying:
+            gang = seat.gang
+            if gang in self.allowed and gang not in must:
+                offers[gang] = _sum(offers[gang], seat.member) if gang in offers else self._amounts(seat.member)
+        weights = self.ledger.weights
+        chosen: list[str] = []
+        left = dict(missing)
+        for _, gang in sorted([(weights[key], key) for key in offers]):
+            chosen.append(gang)
+            if _give(left, offers[gang]):
+                break
+        else:
+            return None
+        for gang in chosen[-2::-1]:  # the dearest that is not needed is put back first
+            offer = offers[gang]
+            for name, short in left.items():
+                if short + offer.get(name, 0) > 0:
+                    break
+            else:
+                chosen.remove(gang)
+                left = {name: short + offer.get(name, 0) for name, short in left.items()}
+        return must.union(chosen)
+
+    def _just_enough(self, missing: dict[str, int], staying: Sequence[Seat]) -> bool:
+        """Whether all of these alike pods have to go: usual where whole nodes are wanted, and cheap to see."""
+        shape = staying[0].member.shape if staying else None
+        for seat in staying:
+            if seat.member.shape is not shape or seat.gang not in self.allowed:
+                return False
+        amounts = self._amounts(staying[0].member) if staying else {}
+        exact = False
+        for name, short in missing.items():
+            given = amounts.get(name, 0) * len(staying)
+            if given < short:
+                return False
+            exact = exact or given == short
+        return exact
+
+    def _amounts(self, member: Member) -> dict[str, int]:
+        amounts = self._requests.get(id(member.shape))
+        if amounts is None:
+            amounts = self._requests[id(member.shape)] = dict(member.shape.requests)
+        return amounts
+
+    def _owners(self, room: NodeInfo) -> frozenset[str] | None:
+        """Gangs that have this node's domains to themselves and would have to leave; None where they cannot."""
+        owners: set[str] = set()
+        for key in self.floor.keys:
+            if (value := room.node.labels.get(key)) is None:
+                continue
+            held = [h for h in self.floor.held_for(key, value) if self._keeps(h)]
+            if (key, value) in self.domains or not all(self._can_be_bought(h) for h in held):
+                return None
+            owners.update(h.gang.key for h in held)
+            owner = self.floor.owner(key, value)
+            if owner is not None and owner[0] not in self.bought and self.floor.snapshot.gangs[owner[0]].seated():
+                if owner[0] not in self.allowed:
+                    return None
+                owners.add(owner[0])
+        return frozenset(owners)
+
+    def tenants(self, part: IslandRequest, value: str) -> frozenset[str] | None:
+        """Whoever has to leave before the island has the domain to itself; None where that cannot be."""
+        assert part.island.topology is not None
+        key = part.island.topology.key
+        if part.pinned is None and value in self.floor.sick_domains(key):
+            return None
+        held = self._held_in(key, value) if self.floor.held else []
+        if not all(self._can_be_bought(h) for h in held):
+            return None
+        blockers = [h.gang.key for h in held]
+        allowed = self.allowed
+        for tenant in self.floor.residents(key, value):
+            if tenant in allowed:
+                if tenant not in self.bought:
+                    blockers.append(tenant)
+            elif not self._stays_out_of_the_way(tenant, part, value):
+                return None
+        return frozenset(blockers)
+
+    def _held_in(self, key: str, value: str) -> list[HeldSeat]:
+        """Seats in the domain that are held for others, as things stand."""
+        there = (self.floor.held.get(name, ()) for name in self.floor.domain(key, value))
+        return [held for seats in there for held in seats if self._keeps(held)]
+
+    def _can_be_bought(self, held: HeldSeat) -> bool:
+        return held.reserved and held.gang.key in self.allowed
+
+    def _stays_out_of_the_way(self, tenant: str, part: IslandRequest, value: str) -> bool:
+        gang = self.floor.snapshot.gangs[tenant]
+        if tenant == self.quest.gang.key and value == part.pinned:
+            return True
+        return all((gang.key, m.name) in self.pieces for m in gang.seated())  # only leaving pods are left otherwise
+
+
+def _give(missing: dict[str, int], offer: dict[str, int]) -> bool:
+    """Takes the offer off what is missing; whether that was the last of it."""
+    enough = True
+    for name in missing:
+        missing[name] -= offer.get(name, 0)
+        enough = enough and missing[name] <= 0
+    return enough
+
+
+def _sum(amounts: dict[str, int], member: Member) -> dict[str, int]:
+    total = dict(amounts)
+    for name, amount in member.shape.requests:
+        total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _add(amounts: dict[str, int], member: Member, sign: int) -> None:
+    for name, amount in member.shape.requests:
+        if name in amounts:
+            amounts[name] += sign * amount

@@ -1,0 +1,70 @@
+"""Placement requests: which members want seats, and under which hypothesis about seats that others give up."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from understudy.decide.proposal import Proposal
+from understudy.model.gangs import Gang, Island, Member, TopologyMode
+from understudy.model.node_info import Seat
+
+
+class Hypothesis(msgspec.Struct, frozen=True):
+    """Seats to be thought empty: those of whole gangs, of single members, and of pods already on their way out."""
+
+    gangs: frozenset[str] = frozenset()
+    members: frozenset[tuple[str, str]] = frozenset()
+    leaving: bool = False
+
+    def empties(self, seat: Seat) -> bool:
+        if seat.leaving:
+            return self.leaving or seat.gang in self.gangs
+        return seat.gang in self.gangs or (seat.gang, seat.member.name) in self.members
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.gangs or self.members or self.leaving)
+
+
+NOTHING_EMPTIED = Hypothesis()
+
+
+class IslandRequest(msgspec.Struct, frozen=True):
+    """The members of an island that want seats. `pinned` is the domain the rest of the island sits in."""
+
+    island: Island
+    members: tuple[Member, ...]
+    pinned: str | None = None
+
+    @property
+    def bound(self) -> bool:
+        return self.island.topology is not None and self.island.topology.binding
+
+    @property
+    def exclusive(self) -> bool:
+        return self.island.topology is not None and self.island.topology.mode is TopologyMode.EXCLUSIVE
+
+
+class PlacementRequest(msgspec.Struct, frozen=True):
+    """Who wants seats, for which members, and which seats may be thought empty."""
+
+    gang: Gang
+    parts: tuple[IslandRequest, ...]
+    gone: Hypothesis = Hypothesis()
+    repairing: bool = False
+    near: tuple[str, ...] = ()  # nodes to try first: those the hypothesis empties, and those of lost neighbours
+
+    def imagining(self, gone: Hypothesis, near: Iterable[str]) -> "PlacementRequest":
+        return msgspec.structs.replace(self, gone=gone, near=tuple(dict.fromkeys(near)))
+
+
+def island_request(floor: Proposal, island: Island, members: Iterable[Member]) -> IslandRequest:
+    """The part of an island to be seated, pinned where the others keep their seats."""
+    wanted = tuple(members)
+    names = {m.name for m in wanted}
+    if island.topology is not None:
+        for member in island.members:
+            if member.node and member.name not in names:
+                labels = floor.snapshot.rooms[member.node].node.labels
+                return IslandRequest(island, wanted, labels.get(island.topology.key))
+    return IslandRequest(island, wanted)

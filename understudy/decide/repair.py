@@ -1,0 +1,289 @@
+"""Hot swap: turns a running gang that lost seats, or is about to, into the least disturbing way to make it whole again.
+
+In this order: spares and idle places; the seats of the cheapest less important gangs; fewer members, if the gang is
+elastic; else it gives up what it has left and queues. Healthy members keep their seats, except that an island that has
+its domain to itself moves as a whole, since a slice works only whole.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from understudy.decide import wait_reasons
+from understudy.decide.damage import Damage, assess, is_lost, is_suspect
+from understudy.decide.guards import ActiveGuard, over_budget, pool_of
+from understudy.decide.placement import find_seats, find_seats_sparing_holds
+from understudy.decide.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
+from understudy.decide.proposal import Proposal
+from understudy.decide.victims import VictimChoice, choose_victims, preempt_actions
+from understudy.model.gangs import Gang, Island, Member, TopologyMode
+from understudy.model.plans import Hold, Move, Requeue, SeatSource, Shrink, Swap, Wait
+from understudy.model.snapshot import Snapshot
+
+Parts = tuple[IslandRequest, ...]
+Piece = tuple[Member, ...]
+
+
+def repair(floor: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -> bool:
+    """Make a damaged gang whole again, as far as that can be done now; False where it is back in the queue."""
+    if gang.stalled:
+        return _give_back(floor, gang)
+    damage = assess(floor, gang)
+    guard = _guard(floor, damage, guarded)
+    if guard is not None:
+        floor.do(Wait(gang.key, wait_reasons.guarded(gang, guard)))
+        return True
+    if gang.gates and damage.missing:  # nobody goes for members that may not be seated yet
+        floor.do(Wait(gang.key, wait_reasons.gated(gang)))
+        damage = msgspec.structs.replace(damage, missing=())
+    repaired = Repair(floor, gang, damage).carry_out() if damage.displaced else True
+    if damage.suspect:
+        gang = floor.snapshot.gangs[gang.key]
+        promised = damage.displaced and gang.holds
+        if not promised and gang.seated():
+            _plan_ahead(floor, gang, assess(floor, gang))
+    return repaired
+
+
+def _give_back(floor: Proposal, gang: Gang) -> bool:
+    """A gang whose controller does not make the pods of its next stage gives up all of its seats."""
+    absent = sum(1 for m in gang.unseated() if not m.exists)
+    why = f"its controller has not made {absent} of its {gang.size} pods"
+    floor.do(Requeue(gang.key, tuple(m.name for m in gang.seated()), why, stalled=True))
+    return bool(floor.snapshot.gangs[gang.key].leaving)
+
+
+def void_holds(floor: Proposal) -> None:
+    """Give up holds on places that cannot be had any more, before they stand in anybody's way."""
+    for key in sorted(floor.snapshot.holding):
+        gang = floor.snapshot.gangs[key]
+        holds = dict(gang.holds)
+        for island in gang.islands:
+            held = [(m, holds[m.name]) for m in island.members if m.name in holds]
+            if _is_torn(floor, island, held) or any(_is_void(floor, island, m, node) for m, node in held):
+                floor.do(Hold(key, (), "a place held for it cannot be had any more"))
+                break
+
+
+def _is_torn(floor: Proposal, island: Island, held: Iterable[tuple[Member, str]]) -> bool:
+    """Whether seats are held in two domains for an island that can only sit in one. Seats that are noted on pods are
+    written one by one: after a change of plan some notes are of the new plan and some of the old one."""
+    topology, rooms = island.topology, floor.snapshot.rooms
+    if topology is None or not topology.binding:
+        return False
+    return len({rooms[node].node.labels.get(topology.key) for _, node in held if node in rooms}) > 1
+
+
+def _is_void(floor: Proposal, island: Island, member: Member, node: str) -> bool:
+    room = floor.snapshot.rooms.get(node)
+    if is_suspect(floor, node):
+        return False  # it may be good again in a moment
+    if room is None or floor.refusal(member.shape, node) is not None:
+        return True
+    if island.topology is None or island.topology.mode is not TopologyMode.EXCLUSIVE:
+        return False
+    return room.node.labels.get(island.topology.key) in floor.sick_domains(island.topology.key)
+
+
+def release_stale_holds(floor: Proposal, snapshot: Snapshot) -> None:
+    """A gang that is whole and sound needs no seats kept for it."""
+    for key in sorted(snapshot.holding):
+        gang = snapshot.gangs[key]
+        sound = not gang.unseated() and not any(m.node in snapshot.sick for m in gang.seated())
+        if sound and key not in floor.touched:
+            floor.do(Hold(key, (), "it is whole again"))
+
+
+def _guard(floor: Proposal, damage: Damage, guarded: Mapping[str, ActiveGuard]) -> ActiveGuard | None:
+    for member in damage.lost:
+        if guard := guarded.get(pool_of(floor.snapshot.rooms[member.node].node, floor.policy)):
+            return guard
+    return None
+
+
+def _plan_ahead(floor: Proposal, gang: Gang, damage: Damage) -> None:
+    """Keep a place ready for members on suspect nodes, where that disturbs nobody."""
+    meek = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+    parts = _parts(floor, gang, damage.suspect, moving=False)
+    seats = find_seats(floor, PlacementRequest(meek, parts, repairing=True, near=_near(damage.suspect)))
+    wanted = tuple(sorted(seats.items())) if seats is not None else ()
+    if wanted != gang.holds:
+        why = f"node {damage.suspect[0].node} is suspect" if wanted else "somebody more important has them now"
+        floor.do(Hold(gang.key, wanted, why))
+
+
+def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
+    return tuple(m.node or m.last_node for m in members if m.node or m.last_node)
+
+
+def _parts(floor: Proposal, gang: Gang, displaced: tuple[Member, ...], moving: bool) -> Parts:
+    """What has to be seated: the displaced, and with `moving` whole islands that are bound to one domain."""
+    names = {m.name for m in displaced}
+    parts = []
+    for island in gang.islands:
+        members = [m for m in island.members if m.name in names]
+        if members and _moves_whole(floor, island, members, moving):
+            members = list(island.members)
+        if members:
+            parts.append(island_request(floor, island, members))
+    return tuple(parts)
+
+
+def _moves_whole(floor: Proposal, island: Island, displaced: list[Member], moving: bool) -> bool:
+    if island.topology is None or not island.topology.binding:
+        return False
+    key, rooms = island.topology.key, floor.snapshot.rooms
+    seated = [m.node for m in (*displaced, *island.members) if m.node]
+    sick = any(n in floor.snapshot.sick or rooms[n].node.labels.get(key) in floor.sick_domains(key) for n in seated)
+    return moving or (sick and island.topology.mode is TopologyMode.EXCLUSIVE)
+
+
+class Repair:
+    """The fall-backs for one gang, in order."""
+
+    def __init__(self, floor: Proposal, gang: Gang, damage: Damage) -> None:
+        self.floor = floor
+        self.gang = gang
+        self.damage = damage
+        self.why = self._cause()
+        self.gone = Hypothesis(members=frozenset((gang.key, m.name) for m in damage.lost))
+
+    def carry_out(self) -> bool:
+        everyone = self.damage.displaced
+        if self._replace(everyone) or self._await_leaving(everyone):
+            return True
+        if self._await_verdict() or self._take_over(everyone):
+            return True
+        for fewer, dropped in self._fewer():
+            if not fewer or self._replace(fewer) or self._await_leaving(fewer) or self._take_over(fewer):
+                self._go_on_without(dropped)
+                return True
+        if self.damage.broken:
+            return self._give_up()
+        self._run_on()
+        return True
+
+    def _cause(self) -> str:
+        lost = {m.node for m in self.damage.lost}
+        going = {m.node for m in self.damage.going}
+        left = {m.last_node for m in self.damage.missing if is_lost(self.floor, m.last_node)}
+        for nodes, what in ((lost, "lost"), (going, "leaving"), (left, "lost")):
+            if nodes:
+                cause = self.floor.snapshot.rooms[min(nodes)].node.health.cause
+                return f"{', '.join(sorted(nodes))} {what}" + (f": {cause}" if cause else "")
+        count = len(self.damage.missing)
+        return "a member has no seat" if count == 1 else f"{count} members have no seat"
+
+    def _quests(self, members: tuple[Member, ...]) -> Iterator[PlacementRequest]:
+        """First with the others where they are; then, where that cannot be, with whole islands on the move."""
+        tried: set[tuple[str, ...]] = set()
+        for moving in (False, True):
+            parts = _parts(self.floor, self.gang, members, moving)
+            names = tuple(m.name for part in parts for m in part.members)
+            if names not in tried:
+                tried.add(names)
+                yield PlacementRequest(self.gang, parts, self.gone, repairing=True, near=_near(members))
+
+    def _replace(self, members: tuple[Member, ...]) -> bool:
+        """Spares and idle places."""
+        for quest in self._quests(members):
+            seats = find_seats_sparing_holds(self.floor, quest)
+            if seats is not None:
+                self.floor.do(self._swap(seats, frozenset(), ()))
+                return True
+        return False
+
+    def _await_leaving(self, members: tuple[Member, ...]) -> bool:
+        """Room that is being cleared already."""
+        for quest in self._quests(members):
+            gone = msgspec.structs.replace(self.gone, leaving=True)
+            seats = find_seats(self.floor, quest.imagining(gone, self.floor.leaving_nodes()))
+            if seats is None:
+                continue
+            leaving = wait_reasons.victims_leaving(self.floor, self.gang, set(seats.values()))
+            if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # they are made to go first
+                self.floor.do(Wait(self.gang.key, leaving))
+            else:
+                cleared = frozenset(self.floor.leaving_nodes())
+                self.floor.do(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
+            return True
+        return False
+
+    def _await_verdict(self) -> bool:
+        """A place kept for it that is in doubt: within moments it is lost, or good again. Nobody has to go for that."""
+        doubted = [node for _, node in self.gang.holds if is_suspect(self.floor, node)]
+        if doubted:
+            self.floor.do(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, doubted[0])))
+        return bool(doubted)
+
+    def _take_over(self, members: tuple[Member, ...]) -> bool:
+        """The seats of the cheapest less important gangs."""
+        if not self.gang.preempts or over_budget(self.gang, self.floor.policy, self.floor.now):
+            return False
+        choices = [c for quest in self._quests(members) if (c := choose_victims(self.floor, quest)) is not None]
+        if not choices:
+            return False
+        choice: VictimChoice = min(choices, key=lambda c: c.cost)
+        cleared = frozenset(
+            m.node
+            for key in choice.victims
+            for m in self.floor.snapshot.gangs[key].seated()
+            if key in choice.gangs or (key, m.name) in choice.members
+        )
+        swap = self._swap(choice.seats, cleared, choice.victims)
+        self.floor.do(*preempt_actions(self.floor, choice, self.gang, self.why), swap)
+        return True
+
+    def _fewer(self) -> Iterator[tuple[tuple[Member, ...], list[Piece]]]:
+        """Fewer members to replace, and the pieces to go on without, as long as an elastic gang keeps its minimum."""
+        if not self.gang.elastic:
+            return
+        displaced = {m.name for m in self.damage.displaced}
+        pieces = [piece for piece in _pieces(self.gang) if any(m.name in displaced for m in piece)]
+        sitting = {m.name for m in self.damage.healthy}
+        for count in range(len(pieces) - 1, -1, -1):
+            fewer = tuple(m for piece in pieces[:count] for m in piece if m.name in displaced)
+            dropped = {m.name for piece in pieces[count:] for m in piece}
+            if len((sitting | {m.name for m in fewer}) - dropped) >= self.gang.minimum:
+                yield fewer, pieces[count:]
+
+    def _go_on_without(self, dropped: list[Piece]) -> None:
+        broken = {m.name for m in self.damage.lost + self.damage.missing}
+        gone = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
+        if gone:
+            self.floor.do(Shrink(self.gang.key, gone, self.why))
+
+    def _give_up(self) -> bool:
+        """Back to the queue. Whether pods have to leave first; if not, it could be seated again at once."""
+        seated = tuple(m.name for m in self.gang.seated())
+        self.floor.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
+        return bool(self.floor.snapshot.gangs[self.gang.key].leaving)
+
+    def _run_on(self) -> None:
+        """Nothing is lost yet: it stays on the node that is leaving until that goes."""
+        nodes = (self.floor.snapshot.rooms[m.node].node for m in self.damage.going)
+        deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
+        self.floor.do(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
+
+    def _swap(self, seats: dict[str, str], cleared: frozenset[str], victims: tuple[str, ...]) -> Swap:
+        at = {m.name: m.node for m in self.gang.members()}
+        moves = [
+            Move(name, at[name], node, self._source(node, cleared))
+            for name, node in sorted(seats.items())
+            if at[name] != node
+        ]
+        return Swap(self.gang.key, tuple(moves), self.why, victims)
+
+    def _source(self, node: str, cleared: frozenset[str]) -> SeatSource:
+        if node in cleared:
+            return SeatSource.VICTIM
+        return SeatSource.SPARE if node in self.floor.spares else SeatSource.IDLE
+
+
+def _pieces(gang: Gang) -> Iterator[Piece]:
+    """What a gang can do without: members one by one, but islands bound to a domain only whole."""
+    for island in gang.islands:
+        if island.topology is not None and island.topology.binding:
+            yield island.members
+        else:
+            yield from ((m,) for m in island.members)

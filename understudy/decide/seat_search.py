@@ -1,0 +1,346 @@
+"""One attempt to seat members of a gang: turns a Floor and a hypothesis ("if these were gone") into seats, or nothing.
+
+The search takes and gives back seats in scratch trays. Every search is a generator that has the seats taken while it
+yields, so that searches nest: domains for islands, nodes for members. The first descent is the greedy one, and is all
+there is to it in the common case; the rest is exact, within a bounded number of steps.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+
+import msgspec
+
+from understudy.decide.fit import capacity, ports_clash
+from understudy.decide.holds import HeldSeat
+from understudy.decide.order import hardest_first
+from understudy.decide.placement_request import NOTHING_EMPTIED, Hypothesis
+from understudy.decide.pod_affinity import PodAffinity
+from understudy.decide.proposal import Proposal
+from understudy.model.gangs import Gang, HostPort, Island, Member, Shape, TopologyMode
+from understudy.model.node_info import NodeInfo, seats_of
+
+SEARCHED_NODES = 64  # how many of the best nodes the exact search looks at
+SEARCHED_MEMBERS = 32  # and for how many members
+
+
+class NodeOrder(msgspec.Struct, frozen=True):
+    """Nodes to try for a shape, best first; with `within`, no others will do."""
+
+    names: Callable[[Shape], Iterable[str]]
+    within: frozenset[str] | None = None
+
+
+def only_nodes(names: Sequence[str]) -> NodeOrder:
+    """These nodes in this order, whatever the shape."""
+    return NodeOrder(lambda _shape: names, frozenset(names))
+
+
+class FreeSpace:
+    """What is left of one node during the search."""
+
+    __slots__ = ("free", "ports")
+
+    def __init__(self, free: dict[str, int], ports: list[HostPort]) -> None:
+        self.free = free
+        self.ports = ports
+
+
+class SeatSearch:
+    def __init__(
+        self,
+        floor: Proposal,
+        gang: Gang,
+        gone: Hypothesis = NOTHING_EMPTIED,
+        repairing: bool = False,
+        seeking: frozenset[str] | None = None,
+    ) -> None:
+        """`seeking` names the members to be seated, where seats held for the gang's others are to be left alone."""
+        self.floor = floor
+        self.seeking = seeking
+        self.gang = gang
+        self.gone = gone
+        self.repairing = repairing
+        self.seats: dict[str, str] = {}
+        self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
+        self.steps = floor.policy.search_steps
+        promised = [seat for seat in floor.promised(gang) if seat.gang not in gone.gangs]
+        self.neighbours = PodAffinity(floor.snapshot, gang, gone.empties, promised)
+        self.minding = self.neighbours.matters()
+        self._in_part = {gang for gang, _ in gone.members}  # gangs that may be gone, as far as these members go
+        self._trays: dict[str, FreeSpace] = {}
+        self._foreign: dict[tuple[str, str, str], str | None] = {}
+        self._wanted = dict(gang.holds)
+        self.homeless = not gang.holds and not any(m.last_node for m in gang.members())
+
+    @cached_property
+    def owners(self) -> frozenset[str] | None:
+        """The gangs with domains to themselves that may still be open to this one: its own, and those of whoever may be
+        gone. None: every domain is open."""
+        if self.gang.infrastructure or not self.floor.keys:
+            return None
+        snapshot, gone = self.floor.snapshot, self.gone
+        keys = {self.gang.key, *gone.gangs, *self._in_part}
+        if gone.leaving:
+            keys.update(snapshot.leaving)
+        return frozenset(key for key in keys if _owns_domains(snapshot.gangs[key]))
+
+    # What a node has room for
+
+    def why_closed(self, shape: Shape, island: Island, name: str) -> str | None:
+        """Why no member of the island may sit on this node, however empty it is."""
+        why = self.floor.refusal(shape, name)
+        if why is None and self.floor.spares:
+            kept = self.floor.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
+            why = "is a spare, kept free for repairs" if kept else None
+        if why is None and self.floor.keys:
+            why = self._owned_by_another(island, name)
+        if why is None and self.claims:
+            why = self._claimed(island, name)
+        return why
+
+    def _is_for_another_of_ours(self, held: HeldSeat) -> bool:
+        """Whether the seat is kept for a member of this gang that sits elsewhere still and is not to be seated now."""
+        if held.gang.key != self.gang.key or self.seeking is None:
+            return False
+        return bool(held.member.node) and held.member.name not in self.seeking
+
+    def _promised(self, name: str) -> bool:
+        """Whether a seat here is held for a member to be seated: even a spare, if a repair was promised one."""
+        return any(n == name and (self.seeking is None or m in self.seeking) for m, n in self._wanted.items())
+
+    def _claimed(self, island: Island, name: str) -> str | None:
+        labels = self.floor.snapshot.rooms[name].node.labels
+        for (key, value), claimant in self.claims.items():
+            if claimant != island.name and labels.get(key) == value:
+                return f"{key}={value} goes to {claimant} alone"
+        return None
+
+    def _owned_by_another(self, island: Island, name: str) -> str | None:
+        if self.gang.infrastructure:
+            return None
+        labels = self.floor.snapshot.rooms[name].node.labels
+        for key in self.floor.keys:
+            if (value := labels.get(key)) is not None:
+                memo = (island.name, key, value)
+                if memo not in self._foreign:
+                    self._foreign[memo] = self._foreign_domain(island, key, value)
+                if (why := self._foreign[memo]) is not None:
+                    return why
+        return None
+
+    def _foreign_domain(self, island: Island, key: str, value: str) -> str | None:
+        owner = self.floor.owner(key, value)
+        if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
+            return f"{key}={value} belongs to {owner[0]} alone"
+        for held in self.floor.held_for(key, value):
+            if self.keeps(held):
+                return f"{key}={value} is held for {held.gang.key}"
+        return None
+
+    def keeps(self, held: HeldSeat) -> bool:
+        """Whether the seat stays held for another gang under the hypothesis."""
+        return held.gang.key not in self.gone.gangs and self.floor.respects(self.gang, held)
+
+    def leaves(self, gang: str, key: str, value: str) -> bool:
+        """Whether the gang, which sits in the domain, has no seat left there under the hypothesis."""
+        if gang in self.gone.gangs:
+            return True
+        if gang not in self._in_part and not (self.gone.leaving and gang in self.floor.snapshot.leaving):
+            return False
+        rooms, empties = self.floor.snapshot.rooms, self.gone.empties
+        seats = seats_of(self.floor.snapshot.gangs[gang])
+        return all(empties(s) for s in seats if rooms[s.member.node].node.labels.get(key) == value)
+
+    def tray(self, name: str) -> FreeSpace:
+        if name not in self._trays:
+            room = self.floor.snapshot.rooms[name]
+            free = dict(room.free)
+            ports: list[HostPort] = []
+            kept: list[Member] = []
+            imagining, empties = not self.gone.nothing, self.gone.empties
+            for seat in room.seats:
+                if imagining and empties(seat):
+                    _give(free, seat.member.shape, 1)
+                elif seat.member.shape.host_ports:
+                    ports.extend(seat.member.shape.host_ports)
+            for held in self.floor.held.get(name, ()):
+                if self.keeps(held) or self._is_for_another_of_ours(held):
+                    kept.append(held.member)
+                    ports.extend(held.member.shape.host_ports)
+            self._trays[name] = FreeSpace(self._less(free, kept, room), ports)
+        return self._trays[name]
+
+    def _less(self, free: dict[str, int], kept: list[Member], room: NodeInfo) -> dict[str, int]:
+        """What is free beside the seats kept for others, who will have the room of those on their way out as well."""
+        if not kept:
+            return free
+        later = dict(free)
+        for seat in room.seats:
+            if seat.leaving and not self.gone.empties(seat):
+                _give(later, seat.member.shape, 1)
+        for member in kept:
+            _give(later, member.shape, -1)
+        return {name: min(amount, later.get(name, 0)) for name, amount in (later | free).items()}
+
+    def room_for(self, shape: Shape, island: Island, name: str, limit: int) -> int:
+        """How many members of this shape the node takes now, neighbours aside."""
+        if self.why_closed(shape, island, name) is not None:
+            return 0
+        tray = self.tray(name)
+        if shape.host_ports:
+            if ports_clash(shape, tray.ports):
+                return 0
+            limit = min(limit, 1)
+        return capacity(shape, tray.free, limit)
+
+    def take(self, member: Member, name: str) -> None:
+        tray = self.tray(name)
+        _give(tray.free, member.shape, -1)
+        tray.ports.extend(member.shape.host_ports)
+        self.seats[member.name] = name
+        if self.minding:
+            self.neighbours.seated[member.name] = (member, self.floor.snapshot.rooms[name].node)
+
+    def untake(self, member: Member) -> None:
+        name = self.seats.pop(member.name)
+        self.neighbours.seated.pop(member.name, None)
+        tray = self.tray(name)
+        _give(tray.free, member.shape, 1)
+        if member.shape.host_ports:
+            del tray.ports[-len(member.shape.host_ports) :]
+
+    # Members onto nodes
+
+    def seatings(
+        self, island: Island, members: Sequence[Member], nodes: NodeOrder, shared: bool = False
+    ) -> Iterator[None]:
+        """Ways to seat these members on these nodes, best first, as far as the steps go.
+
+        One is enough, unless the nodes are `shared` with members still to be seated, to whom it makes a difference.
+        """
+        ordered = _grouped(members)
+        simple = not self.minding
+        if self._greedy(island, ordered, nodes, simple):
+            yield
+            self._clear(ordered)
+            if not shared:
+                return
+        elif simple and all(m.shape is ordered[0].shape for m in ordered):
+            return  # alike members fill nodes independently of each other: what greed cannot do cannot be done
+        if len(ordered) <= SEARCHED_MEMBERS:
+            names = list(islice(_merged([nodes.names(m.shape) for m in _one_a_shape(ordered)]), SEARCHED_NODES))
+            yield from self._exhaustive(island, ordered, names, simple)
+
+    def _greedy(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> bool:
+        for run in _runs(members):
+            left = self._at_home(island, run, nodes, simple)
+            for name in nodes.names(run[0].shape) if left else ():
+                fits = self.room_for(run[0].shape, island, name, len(left))
+                if fits and simple:
+                    for member in left[:fits]:
+                        self.take(member, name)
+                    left = left[fits:]
+                elif fits:
+                    left = [m for m in left if not self.seat(island, m, name)]
+                if not left:
+                    break
+            if left:
+                self._clear(members)
+                return False
+        return True
+
+    def _at_home(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> list[Member]:
+        """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
+        if self.homeless:
+            return list(members)
+        left: list[Member] = []
+        for member in members:
+            home = self.home(member)
+            outside = nodes.within is not None and home not in nodes.within
+            if not home or outside or not self.seat(island, member, home, simple):
+                left.append(member)
+        return left
+
+    def seat(self, island: Island, member: Member, name: str, simple: bool = False) -> bool:
+        """Take the seat if it will do."""
+        if not self.room_for(member.shape, island, name, 1):
+            return False
+        if not simple and self.neighbours.refusal(member, self.floor.snapshot.rooms[name].node) is not None:
+            return False
+        self.take(member, name)
+        return True
+
+    def home(self, member: Member) -> str:
+        """Where a seat is held for the member, else where it sat before; '' where neither is known."""
+        home = self._wanted.get(member.name) or member.last_node
+        return home if home and home in self.floor.snapshot.rooms else ""
+
+    def _clear(self, members: Sequence[Member]) -> None:
+        for member in reversed(members):
+            if member.name in self.seats:
+                self.untake(member)
+
+    def _exhaustive(
+        self, island: Island, members: Sequence[Member], names: Sequence[str], simple: bool, start: int = 0
+    ) -> Iterator[None]:
+        """Depth first. Alike members take nodes in one order only, since who of them sits where makes no difference."""
+        if not members:
+            yield
+            return
+        member, rest = members[0], members[1:]
+        alike = bool(rest) and simple and rest[0].shape is member.shape
+        for index in range(start, len(names)):
+            if self.steps <= 0:
+                return
+            self.steps -= 1
+            if self.seat(island, member, names[index], simple):
+                yield from self._exhaustive(island, rest, names, simple, index if alike else 0)
+                self.untake(member)
+
+
+def _give(free: dict[str, int], shape: Shape, count: int) -> None:
+    for name, amount in shape.requests:
+        free[name] = free.get(name, 0) + amount * count
+
+
+def _owns_domains(gang: Gang) -> bool:
+    return any(
+        island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE for island in gang.islands
+    )
+
+
+def _grouped(members: Sequence[Member]) -> list[Member]:
+    """The hardest to seat first, members of one shape together."""
+    groups: dict[int, list[Member]] = {}
+    for member in members:
+        groups.setdefault(id(member.shape), []).append(member)
+    if len(groups) == 1:
+        return list(members)
+    return [m for group in sorted(groups.values(), key=lambda group: hardest_first(group[0].shape)) for m in group]
+
+
+def _runs(members: Sequence[Member]) -> Iterator[list[Member]]:
+    """Neighbours in the sequence that share a shape."""
+    run: list[Member] = []
+    for member in members:
+        if run and run[0].shape is not member.shape:
+            yield run
+            run = []
+        run.append(member)
+    if run:
+        yield run
+
+
+def _one_a_shape(members: Iterable[Member]) -> list[Member]:
+    return list({id(m.shape): m for m in members}.values())
+
+
+def _merged(orders: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Each name once, in the order it is first met."""
+    seen: set[str] = set()
+    for order in orders:
+        for name in order:
+            if name not in seen:
+                seen.add(name)
+                yield name

@@ -1,0 +1,341 @@
+"""Why not: turns a gang that waits into a Reason."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from understudy.decide.candidate_order import why_domain_closed
+from understudy.decide.fit import shortage
+from understudy.decide.guards import ActiveGuard, over_budget
+from understudy.decide.placement import find_seats
+from understudy.decide.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.proposal import Proposal
+from understudy.decide.seat_search import SeatSearch, only_nodes
+from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
+from understudy.model.node_info import CapacityBucket
+from understudy.model.nodes import is_accelerator
+from understudy.model.plans import Holder, Refusal, WaitCode, WaitReason
+from understudy.model.quantity import format_quantity
+
+SHOWN_HOLDERS = 5
+EXACTLY_COUNTED = 5  # islands
+COUNTED_GANGS = 512  # of a large cluster, so many gangs are looked at to say who holds the seats
+
+
+# What a gang needs, in words
+
+
+def needs(gang: Gang) -> str:
+    """«3 islands of 2 pods, each alone in one rack, each pod 4 cpu»; the shapes as far as they differ."""
+    wanted = [_together(gang.islands)]
+    shapes = Counter(_asks(m.shape) for m in gang.members())
+    wanted.append(" and ".join(f"{count} x {asks}" for asks, count in sorted(shapes.items(), reverse=True)))
+    if gang.elastic:
+        wanted.append(f"at least {gang.minimum} of {gang.size}")
+    return ", ".join(part for part in wanted if part)
+
+
+def _asks(shape: Shape) -> str:
+    shown = sorted((n for n, _ in shape.requests if n != "pods"), key=lambda n: (not is_accelerator(n), n))
+    amounts = dict(shape.requests)
+    return " + ".join(f"{format_quantity(amounts[name], name)} {name}" for name in shown[:3]) or "1 pod"
+
+
+def _together(islands: Iterable[Island]) -> str:
+    kinds = Counter((i.topology.mode, i.topology.key) for i in islands if i.topology is not None)
+    words = {
+        TopologyMode.EXCLUSIVE: "each alone in one",
+        TopologyMode.REQUIRED: "each within one",
+        TopologyMode.PREFERRED: "each preferably within one",
+    }
+    return ", ".join(f"{count} island{'s' * (count > 1)} {words[mode]} {key}" for (mode, key), count in kinds.items())
+
+
+# Reasons
+
+
+def suspended(gang: Gang) -> WaitReason:
+    return WaitReason(WaitCode.SUSPENDED, needs(gang), wanted=gang.minimum)
+
+
+def gated(gang: Gang) -> WaitReason:
+    refusals = tuple(Refusal(f"scheduling gate {gate} has to be lifted", gang.size) for gate in gang.gates)
+    return WaitReason(WaitCode.GATED, needs(gang), wanted=gang.minimum, refusals=refusals)
+
+
+def incomplete(gang: Gang) -> WaitReason:
+    refusals = tuple(Refusal(words, gang.size) for words in gang.awaits)
+    return WaitReason(WaitCode.INCOMPLETE, needs(gang), wanted=gang.minimum, refusals=refusals)
+
+
+def unsupported(gang: Gang) -> WaitReason:
+    words = Counter(word for m in gang.members() for word in m.shape.unsupported)
+    return WaitReason(
+        WaitCode.UNSUPPORTED,
+        needs(gang),
+        wanted=gang.minimum,
+        refusals=tuple(Refusal(word, count) for word, count in sorted(words.items())),
+    )
+
+
+def still_leaving(gang: Gang) -> WaitReason:
+    why = Refusal("its own pods are still on their way out", len(gang.leaving))
+    return WaitReason(WaitCode.STILL_LEAVING, needs(gang), wanted=gang.minimum, refusals=(why,))
+
+
+def guarded(gang: Gang, guard: ActiveGuard) -> WaitReason:
+    return WaitReason(
+        WaitCode.GUARDED, needs(gang), wanted=gang.minimum, guard=f"{guard.guard}: {guard.detail}", until=guard.until
+    )
+
+
+def no_replacement(gang: Gang, why: str, deadline: float | None) -> WaitReason:
+    """It still runs on a node that is leaving, and nothing can take that node's place yet."""
+    refusal = Refusal(f"{why}; nothing can replace it yet, it runs on until then", 1)
+    return WaitReason(WaitCode.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,), until=deadline)
+
+
+def in_doubt(gang: Gang, why: str, node: str) -> WaitReason:
+    refusal = Refusal(f"{why}; {node}, kept for it, is suspect, and is waited for", 1)
+    return WaitReason(WaitCode.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,))
+
+
+def victims_leaving(floor: Proposal, gang: Gang, nodes: set[str]) -> WaitReason:
+    counts: Counter[str] = Counter()
+    for name in nodes:
+        counts.update(seat.gang for seat in floor.snapshot.rooms[name].seats if seat.leaving)
+    if not counts:  # nobody sits on the very nodes: it is a domain that has to be cleared first, or a neighbourhood
+        everybody = {key: floor.snapshot.gangs[key].leaving for key in floor.snapshot.leaving}
+        counts.update({key: len(leaving) for key, leaving in everybody.items() if key != gang.key})
+    holders = [
+        Holder(key, floor.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
+    ]
+    return WaitReason(
+        WaitCode.VICTIMS_LEAVING,
+        needs(gang),
+        wanted=len(nodes),
+        holders=tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))),
+    )
+
+
+def no_room(floor: Proposal, gang: Gang) -> WaitReason:
+    """What is free, why the rest does not do, and who keeps it."""
+    guard = over_budget(gang, floor.policy, floor.now) if gang.preempts else None
+    reason = _blocked_domains(floor, gang) or _no_seats(floor, gang)
+    if guard is None:
+        return reason
+    return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
+
+
+def _blocked_domains(floor: Proposal, gang: Gang) -> WaitReason | None:
+    """Where it is for want of domains that it waits."""
+    bound = [IslandRequest(i, i.members) for i in _needed(gang) if i.topology is not None and i.topology.binding]
+    if not bound or (free := _islands_free(floor, gang, bound)) >= len(bound):
+        return None
+    return WaitReason(
+        WaitCode.BLOCKED_DOMAINS,
+        needs(gang),
+        wanted=len(bound),
+        free=free,
+        refusals=_domain_refusals(floor, gang, bound[0]),
+        holders=_tenants(floor, gang, bound[0]),
+    )
+
+
+def _no_seats(floor: Proposal, gang: Gang) -> WaitReason:
+    free, helpless = _members_free(floor, gang, sorted(_essential(gang), key=lambda m: m.shape.requests))
+    return WaitReason(
+        WaitCode.NO_ROOM,
+        needs(gang),
+        wanted=gang.minimum,
+        free=min(free, gang.minimum - 1),  # each may fit, but not all of them together
+        refusals=_node_refusals(floor, gang, helpless),
+        holders=_neighbours(floor, gang, helpless),
+    )
+
+
+def _essential(gang: Gang) -> list[Member]:
+    """The members without which the gang does not run, as far as they have no seat."""
+    return [m for m in list(gang.members())[: gang.minimum] if not m.node] or gang.unseated()
+
+
+def _needed(gang: Gang) -> list[Island]:
+    """The islands without which the gang does not run."""
+    size = 0
+    for count, island in enumerate(gang.islands):
+        if size >= gang.minimum:
+            return list(gang.islands[:count])
+        size += len(island.members)
+    return list(gang.islands)
+
+
+def _islands_free(floor: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
+    """How many of the islands could be seated now: the most, where they are few; else as many as come to mind."""
+    if len(parts) > EXACTLY_COUNTED:
+        return _islands_free_in_order(floor, gang, parts)
+    for count in range(len(parts), 0, -1):
+        for some in combinations(parts, count):
+            if find_seats(floor, PlacementRequest(gang, some)) is not None:
+                return count
+    return 0
+
+
+def _islands_free_in_order(floor: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
+    trial = SeatSearch(floor, gang)
+    free = 0
+    for part in parts:
+        assert part.island.topology is not None
+        key = part.island.topology.key
+        for value in sorted(floor.snapshot.domains[key]):
+            if (key, value) in trial.claims or why_domain_closed(trial, part, value) is not None:
+                continue
+            nodes = floor.domain(key, value)
+            if next(trial.seatings(part.island, part.members, only_nodes(nodes)), True) is None:
+                free += 1
+                if part.island.topology.mode is TopologyMode.EXCLUSIVE:
+                    trial.claims[key, value] = part.island.name
+                break
+    return free
+
+
+def _members_free(floor: Proposal, gang: Gang, members: list[Member]) -> tuple[int, Member]:
+    """How many of the members could be seated now, in this order, and the first that could not (else the last)."""
+    trial = SeatSearch(floor, gang)
+    island = Island("", ())
+    free, helpless = 0, None
+    places = {id(m.shape): iter(floor.candidates(m.shape)) for m in members}
+    current: dict[int, str] = {}
+    for member in members:
+        name = current.get(id(member.shape)) or next(places[id(member.shape)], None)
+        while name is not None and not trial.seat(island, member, name):
+            name = next(places[id(member.shape)], None)
+        if name is not None:
+            current[id(member.shape)] = name
+            free += 1
+        else:
+            helpless = helpless or member
+    if trial.minding and len(members) <= EXACTLY_COUNTED:
+        free = max(free, _most_together(floor, gang, members))  # whom is seated first makes a difference then
+    return free, helpless or members[-1]
+
+
+def _most_together(floor: Proposal, gang: Gang, members: list[Member]) -> int:
+    for count in range(len(members), 0, -1):
+        for some in combinations(members, count):
+            if find_seats(floor, PlacementRequest(gang, (IslandRequest(Island("", some), some),))) is not None:
+                return count
+    return 0
+
+
+def _node_refusals(floor: Proposal, gang: Gang, member: Member) -> tuple[Refusal, ...]:
+    """Why nodes do not do for this member, counted. Whole shelves with too little left are counted at once."""
+    trial = SeatSearch(floor, gang)
+    island = Island("", ())
+    counts: Counter[str] = Counter()
+    asked = {name: amount for name, amount in member.shape.requests if is_accelerator(name)}
+    for shelf, names in floor.snapshot.shelves.items():
+        short = _too_little(shelf, asked)
+        if short is not None and len(names) > COUNTED_GANGS:
+            counts[short] += len(names)
+            continue
+        for name in names:
+            room = floor.snapshot.rooms[name]
+            why = trial.why_closed(member.shape, island, name)
+            why = why or shortage(member.shape, trial.tray(name).free, room.node)
+            counts[why or "has room for too few of them"] += 1
+    for name in floor.snapshot.sick:
+        counts[floor.refusal(member.shape, name) or "is not healthy"] += 1
+    return _refusals(counts)
+
+
+def _too_little(shelf: CapacityBucket, asked: dict[str, int]) -> str | None:
+    flavor, level = shelf
+    if asked and flavor == "cpu":
+        return f"has no {next(iter(asked))}"
+    return f"too little {flavor} is free" if level < asked.get(flavor, 0) else None
+
+
+def _domain_refusals(floor: Proposal, gang: Gang, part: IslandRequest) -> tuple[Refusal, ...]:
+    trial = SeatSearch(floor, gang)
+    counts = Counter(why_not_domain(trial, part, value) or "is free" for value in domains_of(floor, part))
+    return _refusals(counts)
+
+
+def domains_of(floor: Proposal, part: IslandRequest) -> list[str]:
+    assert part.island.topology is not None
+    return sorted(floor.snapshot.domains[part.island.topology.key])
+
+
+def why_not_domain(trial: SeatSearch, part: IslandRequest, value: str) -> str | None:
+    """Why the island cannot be seated in this domain now."""
+    assert part.island.topology is not None
+    why = why_domain_closed(trial, part, value)
+    if why is not None:
+        return why
+    nodes = trial.floor.domain(part.island.topology.key, value)
+    for _ in trial.seatings(part.island, part.members, only_nodes(nodes)):
+        return None
+    counts: Counter[str] = Counter()
+    for name in nodes:
+        for shape in {id(m.shape): m.shape for m in part.members}.values():
+            node = trial.floor.snapshot.rooms[name].node
+            why = trial.why_closed(shape, part.island, name) or shortage(shape, trial.tray(name).free, node)
+            if why is not None:
+                counts[why] += 1
+    return f"does not hold the island: {counts.most_common(1)[0][0]}" if counts else "is too small for the island"
+
+
+def _refusals(counts: Counter[str]) -> tuple[Refusal, ...]:
+    return tuple(Refusal(why, count) for why, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _tenants(floor: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
+    assert part.island.topology is not None
+    counts: Counter[str] = Counter()
+    for tenants in floor.snapshot.tenants[part.island.topology.key].values():
+        for tenant in tenants:
+            counts[tenant] += tenants[tenant]
+    return _holders(floor, gang, counts)
+
+
+def _neighbours(floor: Proposal, gang: Gang, member: Member) -> tuple[Holder, ...]:
+    """Who sits where it could. Whoever waits for an accelerator is told of those who have some."""
+    asked = {name for name, _ in member.shape.requests if is_accelerator(name)}
+    return _seat_holders(floor, gang, member, asked) or _seat_holders(floor, gang, member, set())
+
+
+def _seat_holders(floor: Proposal, gang: Gang, member: Member, asked: set[str]) -> tuple[Holder, ...]:
+    """Of all seats, or of those that have something of what is asked for."""
+    counts: Counter[str] = Counter()
+    looked_at = 0
+    for priority in sorted(floor.snapshot.running, reverse=True):
+        for key in sorted(floor.snapshot.running[priority])[: COUNTED_GANGS - looked_at]:
+            looked_at += 1
+            seats = [
+                m for m in floor.snapshot.gangs[key].seated() if not asked or asked & {n for n, _ in m.shape.requests}
+            ]
+            counts[key] = sum(1 for m in seats if floor.refusal(member.shape, m.node) is None)
+    return _holders(floor, gang, counts)
+
+
+def _holders(floor: Proposal, gang: Gang, counts: Counter[str]) -> tuple[Holder, ...]:
+    holders = [
+        Holder(key, floor.snapshot.gangs[key].priority, seats, _keeps(gang, floor.snapshot.gangs[key]))
+        for key, seats in counts.items()
+        if seats and key != gang.key and not floor.snapshot.gangs[key].infrastructure
+    ]
+    return tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))[:SHOWN_HOLDERS])
+
+
+def _keeps(gang: Gang, holder: Gang) -> str:
+    if not holder.seated():
+        return "is leaving"
+    if not holder.managed:
+        return "another scheduler seats it"
+    if holder.priority >= gang.priority:
+        return f"priority {holder.priority} is not lower than {gang.priority}"
+    if not gang.seated() and not gang.preempts:
+        return "the waiting gang may not preempt"
+    return "its leaving would not make enough room"

@@ -1,0 +1,158 @@
+"""Warm understudies: turns what was decided for everybody else into who of them steps in, who goes, who gets a seat.
+
+They hold themselves ready where there is room to spare, and nobody plans around them: to all others their seats are
+free. So this comes last in a cycle, when it is known who sits where. Only repairs look at them before, to know which
+of the free seats to try first.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from understudy.decide.fit import capacity
+from understudy.decide.proposal import Proposal
+from understudy.model.gangs import Gang, Member, Shape, Suspension
+from understudy.model.nodes import Verdict
+from understudy.model.plans import Dismiss, Grow, Refusal, Start, Swap, Wait, WaitCode, WaitReason
+
+SeatKey = tuple[str, str]  # (gang, node)
+
+
+def plan_warm_understudies(floor: Proposal, explaining: bool) -> None:
+    """Decides about all warm understudies."""
+    wings = WarmSeats(floor)
+    gangs = [floor.snapshot.gangs[key] for key in sorted(floor.snapshot.warm)]
+    waiting = [gang for gang in gangs if not wings.keep(gang)]
+    for gang in waiting:
+        if not wings.seat(gang) and explaining:
+            floor.add(Wait(gang.key, _no_seat(floor, gang)))
+
+
+class WarmSeats:
+    """Where understudies hold themselves ready: what is left of each node beside all who work, and beside them."""
+
+    def __init__(self, floor: Proposal) -> None:
+        self._floor = floor
+        self._coming = _coming(floor)
+        self._left: dict[str, dict[str, int]] = {}
+        self._sitting: dict[str, set[str]] = defaultdict(set)  # by gang, where its understudies are
+
+    def keep(self, gang: Gang) -> bool:
+        """Lets it stay, step in or go; False where it has no seat yet."""
+        for member in gang.leaving:
+            if self._is_lost(member.node):  # nobody is there to say that it has left
+                self._floor.add(Dismiss(gang.key, member.node, "its node is lost"))
+        seated = gang.seated()
+        for member in seated:
+            role = self._role(gang, member)
+            if role:
+                why = f"it steps in as {role}"
+                self._floor.add(Dismiss(gang.key, member.node, why, gang.warm_for, role))
+            elif why := self._why_not_stay(gang, member):
+                self._floor.add(Dismiss(gang.key, member.node, why, gang.warm_for))
+            else:
+                self._take(gang, member.shape, member.node)
+        return bool(seated or gang.leaving)
+
+    def seat(self, gang: Gang) -> bool:
+        member = next(gang.members(), None)
+        if member is None or not _is_wanted(self._floor, gang):
+            return False
+        for name in self._places(gang):
+            if self._floor.refusal(member.shape, name) is None and self._fits(gang, member.shape, name):
+                self._take(gang, member.shape, name)
+                self._floor.add(Start(gang.key, ((member.name, name),)))
+                return True
+        return False
+
+    def _role(self, gang: Gang, member: Member) -> str:
+        """The member that gets this very seat, asks for the same, and is of the gang it holds itself ready for."""
+        if gang.started_at is None:
+            return ""  # whoever runs it does not know it yet
+        for other in self._coming[gang.warm_for, member.node]:
+            if other.shape.requests == member.shape.requests:
+                self._coming[gang.warm_for, member.node].remove(other)
+                return other.name
+        return ""
+
+    def _why_not_stay(self, gang: Gang, member: Member) -> str:
+        room = self._floor.snapshot.rooms.get(member.node)
+        if room is None:
+            return "its node is gone"
+        refused = self._floor.refusal(member.shape, member.node)
+        if refused is not None and room.node.health.verdict is not Verdict.SUSPECT:
+            return f"{member.node} {refused}"
+        return "" if self._fits(gang, member.shape, member.node) else f"{member.node} is needed"
+
+    def _fits(self, gang: Gang, shape: Shape, name: str) -> bool:
+        floor, labels = self._floor, self._floor.snapshot.rooms[name].node.labels
+        for key in floor.keys:
+            if (value := labels.get(key)) is not None:
+                owner = floor.owner(key, value)
+                owners = {held.gang.key for held in floor.held_for(key, value)} | ({owner[0]} if owner else set())
+                if owners - {gang.warm_for}:
+                    return False  # somebody has the domain to itself
+        return bool(capacity(shape, self._room(name), 1))
+
+    def _room(self, name: str) -> dict[str, int]:
+        if name not in self._left:
+            self._left[name] = dict(self._floor.snapshot.rooms[name].free)
+        return self._left[name]
+
+    def _take(self, gang: Gang, shape: Shape, name: str) -> None:
+        self._sitting[gang.warm_for].add(name)
+        if name in self._floor.snapshot.rooms:
+            room = self._room(name)
+            for what, amount in shape.requests:
+                room[what] = room.get(what, 0) - amount
+
+    def _places(self, gang: Gang) -> Iterable[str]:
+        """Spares, where there are such things, else any node; those near the gang and its understudies first."""
+        floor = self._floor
+        near = {label for name in (*self._sitting[gang.warm_for], *self._seats_of(gang)) for label in self._near(name)}
+        named = bool(floor.spares or floor.policy.spares)
+        names = [
+            name for name in (floor.spares if named else floor.snapshot.rooms) if not self._is_promised(gang, name)
+        ]
+        return sorted(names, key=lambda name: (floor.avoided(name) and not named, not near & self._near(name), name))
+
+    def _seats_of(self, gang: Gang) -> Iterator[str]:
+        return (m.node for m in self._floor.snapshot.gangs[gang.warm_for].seated())
+
+    def _near(self, name: str) -> set[tuple[str, str]]:
+        labels = self._floor.snapshot.rooms[name].node.labels
+        return {(key, labels[key]) for key in self._floor.keys if key in labels}
+
+    def _is_promised(self, gang: Gang, name: str) -> bool:
+        return any(held.gang.key != gang.warm_for for held in self._floor.held.get(name, ()))
+
+    def _is_lost(self, name: str) -> bool:
+        room = self._floor.snapshot.rooms.get(name)
+        return room is None or room.node.health.verdict is Verdict.LOST
+
+
+def _coming(floor: Proposal) -> dict[SeatKey, list[Member]]:
+    """Who gets a seat in this plan, by gang and node."""
+    found: dict[SeatKey, list[Member]] = defaultdict(list)
+    for action in floor.actions:
+        match action:
+            case Start(seats=seats, waits_for=()) | Grow(seats=seats):
+                taken = dict(seats)
+            case Swap(moves=moves, waits_for=()):
+                taken = {move.member: move.to_node for move in moves}
+            case _:
+                continue
+        for member in floor.snapshot.gangs[action.gang].members():
+            if member.name in taken:
+                found[action.gang, taken[member.name]].append(member)
+    return found
+
+
+def _is_wanted(floor: Proposal, gang: Gang) -> bool:
+    """Only a gang that runs can lose a member."""
+    job = floor.snapshot.gangs.get(gang.warm_for)
+    return job is not None and job.suspension is Suspension.NONE and bool(job.seated())
+
+
+def _no_seat(floor: Proposal, gang: Gang) -> WaitReason:
+    why = "no spare has room for it" if _is_wanted(floor, gang) else f"{gang.warm_for} does not run"
+    return WaitReason(WaitCode.NO_ROOM, "a spare seat", wanted=1, refusals=(Refusal(why, 1),))

@@ -1,0 +1,380 @@
+"""The invariants that hold at every step, checked on the API's truth and on what really runs."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from understudy.control.scheduling import Cycle
+from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
+from understudy.kinds.annotations import HOLDS
+from understudy.kinds.ownership import owner_of
+from understudy.model.nodes import Verdict
+from understudy.model.plans import Preempt
+from understudy.objects.pods import Pod
+from understudy.objects.resources import CLAIMS, JOB_KINDS, LEASES, NODES, PODS
+from understudy.ports import Ref, Seating
+from understudy.simulate.api_server import Version
+from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
+from understudy.simulate.scenario import Event, JobPlan
+from understudy.simulate.workloads import JOB_LABEL, key_of, minimum_of, slots_of
+
+if TYPE_CHECKING:
+    from understudy.simulate.simulation import Simulation
+
+WHOLE = "no process starts before all members of its gang have seats"
+SEATS = "no seat is given twice"
+DOMAINS = "no two islands share an exclusive domain"
+PARTLY = "no gang is partly seated for long"
+VAIN = "no gang is preempted in vain"
+VICTIMS = "victims are whole gangs of lower priority"
+LOST = "a lost node gets no seat before its lease is renewed"
+FENCE = "only the leader writes"
+CLAIMED = "no pod gets a seat before its claim exists"
+PROCESSES = "no accelerator is used twice"
+
+FOR_LONG = (
+    360.0  # seconds a gang may be partly seated after the last disturbance: a controller has 300 to make a pod again
+)
+SEATED_WITHIN = 150.0  # seconds in which a gang has to have the seats that others left for it
+SILENT = RENEW + 2.0  # seconds without a renewal after which a node is silent
+OF_SILENCE = ("lease has run out", "NodeStatusUnknown", "unreachable")  # causes of a loss
+BIND_AGAIN = 15.0  # seconds in which a seat counts as given whose binding failed by a fault
+
+
+class GangState:
+    """One job of the scenario as the API has it."""
+
+    def __init__(self, plan: JobPlan) -> None:
+        self.plan = plan
+        self.key = key_of(plan)
+        self.slots = {slot.name: slot for slot in slots_of(plan)}
+        self.needed = minimum_of(plan, len(self.slots))
+        self.elastic = self.needed < len(self.slots)
+        # The launcher of an MPIJob may be held back until its workers run again: then it belongs to a later stage.
+        launcher = f"{plan.name}-launcher" if plan.kind == "MPIJob" else ""
+        self.first = {name for name, slot in self.slots.items() if slot.stage == 0 and name != launcher}
+        self.there = False  # submitted, and not deleted
+        self.suspended = False  # by its user
+        self.pods: dict[str, tuple[str, Version]] = {}  # uid -> slot, version
+        self.holds: dict[str, str] = {}
+        self.done: set[str] = set()  # slots whose processes have succeeded
+        self.bound_at: dict[str, float] = {}  # uid -> when it got its seat
+        self.whole_at = float("-inf")  # when all members had seats, or seats held for them
+        self.begun = False  # whether all pods of its first stage had seats since it last had none
+        self.partly_since: float | None = None
+        self.waits: str = ""  # what its user was told last
+
+    def next_stage(self) -> set[str]:
+        """Members whose pods are made before any other has a seat, of those that are not done."""
+        left = [slot for name, slot in self.slots.items() if name not in self.done]
+        lowest = min((slot.stage for slot in left), default=0)
+        return {slot.name for slot in left if slot.stage == lowest}
+
+    def made(self) -> set[str]:
+        """Members whose pods exist."""
+        return {slot for slot, pod in self.pods.values() if not pod.leaving and pod.phase != "Failed"} | self.done
+
+    def seated(self) -> set[str]:
+        return {slot for slot, pod in self.pods.values() if pod.takes_room and not pod.leaving} | self.done
+
+
+class StepInvariants:
+    def __init__(self, world: "Simulation") -> None:
+        self._world = world
+        self.gangs = {plan.name: GangState(plan) for plan in world.scenario.jobs}
+        self._by_key = {gang.key: gang for gang in self.gangs.values()}
+        self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that takes room there
+        self._given_up: dict[str, dict[str, float]] = {}  # life of a loop -> node -> when its lease was renewed last
+        self._binding: dict[str, int] = {}  # uid -> bindings under way
+        self._failed_binding: dict[str, float] = {}
+        self._preempted_for: dict[str, float] = {}
+        self._uids: dict[str, str] = {}  # of jobs -> name
+
+    # What the world tells
+
+    def submitted(self, plan: JobPlan) -> None:
+        gang = self.gangs[plan.name]
+        gang.there, gang.suspended = True, False
+
+    def withdrawn(self, name: str) -> None:
+        self.gangs[name].there = False
+
+    def suspended(self, name: str, yes: bool) -> None:
+        self.gangs[name].suspended = yes
+
+    def disturbed(self, event: Event) -> None:
+        """Something happens that may keep gangs from the seats that others left for them."""
+        other = self.gangs.get(event.target)
+        for key in list(self._preempted_for):
+            gang = self._by_key[key]
+            overtakes = other is not None and other.plan.priority >= gang.plan.priority
+            if overtakes or event.target in self._world.kubelets or event.does in ("server-down", "leases-stop"):
+                del self._preempted_for[key]
+
+    def told(self, event: Mapping[str, Any]) -> None:
+        about = event.get("involvedObject") or event.get("regarding") or {}
+        name = about.get("name", "")
+        if event.get("reason") == "Waiting" and name in self.gangs:
+            self.gangs[name].waits = event.get("message") or event.get("note") or ""
+
+    def pods_made(self, name: str) -> int:
+        return len(self.gangs[name].pods) if name in self.gangs else 0
+
+    def bind_begins(self, seatings: Sequence[Seating]) -> None:
+        for one in seatings:
+            self._binding[one.uid] = self._binding.get(one.uid, 0) + 1
+
+    def bind_ends(self, seatings: Sequence[Seating]) -> None:
+        now = self._world.loop.time()
+        for one in seatings:
+            self._binding[one.uid] -= 1
+            self._failed_binding[one.uid] = now + BIND_AGAIN
+
+    def writes(self, client: str, what: str) -> None:
+        """A write of a process is about to be applied."""
+        if self._world.scenario.mode != "kube" or client.endswith("-lease"):
+            return
+        lease = next((one for one in self._world.server.all(LEASES) if one.name[0] == "default"), None)
+        holder = lease.document["spec"].get("holderIdentity") if lease is not None else ""
+        if holder != client:
+            self._world.fail(FENCE, f"{client} wrote while {holder or 'no replica'} led: {what}")
+
+    # Changes of objects
+
+    def observe(self, before: Version | None, after: Version | None, writer: str) -> None:
+        version = after or before
+        assert version is not None
+        if version.resource is PODS:
+            self._pod(before, after)
+        elif version.resource is NODES and before is not None and after is not None:
+            self._node(before, after, writer)
+        elif version.resource in JOB_KINDS and version.name[1] in self.gangs:
+            gang = self.gangs[version.name[1]]
+            if version.resource.kind == gang.plan.kind:
+                gang.holds = holds_of(after) if after is not None else {}
+                self._judge(gang)
+
+    def _pod(self, before: Version | None, after: Version | None) -> None:
+        version = after or before
+        assert version is not None
+        bound = after is not None and after.node and (before is None or not before.node)
+        if before is not None and before.node:
+            self._seats.get(before.node, {}).pop(version.uid, None)
+        if after is not None and after.takes_room:
+            self._seats.setdefault(after.node, {})[after.uid] = after
+        gang = self.gangs.get(version.metadata.get("labels", {}).get(JOB_LABEL, ""))
+        if gang is None:
+            return
+        if after is None:
+            gang.pods.pop(version.uid, None)
+            gang.bound_at.pop(version.uid, None)
+        else:
+            slot = _slot(after)
+            gang.pods[after.uid] = (slot, after)
+            if after.phase == "Succeeded":
+                gang.done.add(slot)
+            elif before is None:
+                gang.done.discard(slot)  # it is made once more, after a restart
+        if bound:
+            assert after is not None
+            gang.bound_at[after.uid] = self._world.loop.time()
+            self._bound(gang, after)
+        self._judge(gang)
+
+    def _bound(self, gang: GangState, pod: Version) -> None:
+        world, node = self._world, pod.node
+        taken = sum(accelerators_of(one) for one in self._seats[node].values())
+        offered = world.kubelets[node].plan.accelerators
+        if taken > offered:
+            names = sorted(one.name[1] for one in self._seats[node].values())
+            world.fail(SEATS, f"{node} has {offered} accelerators, {taken} are given to {', '.join(names)}")
+        self._check_domain(gang, pod)
+        self._check_lost(pod)
+        for volume in pod.document["spec"].get("volumes", ()):
+            claim = volume.get("persistentVolumeClaim", {}).get("claimName")
+            if claim and world.server.get(Ref(CLAIMS, "default", claim)) is None:
+                world.fail(CLAIMED, f"{pod.name[1]} got a seat on {node}; claim {claim} does not exist")
+
+    def _check_domain(self, gang: GangState, pod: Version) -> None:
+        kubelets = self._world.kubelets
+        domain, island = kubelets[pod.node].plan.slice, _island(gang, pod)
+        for name, kubelet in kubelets.items():
+            if kubelet.plan.slice != domain or not kubelet.heard:
+                continue
+            for other in self._seats.get(name, {}).values():
+                neighbour = self.gangs.get(other.metadata["labels"].get(JOB_LABEL, ""))
+                if neighbour is None or (neighbour is gang and _island(gang, other) == island):
+                    continue
+                exclusive = [g for g in (gang, neighbour) if g.plan.topology == "exclusive"]
+                if exclusive and accelerators_of(other) and accelerators_of(pod):
+                    words = f"{pod.name[1]} got a seat in {domain}, where {other.name[1]} sits"
+                    self._world.fail(DOMAINS, words)
+
+    def _check_lost(self, pod: Version) -> None:
+        renewed = self._world.leases.renewed.get(pod.node, 0.0)
+        for life, lost in self._given_up.items():
+            process, _, number = life.partition("/")
+            if str(self._world.processes[process].life) == number and lost.get(pod.node) == renewed:
+                self._world.fail(LOST, f"{pod.name[1]} got a seat on {pod.node}, which {life} had given up")
+
+    def _is_known_to_be_dead(self, node: str) -> bool:
+        """A node that renewed its lease less than `leaseSuspect` renewals ago looks alive to every observer."""
+        silent = self._world.loop.time() - self._world.leases.renewed.get(node, 0.0)
+        return not self._world.kubelets[node].powered and silent > EMBEDDED_DEFAULTS.limits.lease_suspect * RENEW
+
+    def _node(self, before: Version, after: Version, writer: str) -> None:
+        was, now_is = _ready(before), _ready(after)
+        name = after.name[1]
+        if was == "Unknown" and now_is == "True" and self._is_known_to_be_dead(name):
+            self._world.fail(LOST, f"{writer} wrote Ready=True for {name}, which is dead")
+
+    def _judge(self, gang: GangState) -> None:
+        """After anything about a gang has changed: whether it is whole, or partly seated."""
+        now = self._world.loop.time()
+        seated = gang.seated()
+        if len(seated | self._held(gang)) >= gang.needed:
+            gang.whole_at = now
+        if not any(pod.takes_room for _, pod in gang.pods.values()):
+            gang.begun = False
+        elif len(seated) >= gang.needed or (not gang.elastic and gang.first <= seated):
+            gang.begun = True
+        if len(seated) >= gang.needed:
+            self._preempted_for.pop(gang.key, None)
+        partly = bool(seated - gang.done) and len(seated) < gang.needed
+        if not partly:
+            gang.partly_since = None
+        elif gang.partly_since is None:
+            gang.partly_since = now
+
+    def _held(self, gang: GangState) -> set[str]:
+        """Members without a seat for which one is held, or being given."""
+        nodes, now = self._world.server.objects[NODES.key], self._world.loop.time()
+        found = {slot for slot, node in gang.holds.items() if ("", node) in nodes}
+        for slot, pod in gang.pods.values():
+            if pod.node or pod.leaving:
+                continue
+            nominated = pod.document.get("status", {}).get("nominatedNodeName", "")
+            giving = self._binding.get(pod.uid, 0) or self._failed_binding.get(pod.uid, 0.0) > now
+            if ("", nominated) in nodes or giving:
+                found.add(slot)
+        return found
+
+    # Processes
+
+    def started(self, kubelet: Kubelet, container: Container, pod: Version) -> None:
+        world = self._world
+        used = sum(one.accelerators for one in kubelet.containers.values())
+        if used > kubelet.plan.accelerators:
+            names = sorted(one.name for one in kubelet.containers.values())
+            world.fail(PROCESSES, f"{', '.join(names)} run on {kubelet.name}, which has {kubelet.plan.accelerators}")
+        gang = self.gangs.get(container.gang)
+        if gang is None or not gang.there or gang.suspended:
+            return  # its user does not want it to run: what the loops have not heard of yet may start for a moment
+        self._judge(gang)
+        bound_at = gang.bound_at.get(pod.uid, world.loop.time())
+        if gang.whole_at < bound_at:
+            missing = sorted(set(gang.slots) - gang.seated() - self._held(gang))
+            world.fail(WHOLE, f"{pod.name[1]} started; no seat is held for {', '.join(missing)}")
+        elif not gang.begun and not gang.elastic:
+            giving = {slot for slot, one in gang.pods.values() if self._is_given(one)}
+            missing = sorted(gang.first - gang.seated() - giving)
+            if missing:
+                world.fail(WHOLE, f"{pod.name[1]} started; of the first stage {', '.join(missing)} have no seat")
+
+    def _is_given(self, pod: Version) -> bool:
+        now = self._world.loop.time()
+        return bool(self._binding.get(pod.uid, 0)) or self._failed_binding.get(pod.uid, 0.0) > now
+
+    # Plans
+
+    def cycle(self, life: str, cycle: Cycle) -> None:
+        """What a loop saw and did."""
+        snapshot = cycle.snapshot
+        healths = {name: snapshot.rooms[name].node.health for name in snapshot.sick}
+        lost = sorted(name for name, health in healths.items() if health.verdict is Verdict.LOST)
+        book = self._given_up.setdefault(life, {})
+        now, renewed = self._world.loop.time(), self._world.leases.renewed
+        for name in [name for name in book if name not in lost and renewed.get(name, 0.0) > book[name]]:
+            del book[name]  # it was back
+        for name in lost:
+            silent = now - renewed.get(name, 0.0) > SILENT
+            if name not in book and silent and any(words in healths[name].cause for words in OF_SILENCE):
+                book[name] = renewed.get(name, 0.0)
+        if self._world.trace is not None:
+            for action in cycle.done:
+                self._world.note(f"  {life} did: {action}")
+        for action in cycle.done:
+            if isinstance(action, Preempt):
+                self._preempted(action, cycle)
+
+    def _preempted(self, action: Preempt, cycle: Cycle) -> None:
+        world, taker, victim = self._world, self._by_key.get(action.by), self._by_key.get(action.gang)
+        if taker is None or victim is None:
+            return
+        words = f"{victim.key} for {taker.key}"
+        if victim.plan.priority >= taker.plan.priority:
+            world.fail(VICTIMS, f"{words}: its priority is not lower")
+        if not action.whole and not victim.elastic:
+            world.fail(VICTIMS, f"{words}: only in part")
+        made = taker.made()
+        missing = [] if taker.elastic and len(made) >= taker.needed else sorted(taker.first - made)
+        repaired = any(member.node for member in cycle.snapshot.gangs[action.by].members())
+        if missing and taker.there and not repaired and not taker.suspended and not _is_requeued(taker, world):
+            world.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
+        self._preempted_for.setdefault(taker.key, world.loop.time())
+
+    # Time
+
+    def waits_for_pods(self) -> bool:
+        """Whether a gang is partly seated, and may be for a while: then nothing happens, and it is no rest."""
+        now, disturbed = self._world.loop.time(), self._world.last_disturbance
+        partly = [gang.partly_since for gang in self.gangs.values() if gang.partly_since is not None]
+        return any(now - max(since, disturbed) <= FOR_LONG for since in partly)
+
+    def look(self) -> None:
+        """After the faults: what may not last any longer."""
+        world, now = self._world, self._world.loop.time()
+        for gang in self.gangs.values():
+            since = gang.partly_since
+            silent = not any(kubelet.heard for kubelet in world.kubelets.values())  # then no node counts as lost
+            if since is not None and not silent and now - max(since, world.last_disturbance) > FOR_LONG:
+                missing = sorted(set(gang.slots) - gang.seated())
+                world.fail(PARTLY, f"{gang.key} has no seats for {', '.join(missing)} since {since:.1f}")
+        for key, since in self._preempted_for.items():
+            gang = self._by_key[key]
+            undisturbed = max(since, world.last_disturbance)
+            explained = gang.suspended or world.happenings.lacks_pods_for_ever(gang.plan)
+            if gang.there and not explained and now - undisturbed > SEATED_WITHIN:
+                world.fail(VAIN, f"others left for {key} at {since:.1f}; it has no seats")
+
+
+def holds_of(job: Version) -> dict[str, str]:
+    text = job.metadata.get("annotations", {}).get(HOLDS, "")
+    return dict(part.partition("=")[::2] for part in text.split(",") if part)
+
+
+def _slot(pod: Version) -> str:
+    obj = pod.obj
+    assert isinstance(obj, Pod)
+    return owner_of(obj).slot or pod.name[1]
+
+
+def _island(gang: GangState, pod: Version) -> str:
+    slot = gang.slots.get(_slot(pod))
+    return slot.island if slot is not None else ""
+
+
+def _ready(node: Version) -> str:
+    for condition in node.document.get("status", {}).get("conditions", ()):
+        if condition["type"] == "Ready":
+            return str(condition["status"])
+    return ""
+
+
+def _is_requeued(gang: GangState, world: "Simulation") -> bool:
+    """Its pods were taken away by the loop itself, and are made again when it goes on."""
+    job = world.server.get(Ref(_resource(gang), "default", gang.plan.name))
+    return job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {})
+
+
+def _resource(gang: GangState) -> Any:
+    return next(resource for resource in JOB_KINDS if resource.kind == gang.plan.kind)

@@ -1,0 +1,175 @@
+"""A seed into a scenario: small clusters, a few jobs of all kinds, and some of everything that can go wrong."""
+
+import random
+
+from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario
+from understudy.simulate.workloads import PRIORITIES
+
+PROCESS_FAULTS = (
+    "kill", "kill-at-write", "pause", "cut-off", "break-watches", "refuse", "lose-answers", "lose-requests",
+)  # fmt: skip
+NODE_FAULTS = ("power-off", "partition", "hang", "reboot", "delete-node", "unready", "notice", "drain", "cordon")
+LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", "leases.coordination.k8s.io")
+CODES = (409, 429, 500, 503)
+CALM = 0.25  # share of seeds without faults: users and operators alone
+
+
+def generate(seed: int) -> Scenario:
+    chance = random.Random(seed)
+    mode = chance.choice(("embedded", "kube"))
+    nodes = _nodes(chance, mode)
+    until = chance.choice((40.0, 80.0, 120.0))
+    jobs = _jobs(chance, nodes)
+    events = [event for job in jobs for event in _life_of(chance, job, until)]
+    calm = chance.random() < CALM
+    processes = ("replica-1", "replica-2") if mode == "kube" else ("control",)
+    if not calm:
+        events += _faults(chance, processes, nodes, until)
+    return Scenario(
+        seed=seed,
+        mode=mode,
+        noise=chance.randrange(1 << 30),
+        faults_until=until,
+        nodes=nodes,
+        jobs=jobs,
+        events=tuple(sorted(events, key=lambda event: event.at)),
+        late=() if calm else _late(chance, processes),
+        outside=mode == "embedded" and chance.random() < 0.3,
+        operator_pace=chance.choice((0.05, 0.5, 3.0)),
+    )
+
+
+def _nodes(chance: random.Random, mode: str) -> tuple[NodePlan, ...]:
+    slices = chance.randint(2, 4)
+    size = chance.randint(1, 3) if slices < 4 else chance.randint(1, 2)
+    amount = chance.choice((1, 4))
+    skews = mode == "kube" and chance.random() < 0.5
+    spare = chance.random() < 0.2
+    return tuple(
+        NodePlan(
+            name=f"n{number}-{index}",
+            slice=f"s{number}",
+            accelerators=amount,
+            skew=round(chance.uniform(-30, 30), 3) if skews else 0.0,
+            spare=spare and number == slices - 1,
+        )
+        for number in range(slices)
+        for index in range(size)
+    )
+
+
+def _jobs(chance: random.Random, nodes: tuple[NodePlan, ...]) -> tuple[JobPlan, ...]:
+    return tuple(_job(chance, f"j{number}", nodes) for number in range(chance.randint(2, 5)))
+
+
+def _job(chance: random.Random, name: str, nodes: tuple[NodePlan, ...]) -> JobPlan:
+    kind = chance.choice(("Job", "JobSet", "JobSet", "PyTorchJob", "MPIJob", "TrainJob"))
+    per_slice = sum(node.slice == "s0" for node in nodes)
+    amount = nodes[0].accelerators
+    size, parts, topology, stages = chance.randint(1, max(2, len(nodes) // 2)), 1, "", ""
+    accelerators = chance.choice((1, amount))
+    if kind == "JobSet":
+        parts = chance.randint(1, 3)
+        size = chance.randint(1, 2)
+        topology = chance.choice(("", "exclusive", "exclusive", "required"))
+        stages = chance.choice(("", "", "InOrder", "dependsOn"))
+    elif chance.random() < 0.3:
+        topology = chance.choice(("exclusive", "required"))
+    if topology:
+        size = chance.randint(1, per_slice * (amount // accelerators))
+    if kind == "MPIJob":
+        stages = chance.choice(("", "WaitForWorkersReady"))
+    members = min(size * parts, 8)
+    elastic = kind in ("PyTorchJob", "Job") and members > 1 and not topology and chance.random() < 0.2
+    return JobPlan(
+        name=name,
+        kind=kind,
+        size=min(size, 4),
+        parts=parts,
+        accelerators=accelerators,
+        priority=chance.choice(PRIORITIES),
+        preempts=chance.random() < 0.9,
+        topology=topology,
+        stages=stages,
+        minimum=chance.randint(1, members - 1) if elastic else 0,
+        claim=f"claim-{chance.randrange(2)}" if chance.random() < 0.15 else "",
+        duration=round(chance.uniform(5, 60), 1) if chance.random() < 0.25 else 0.0,
+        grace=chance.choice((1, 5, 30)),
+        tolerates=chance.random() < 0.7,
+    )
+
+
+def _life_of(chance: random.Random, job: JobPlan, until: float) -> list[Event]:
+    at = round(chance.choice((0.5, chance.uniform(0.5, until * 0.8))), 3)
+    events = [Event(at, "submit", job.name)]
+
+    def later() -> float:
+        return round(chance.uniform(at + 0.01, until), 3)
+
+    if chance.random() < 0.12:
+        events.append(Event(later(), "delete", job.name))
+    elif chance.random() < 0.15:
+        first = later()
+        events.append(Event(first, "suspend", job.name))
+        if chance.random() < 0.7:
+            events.append(Event(round(chance.uniform(first, until), 3), "resume", job.name))
+    if chance.random() < 0.1:
+        events.append(Event(later(), "crash", job.name))
+    if chance.random() < 0.15:
+        seconds = chance.choice((0.0, round(chance.uniform(1, 60), 1)))
+        begin = at if chance.random() < 0.7 else later()
+        number = chance.randint(0, max(1, job.size * job.parts - 1))
+        events.append(Event(round(max(0.0, begin - 0.001), 3), "no-pods", job.name, seconds, number))
+    if job.claim and chance.random() < 0.6:
+        events.append(Event(round(chance.uniform(0.1, until), 3), "claim", job.claim, number=chance.randrange(2)))
+    return events
+
+
+def _faults(
+    chance: random.Random, processes: tuple[str, ...], nodes: tuple[NodePlan, ...], until: float
+) -> list[Event]:
+    events = []
+    for _ in range(chance.randint(0, 4)):
+        at, process = round(chance.uniform(0.2, until), 3), chance.choice(processes)
+        does = chance.choice(PROCESS_FAULTS)
+        seconds = round(chance.choice((chance.uniform(0.1, 3), chance.uniform(3, 30), chance.uniform(30, 60))), 2)
+        number = chance.choice(CODES) if does == "refuse" else chance.randint(1, 6)
+        if does == "refuse":
+            seconds = chance.randint(1, 4)
+        if does in ("lose-answers", "lose-requests"):
+            number = chance.randint(1, 3)
+        events.append(Event(at, does, process, seconds, number))
+    for _ in range(chance.randint(0, 3)):
+        at, node = round(chance.uniform(0.5, until), 3), chance.choice(nodes).name
+        does = chance.choice(NODE_FAULTS)
+        seconds = round(chance.choice((chance.uniform(1, 20), chance.uniform(25, 90))), 2)
+        events.append(Event(at, does, node, seconds))
+        if does == "cordon" and chance.random() < 0.5:
+            events.append(Event(round(chance.uniform(at, until), 3), "uncordon", node))
+    if chance.random() < 0.25:
+        events += _silence_of_all(chance, nodes, until)
+    return events
+
+
+def _silence_of_all(chance: random.Random, nodes: tuple[NodePlan, ...], until: float) -> list[Event]:
+    """The API or the agent of all nodes is away. A node that died before that must not come back to life by it."""
+    does = chance.choice(("server-down", "leases-stop"))
+    if until < 80.0 or chance.random() < 0.4:
+        return [Event(round(chance.uniform(1, until), 3), does, "", round(chance.uniform(1, 60), 2))]
+    dies = chance.uniform(0.5, until - 72.0)
+    stops = dies + chance.uniform(25.0, 48.0)
+    lasts = chance.uniform(22.0, until - stops)
+    return [
+        Event(round(dies, 3), "power-off", chance.choice(nodes).name),
+        Event(round(stops, 3), does, "", round(lasts, 2)),
+    ]
+
+
+def _late(chance: random.Random, processes: tuple[str, ...]) -> tuple[Lateness, ...]:
+    found = []
+    for process in processes:
+        for resource in LATE_RESOURCES:
+            if chance.random() < 0.2:
+                seconds = round(chance.choice((0.05, 0.5, 3.0)) * chance.uniform(0.5, 1.0), 3)
+                found.append(Lateness(process, resource, seconds, coalesces=bool(resource) and chance.random() < 0.5))
+    return tuple(found)

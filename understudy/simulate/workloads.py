@@ -1,0 +1,192 @@
+"""Jobs of a scenario: plans into documents, and into the members that have to sit together."""
+
+from typing import NamedTuple
+
+from understudy.kinds.annotations import PREFIX
+from understudy.kinds.jobset import EXCLUSIVE
+from understudy.objects.resources import DEFINITIONS, JOB_SETS, JOBS, MPI_JOBS, PYTORCH_JOBS, TRAIN_JOBS, Resource
+from understudy.simulate.kubelet import ACCELERATOR, SLICE
+from understudy.simulate.patches import Document
+from understudy.simulate.scenario import JobPlan
+
+JOB_LABEL = "simulate-job"
+RUNTIME = "simulated"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+RESOURCES: dict[str, Resource] = {
+    "Job": JOBS,
+    "JobSet": JOB_SETS,
+    "PyTorchJob": PYTORCH_JOBS,
+    "MPIJob": MPI_JOBS,
+    "TrainJob": TRAIN_JOBS,
+}
+PRIORITIES = (0, 10, 20, 30)
+
+
+class MemberSlot(NamedTuple):
+    """One member: the name of its place, the part that sits together with it, and when its pod is made."""
+
+    name: str
+    island: str
+    stage: int
+    accelerators: int
+
+
+def class_name(priority: int, preempts: bool) -> str:
+    return f"priority-{priority}" + ("" if preempts else "-never")
+
+
+def priority_classes() -> list[Document]:
+    return [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": class_name(priority, preempts)},
+            "value": priority,
+            **({} if preempts else {"preemptionPolicy": "Never"}),
+        }
+        for priority in PRIORITIES
+        for preempts in (True, False)
+    ]
+
+
+def definition_of(resource: Resource) -> Document:
+    """The CustomResourceDefinition by which the garbage collector knows a kind."""
+    return {
+        "apiVersion": DEFINITIONS.api_version,
+        "kind": DEFINITIONS.kind,
+        "metadata": {"name": resource.key},
+        "spec": {
+            "group": resource.group,
+            "names": {"plural": resource.plural, "kind": resource.kind},
+            "scope": "Namespaced",
+            "versions": [{"name": resource.version, "storage": True}],
+        },
+    }
+
+
+def key_of(plan: JobPlan) -> str:
+    return f"{plan.kind}/default/{plan.name}"
+
+
+def slots_of(plan: JobPlan) -> list[MemberSlot]:
+    """With exclusive placement, the first pod of each part of a JobSet has to have a node before the others are made:
+    JobSet's webhook wants it so."""
+    name, amount = plan.name, plan.accelerators
+    if plan.kind == "PyTorchJob":
+        others = [MemberSlot(f"{name}-worker-{i}", name, 0, amount) for i in range(plan.size - 1)]
+        return [MemberSlot(f"{name}-master-0", name, 0, amount), *others]
+    if plan.kind == "MPIJob":
+        late = 1 if plan.stages == "WaitForWorkersReady" else 0
+        workers = [MemberSlot(f"{name}-worker-{i}", name, 0, amount) for i in range(plan.size)]
+        return [MemberSlot(f"{name}-launcher", name, late, 0), *workers]
+    if plan.kind == "Job":
+        return [MemberSlot(f"{name}-{i}", name, 0, amount) for i in range(plan.size)]
+    staged = plan.topology == "exclusive"
+    found: list[MemberSlot] = []
+    for number, (part, replicas) in enumerate(parts_of(plan)):
+        for replica in range(replicas):
+            island = f"{name}-{part}-{replica}"
+            before = 2 * number if plan.stages in ("InOrder", "dependsOn") else 0
+            found += [
+                MemberSlot(f"{island}-{index}", island, before + bool(staged and index), amount)
+                for index in range(plan.size)
+            ]
+    return found
+
+
+def parts_of(plan: JobPlan) -> list[tuple[str, int]]:
+    """The replicated jobs of a JobSet, and how many child Jobs each has."""
+    if plan.kind == "TrainJob":
+        return [("node", 1)]
+    if plan.stages in ("InOrder", "dependsOn"):
+        return [(f"p{number}", 1) for number in range(plan.parts)]
+    return [("w", plan.parts)]
+
+
+def minimum_of(plan: JobPlan, size: int) -> int:
+    return plan.minimum or size
+
+
+def document_of(plan: JobPlan, scheduler: str) -> Document:
+    makers = {"Job": _job, "JobSet": _jobset, "PyTorchJob": _pytorchjob, "MPIJob": _mpijob, "TrainJob": _trainjob}
+    resource = RESOURCES[plan.kind]
+    annotations: dict[str, str] = {}
+    if plan.topology:
+        native = plan.kind in ("JobSet", "TrainJob") and plan.topology == "exclusive"
+        annotations[EXCLUSIVE if native else f"{PREFIX}{plan.topology}-topology"] = SLICE
+    if plan.minimum:
+        annotations[f"{PREFIX}min-members"] = str(plan.minimum)
+    return {
+        "apiVersion": resource.api_version,
+        "kind": plan.kind,
+        "metadata": {"name": plan.name, "namespace": "default", "annotations": annotations},
+        "spec": makers[plan.kind](plan, scheduler),
+    }
+
+
+def _template(plan: JobPlan, scheduler: str, container: str, accelerators: int) -> Document:
+    amounts = {"cpu": "1", **({ACCELERATOR: str(accelerators)} if accelerators else {})}
+    spec: Document = {
+        "schedulerName": scheduler,
+        "priorityClassName": class_name(plan.priority, plan.preempts),
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": plan.grace,
+        "containers": [{"name": container, "image": "none", "resources": {"requests": amounts, "limits": amounts}}],
+    }
+    if plan.tolerates:
+        toleration = {"key": UNREACHABLE, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        spec["tolerations"] = [toleration]
+    if plan.claim:
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": plan.claim}}]
+    return {"metadata": {"labels": {JOB_LABEL: plan.name}}, "spec": spec}
+
+
+def _job(plan: JobPlan, scheduler: str) -> Document:
+    template = _template(plan, scheduler, "main", plan.accelerators)
+    numbers = {"parallelism": plan.size, "completions": plan.size, "completionMode": "Indexed", "backoffLimit": 1000}
+    return {**numbers, "template": template}
+
+
+def _jobset(plan: JobPlan, scheduler: str) -> Document:
+    jobs: list[Document] = []
+    for name, replicas in parts_of(plan):
+        job: Document = {"name": name, "replicas": replicas, "template": {"spec": _job(plan, scheduler)}}
+        if plan.stages == "dependsOn" and jobs:
+            job["dependsOn"] = [{"name": jobs[-1]["name"], "status": "Ready"}]
+        jobs.append(job)
+    startup = {"startupPolicy": {"startupPolicyOrder": "InOrder"}} if plan.stages == "InOrder" else {}
+    return {"replicatedJobs": jobs, "failurePolicy": {"maxRestarts": 1000}, **startup}
+
+
+def _pytorchjob(plan: JobPlan, scheduler: str) -> Document:
+    template = _template(plan, scheduler, "pytorch", plan.accelerators)
+    roles = {"Master": {"replicas": 1, "restartPolicy": "OnFailure", "template": template}}
+    if plan.size > 1:
+        roles["Worker"] = {"replicas": plan.size - 1, "restartPolicy": "OnFailure", "template": template}
+    return {"pytorchReplicaSpecs": roles, "runPolicy": {"backoffLimit": 1000}}
+
+
+def _mpijob(plan: JobPlan, scheduler: str) -> Document:
+    launcher = {"replicas": 1, "template": _template(plan, scheduler, "main", 0)}
+    template = _template(plan, scheduler, "main", plan.accelerators)
+    workers = {"replicas": plan.size, "restartPolicy": "OnFailure", "template": template}
+    policy = {"launcherCreationPolicy": plan.stages} if plan.stages else {}
+    return {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": workers}, **policy}
+
+
+def _trainjob(plan: JobPlan, _: str) -> Document:
+    """Its pods are described by its runtime."""
+    return {"runtimeRef": {"name": f"{RUNTIME}-{plan.name}"}, "trainer": {"numNodes": plan.size}}
+
+
+def runtime_of(plan: JobPlan, scheduler: str) -> Document:
+    """The ClusterTrainingRuntime of one TrainJob."""
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    spec = {**_job(plan, scheduler), "template": _template(plan, scheduler, "node", plan.accelerators)}
+    job = {"name": "node", "template": {"metadata": {"labels": labels}, "spec": spec}}
+    return {
+        "apiVersion": TRAIN_JOBS.api_version,
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": f"{RUNTIME}-{plan.name}"},
+        "spec": {"mlPolicy": {"numNodes": plan.size}, "template": {"spec": {"replicatedJobs": [job]}}},
+    }
