@@ -17,7 +17,7 @@ from bench.hotswap.theatre import cores
 from tests.chaos.cluster import NAME, ChaosCluster
 from understudy.embedded.agent_protocol import AgentRefused, FailNode, Failure, RecoverNode, ask_agent
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
-from understudy.embedded.shim import bodies
+from understudy.embedded.shim import node_pid_files
 
 PAUSE = 2.0  # seconds between two faults, on average
 STEADY = 1.0  # seconds that the supervisor is given after `up` before the next fault strikes it
@@ -275,7 +275,7 @@ class Faults:
         if not nodes:
             return
         node, seconds = self._chance.choice(nodes), self._chance.uniform(0.3, 6.0)
-        found = bodies.found(self._cluster.folder.nodes)
+        found = node_pid_files.running_nodes(self._cluster.folder.nodes)
         if node not in found:
             return
         self._failed.add(node)

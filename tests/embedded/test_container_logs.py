@@ -10,10 +10,10 @@ import pytest
 from understudy.embedded import container_logs
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.container_logs import LogOptions, NoLog
-from understudy.embedded.shim import orders
-from understudy.embedded.shim.journal import Journal
-from understudy.embedded.shim.layout import AttemptFolder, pod_folder
-from understudy.embedded.shim.orders import Exit
+from understudy.embedded.shim import container_files
+from understudy.embedded.shim.container_files import ContainerExit
+from understudy.embedded.shim.container_log import ContainerLog
+from understudy.embedded.shim.pod_folders import AttemptFolder, pod_folder
 
 
 def attempt(path: Path, number: int = 0) -> AttemptFolder:
@@ -23,14 +23,14 @@ def attempt(path: Path, number: int = 0) -> AttemptFolder:
 
 
 def write(folder: AttemptFolder, *pieces: bytes, largest: int = 10_000) -> None:
-    journal = Journal(folder, largest)
+    journal = ContainerLog(folder, largest)
     for piece in pieces:
         journal.write(b"stdout", piece)
     journal.close()
 
 
 def end(folder: AttemptFolder) -> None:
-    orders.write(folder.exit, Exit(exit_code=0, finished_at=0.0))
+    container_files.write(folder.exit, ContainerExit(exit_code=0, finished_at=0.0))
 
 
 def shown(path: Path, **options: Any) -> str:
@@ -112,7 +112,7 @@ def test_names_cannot_lead_elsewhere(tmp_path: Path, uid: str, container: str) -
 def test_following_goes_on_until_the_container_has_ended(tmp_path: Path) -> None:
     async def scene() -> None:
         folder = attempt(tmp_path)
-        journal = Journal(folder, 500)
+        journal = ContainerLog(folder, 500)
         journal.write(b"stdout", b"at first\n")
         pieces = container_logs.read(ClusterFolder(tmp_path), "u", "main", LogOptions(follow=True))
         assert await anext(pieces) == b"at first\n"

@@ -15,8 +15,8 @@ from tests.embedded.witness import PATIENCE, Witness
 from tests.faults.living import Life
 from understudy.embedded.agent_protocol import MARK, AgentRefused
 from understudy.embedded.clusters.process_lock import lock_holder
-from understudy.embedded.shim import bodies, linux, orders
-from understudy.embedded.shim.orders import State
+from understudy.embedded.shim import container_files, linux, node_pid_files
+from understudy.embedded.shim.container_files import ShimState
 from understudy.kinds.annotations import FAILED_AT
 from understudy.objects.resources import INCIDENTS, JOBS, NODES, PODS
 
@@ -143,11 +143,11 @@ def is_gone(witness: Witness, pod: Document) -> bool:
 async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
     """The processes of these nodes and all that runs on them, be it started by an earlier agent; parents first."""
     async with asyncio.timeout(PATIENCE):
-        while not (found := bodies.found(cluster.folder.nodes)).keys() >= set(nodes):
+        while not (found := node_pid_files.running_nodes(cluster.folder.nodes)).keys() >= set(nodes):
             await asyncio.sleep(LOOK)
     shims = [shim for pod in cluster.witness.all(PODS) if _seat(pod) in nodes for shim in _shims(cluster, pod)]
     pids = families([*(found[name].pid for name in nodes), *shims])
-    born = {pid: linux.birth(pid) for pid in pids}
+    born = {pid: linux.start_ticks(pid) for pid in pids}
     return [Life(pid, birth) for pid, birth in born.items() if birth is not None]
 
 
@@ -165,7 +165,7 @@ def _is_marked(pid: int) -> bool:
 
 def _shims(cluster: RealCluster, pod: Document) -> list[int]:
     states = cluster.folder.pods.glob(f"{pod['metadata']['uid']}/containers/*/*/state.json")
-    return [state.shim for path in states if (state := orders.read(path, State)) is not None]
+    return [state.shim for path in states if (state := container_files.read(path, ShimState)) is not None]
 
 
 def send(found: Sequence[Life], number: signal.Signals) -> None:

@@ -32,7 +32,7 @@ class Life(msgspec.Struct, frozen=True):
     birth: int
 
     def goes_on(self) -> bool:
-        return linux.birth(self.pid) == self.birth
+        return linux.start_ticks(self.pid) == self.birth
 
 
 class Living:
@@ -72,7 +72,7 @@ class Living:
     def life(self, name: str) -> Life:
         """The one process that the pod has ever had."""
         [pid] = self.starts(name)
-        birth = linux.birth(pid)
+        birth = linux.start_ticks(pid)
         assert birth is not None, f"{name} has ended"
         return Life(pid, birth)
 

@@ -144,6 +144,6 @@ def test_nothing_is_left_of_a_cluster_whose_owner_is_killed() -> None:
         folder, *pids = owner.stdout.readline().split()
         owner.kill()
     assert len(pids) == 3
-    wait_until(lambda: all(linux.birth(int(pid)) is None for pid in pids), "its programs ended", SECONDS)
+    wait_until(lambda: all(linux.start_ticks(int(pid)) is None for pid in pids), "its programs ended", SECONDS)
     with processes.folder():
         assert not Path(folder).exists()

@@ -15,8 +15,8 @@ from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import name_of
 from understudy.embedded.clusters.process_lock import CONTROL
-from understudy.embedded.shim import orders
-from understudy.embedded.shim.orders import State
+from understudy.embedded.shim import container_files
+from understudy.embedded.shim.container_files import ShimState
 from understudy.kinds.annotations import WARM_FOR, written_time
 from understudy.kinds.children import FAMILIES
 from understudy.model.nodes import Verdict
@@ -102,7 +102,7 @@ class EmbeddedWorld(RunningWorld):
         pods = {pod["metadata"]["uid"] for pod in self.witness.pods_of(name)}
         for uid in pods:
             for path in self.cluster.folder.pods.glob(f"{uid}/containers/*/*/state.json"):
-                state = orders.read(path, State)
+                state = container_files.read(path, ShimState)
                 assert state is not None
                 os.kill(state.pid, signal.SIGKILL)
         self._do(self.witness.until(f"{name} has failed", lambda: self._have_failed(pods)))

@@ -12,7 +12,7 @@ from understudy.embedded.niceness import raise_priority
 MODULES = {
     SERVER: "understudy.embedded.server",
     CONTROL: "understudy.embedded.controllers.manager",
-    AGENT: "understudy.embedded.agent",
+    AGENT: "understudy.embedded.agent.main",
     SUPERVISOR: "understudy.embedded.clusters.supervisor",
 }
 WRONG = 2

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from understudy.embedded.cluster_folder import ClusterFolder
-from understudy.embedded.shim.layout import AttemptFolder, BadName, pod_folder
+from understudy.embedded.shim.pod_folders import AttemptFolder, BadName, pod_folder
 
 _TIME_WIDTH = len("2024-01-31T12:00:00.000000000Z")
 _TAG_AT = _TIME_WIDTH + len(" stdout ")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from understudy.embedded.shim import orders
+from understudy.embedded.shim import container_files
 
 _FILE = "failed-nodes.json"
 
@@ -27,4 +27,4 @@ def load(folder: Path) -> FailedNodes:
 
 
 def save(folder: Path, failed: FailedNodes) -> None:
-    orders.write(folder / _FILE, failed)
+    container_files.write(folder / _FILE, failed)

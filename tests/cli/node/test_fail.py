@@ -62,7 +62,7 @@ def test_a_job_leaves_a_node_that_fails_and_the_node_comes_back(
         [listed] = [line for line in await shows(cluster, "node", "list", "-o", "wide") if line.startswith(first)]
         assert status in listed.split()[1]
         assert why in listed or "NodeStatusUnknown" in listed
-        assert linux.birth(process) is None, "nothing runs beside what took its place"
+        assert linux.start_ticks(process) is None, "nothing runs beside what took its place"
         assert await shows(cluster, "node", "recover", first) == [f"node/{first} is ready"]
         [listed] = [line for line in await shows(cluster, "node", "list") if line.startswith(first)]
         assert listed.split()[1] == "Ready"

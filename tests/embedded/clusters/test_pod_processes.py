@@ -17,9 +17,9 @@ import pytest
 
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters import pod_processes
-from understudy.embedded.shim import linux, orders
-from understudy.embedded.shim.layout import PodFolder
-from understudy.embedded.shim.orders import State
+from understudy.embedded.shim import container_files, linux
+from understudy.embedded.shim.container_files import ShimState
+from understudy.embedded.shim.pod_folders import PodFolder
 
 STUBBORN = "import signal,time; signal.signal(15, signal.SIG_IGN); print('on', flush=True); time.sleep(3600)"
 POLITE = "import time; print('on', flush=True); time.sleep(3600)"
@@ -33,8 +33,10 @@ def container(folder: ClusterFolder, pod: str, code: str) -> Iterator["subproces
         process.stdout.readline()
         attempt = PodFolder(folder.pods / pod).attempt("main", 0)
         attempt.path.mkdir(parents=True)
-        birth = linux.birth(process.pid) or 0
-        orders.write(attempt.state, State(shim=1, pid=process.pid, pid_birth=birth, started_at=time.time()))
+        birth = linux.start_ticks(process.pid) or 0
+        container_files.write(
+            attempt.state, ShimState(shim=1, pid=process.pid, pid_birth=birth, started_at=time.time())
+        )
         try:
             yield process
         finally:
@@ -71,7 +73,7 @@ def test_those_that_stand_still_are_not_waited_for(tmp_path: Path) -> None:
     folder = ClusterFolder(tmp_path)
     with container(folder, "a", POLITE) as one:
         one.send_signal(signal.SIGSTOP)
-        while not linux.stands_still(one.pid):
+        while not linux.is_stopped(one.pid):
             pass
         assert ended(folder, 1000.0, one) == [-signal.SIGKILL]
 
@@ -80,7 +82,7 @@ def test_another_process_that_got_the_same_id_is_left_alone(tmp_path: Path) -> N
     folder = ClusterFolder(tmp_path)
     with container(folder, "a", POLITE) as process:
         attempt = PodFolder(folder.pods / "a").attempt("main", 0)
-        orders.write(attempt.state, State(shim=1, pid=process.pid, pid_birth=1, started_at=0.0))
+        container_files.write(attempt.state, ShimState(shim=1, pid=process.pid, pid_birth=1, started_at=0.0))
         asyncio.run(pod_processes.end_all_pods(folder, 0.0))
         assert process.poll() is None
 
@@ -109,9 +111,9 @@ def test_a_full_disk_keeps_nothing_running(tmp_path: Path, monkeypatch: pytest.M
     folder = ClusterFolder(tmp_path)
     with container(folder, "pod", POLITE) as process, subprocess.Popen(["sleep", "3600"]) as shim:
         attempt = PodFolder(folder.pods / "pod").attempt("main", 0)
-        state = orders.read(attempt.state, State)
+        state = container_files.read(attempt.state, ShimState)
         assert state is not None
-        orders.write(attempt.state, msgspec.structs.replace(state, shim=shim.pid))
+        container_files.write(attempt.state, msgspec.structs.replace(state, shim=shim.pid))
         held = os.open(attempt.path, os.O_RDONLY)
         fcntl.flock(held, fcntl.LOCK_EX)
         monkeypatch.setattr(Path, "touch", refuse)

@@ -7,8 +7,8 @@ from tests.embedded.end_to_end.test_jobs import condition, log_of, running
 from tests.embedded.end_to_end.training_manifests import role, torch
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.witness import Document, Witness
-from understudy.embedded.agent.attempts import state_of
-from understudy.embedded.shim.layout import pod_folder
+from understudy.embedded.agent.containers.attempts import state_of
+from understudy.embedded.shim.pod_folders import pod_folder
 from understudy.kinds.annotations import STEPS_IN, WARM
 from understudy.objects.resources import PODS, PYTORCH_JOBS
 

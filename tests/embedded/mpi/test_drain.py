@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.embedded.mpi.workers import Workers
 from understudy.embedded.agent_protocol import MARK
-from understudy.embedded.mpi.hosts import Host, ranks
+from understudy.embedded.mpi.hosts import MpiHost, place_ranks
+from understudy.embedded.mpi.mpi_run import MpiRun
 from understudy.embedded.mpi.options import Options
-from understudy.embedded.mpi.programs import install
-from understudy.embedded.mpi.running import Run
+from understudy.embedded.mpi.program_scripts import install
 from understudy.objects.mpi import DRAIN, LOST_WORKER
 
 
@@ -25,7 +25,9 @@ def test_processes_save_before_their_worker_goes(tmp_path: Path) -> None:
         workers = Workers("w0", "w1")
         options = Options(("sh", "-c", program))
         async with workers.at(tmp_path) as entrance, asyncio.timeout(60):
-            run = asyncio.create_task(Run(options, entrance, {}).run(ranks(options, [Host("w0", 1), Host("w1", 1)])))
+            run = asyncio.create_task(
+                MpiRun(options, entrance, {}).run(place_ranks(options, [MpiHost("w0", 1), MpiHost("w1", 1)]))
+            )
             while not all((tmp_path / f"up.{name}").exists() for name in ("w0", "w1")):
                 await asyncio.sleep(0.01)
             variables = {**os.environ, MARK: "w1/main/0"}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from understudy.embedded.mpi.hosts import Host, chosen, ranks, read_host_file
+from understudy.embedded.mpi.hosts import MpiHost, chosen_hosts, place_ranks, read_host_file
 from understudy.embedded.mpi.options import BadOptions, Options
 
-A, B = Host("a", 2), Host("b", 2)
-HERE = Host("localhost", 8)
+A, B = MpiHost("a", 2), MpiHost("b", 2)
+HERE = MpiHost("localhost", 8)
 
 
 @pytest.mark.parametrize(
@@ -22,22 +22,22 @@ HERE = Host("localhost", 8)
     ],
 )
 def test_host_files(text: str, expected: list[tuple[str, int]]) -> None:
-    assert read_host_file(text) == [Host(*each) for each in expected]
+    assert read_host_file(text) == [MpiHost(*each) for each in expected]
 
 
 @pytest.mark.parametrize(
     ("hosts", "listed", "expected"),
     [
         ((), [A, B], [A, B]),
-        ((), [Host("a", 0), B], [B]),
+        ((), [MpiHost("a", 0), B], [B]),
         ((), [], [HERE]),
         (("b",), [A, B], [B]),
-        (("b:1",), [A, B], [Host("b", 1)]),
-        (("c", "c", "d:3"), [A], [Host("c", 2), Host("d", 3)]),
+        (("b:1",), [A, B], [MpiHost("b", 1)]),
+        (("c", "c", "d:3"), [A], [MpiHost("c", 2), MpiHost("d", 3)]),
     ],
 )
-def test_who_takes_part(hosts: tuple[str, ...], listed: list[Host], expected: list[Host]) -> None:
-    assert chosen(Options(hosts=hosts), listed, HERE) == expected
+def test_who_takes_part(hosts: tuple[str, ...], listed: list[MpiHost], expected: list[MpiHost]) -> None:
+    assert chosen_hosts(Options(hosts=hosts), listed, HERE) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_who_takes_part(hosts: tuple[str, ...], listed: list[Host], expected: li
     ],
 )
 def test_where_processes_go(options: Options, expected: str) -> None:
-    assert [rank.host for rank in ranks(options, [A, B])] == expected.split()
+    assert [rank.host for rank in place_ranks(options, [A, B])] == expected.split()
 
 
 def test_what_a_process_is_told() -> None:
-    last = ranks(Options(processes=3), [A, B])[-1]
+    last = place_ranks(Options(processes=3), [A, B])[-1]
     assert last.variables == {
         "OMPI_COMM_WORLD_RANK": "2",
         "OMPI_COMM_WORLD_SIZE": "3",
@@ -79,9 +79,9 @@ def test_what_a_process_is_told() -> None:
 )
 def test_too_many(options: Options, words: str) -> None:
     with pytest.raises(BadOptions, match=words):
-        ranks(options, [A, B])
+        place_ranks(options, [A, B])
 
 
 def test_a_host_with_something_else_behind_the_colon() -> None:
     with pytest.raises(BadOptions, match="host 'a:x'"):
-        chosen(Options(hosts=("a:x",)), [], HERE)
+        chosen_hosts(Options(hosts=("a:x",)), [], HERE)

@@ -9,7 +9,7 @@ import pytest
 
 from understudy.embedded.mpi.__main__ import exported, main
 from understudy.embedded.mpi.options import BadOptions, Options
-from understudy.embedded.mpi.programs import install
+from understudy.embedded.mpi.program_scripts import install
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from understudy.embedded.mpi.options import BadOptions, Options, parse
+from understudy.embedded.mpi.options import BadOptions, Options, parse_options
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from understudy.embedded.mpi.options import BadOptions, Options, parse
     ],
 )
 def test_what_is_understood(line: str, expected: Options) -> None:
-    assert parse(shlex.split(line)) == expected
+    assert parse_options(shlex.split(line)) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_what_is_understood(line: str, expected: Options) -> None:
 )
 def test_what_is_not(line: str, words: str) -> None:
     with pytest.raises(BadOptions, match=words):
-        parse(shlex.split(line))
+        parse_options(shlex.split(line))

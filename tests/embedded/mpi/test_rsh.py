@@ -8,7 +8,7 @@ import pytest
 
 from tests.embedded.mpi.workers import Workers
 from understudy.embedded.agent_protocol import MARK
-from understudy.embedded.mpi.programs import install
+from understudy.embedded.mpi.program_scripts import install
 from understudy.embedded.mpi.rsh import target
 from understudy.objects.mpi import REMOTE_SHELL
 

@@ -8,11 +8,11 @@ import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from understudy.embedded.agent.crew import NotRunning
-from understudy.embedded.agent.door import Door
-from understudy.embedded.agent.line import Beside, Finished
+from understudy.embedded.agent.agent_socket import AgentSocket
+from understudy.embedded.agent.pods.pod_containers import NotRunning
+from understudy.embedded.agent.processes.fork_server_connection import ExecProcess, ExecResult
 from understudy.embedded.agent_protocol import GOING, MARK, ExecRequest
-from understudy.embedded.mpi.entrance import Entrance
+from understudy.embedded.mpi.worker_exec import WorkerExec
 
 
 class Workers:
@@ -22,9 +22,9 @@ class Workers:
         self.up = set(names)
         self.going: set[str] = set()
         self.asked: list[str] = []
-        self.processes: dict[str, list[tuple[subprocess.Popen[bytes], Beside]]] = {}
+        self.processes: dict[str, list[tuple[subprocess.Popen[bytes], ExecProcess]]] = {}
 
-    def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> Beside:
+    def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> ExecProcess:
         name = request.neighbour
         self.asked.append(name)
         if name in self.going:
@@ -37,13 +37,13 @@ class Workers:
         )
         for file in streams:
             os.close(file)
-        beside = Beside()
+        beside = ExecProcess()
         loop = asyncio.get_running_loop()
 
         def wait() -> None:
             code = process.wait()
             with contextlib.suppress(RuntimeError):  # the test is over
-                loop.call_soon_threadsafe(beside.left, Finished(128 - code if code < 0 else code))
+                loop.call_soon_threadsafe(beside.left, ExecResult(128 - code if code < 0 else code))
 
         threading.Thread(target=wait, daemon=True).start()
         self.processes.setdefault(name, []).append((process, beside))
@@ -64,11 +64,11 @@ class Workers:
         raise LookupError(name)
 
     @contextlib.asynccontextmanager
-    async def at(self, folder: Path, patience: float = 10.0) -> AsyncIterator[Entrance]:
-        door = Door(folder / "agent.sock", self)
+    async def at(self, folder: Path, patience: float = 10.0) -> AsyncIterator[WorkerExec]:
+        door = AgentSocket(folder / "agent.sock", self)
         await door.open()
         try:
-            yield Entrance(folder / "agent.sock", "launcher-uid", patience)
+            yield WorkerExec(folder / "agent.sock", "launcher-uid", patience)
         finally:
             await door.close()
             for process, _ in (each for found in self.processes.values() for each in found):

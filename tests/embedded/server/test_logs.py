@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.server.calling import PODS, Server, pod, server
-from understudy.embedded.shim.layout import AttemptFolder, pod_folder
+from understudy.embedded.shim.pod_folders import AttemptFolder, pod_folder
 
 
 async def logged(ask: Server, name: str, *lines: str, attempt: int = 0) -> AttemptFolder:

@@ -118,5 +118,5 @@ def folder() -> Iterator[Path]:
 def _sweep() -> None:
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = left.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdecimal() and linux.birth(int(owner)) is None:
+        if owner.isdecimal() and linux.start_ticks(int(owner)) is None:
             shutil.rmtree(left, ignore_errors=True)

@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from understudy.embedded.agent.bodies import EAGER, Bodies
-from understudy.embedded.agent.credentials import TokenSource
-from understudy.embedded.agent.disk import DiskWatch, free_bytes
-from understudy.embedded.agent.door import Door
-from understudy.embedded.agent.events import NORMAL, Event, Recorder, Subject
-from understudy.embedded.agent.household import Household
-from understudy.embedded.agent.names import Directory, Service
-from understudy.embedded.agent.nursery import Nursery
-from understudy.embedded.agent.registry import Registry
-from understudy.embedded.agent.runtimes import PROCESS
-from understudy.embedded.agent.settling import household, machine_for
-from understudy.embedded.agent.tenancy import Tenancy
+from understudy.embedded.agent.agent_socket import AgentSocket
+from understudy.embedded.agent.api.event_recorder import NORMAL, AgentEvent, EventRecorder, EventSubject
+from understudy.embedded.agent.containers.machine import machine_for
+from understudy.embedded.agent.containers.runtimes import PROCESS
+from understudy.embedded.agent.network.pod_dns import NamedService, PodNames
+from understudy.embedded.agent.nodes.disk_pressure import DiskPressureMonitor, free_bytes
+from understudy.embedded.agent.nodes.node_processes import EAGER_NODES, NodeProcesses
+from understudy.embedded.agent.nodes.node_registration import NodeRegistry
+from understudy.embedded.agent.pods.dependencies import PodDependencies, pod_dependencies
+from understudy.embedded.agent.pods.pod_manager import PodManager
+from understudy.embedded.agent.processes.fork_server_client import ForkServerClient
+from understudy.embedded.agent.volumes.service_account_token import TokenSource
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
-from understudy.embedded.shim import bodies
+from understudy.embedded.shim import node_pid_files
 from understudy.objects.resources import NODES, PODS, SERVICES, Resource
 from understudy.ports import Change, ChangeType, Cluster, Refused
 
@@ -51,42 +51,46 @@ class Agent:
         """Until `stopped` is set. Pods run on when it ends."""
         settings = self._folder.read_settings()
         self._folder.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
-        hanging = bodies.end_all(self._folder.nodes)  # of an agent that was killed: no order of it is left to be heard
-        nursery = Nursery(self._folder.path / "nursery")
+        hanging = node_pid_files.kill_all_nodes(
+            self._folder.nodes
+        )  # of an agent that was killed: no order of it is left to be heard
+        nursery = ForkServerClient(self._folder.path / "fork-server")
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(nursery.close)
             machine = await machine_for(self._folder, settings, await nursery.start(), self._server)
             stack.callback(machine.close)
-            lives = Bodies(nursery, self._folder.nodes, len(settings.nodes))
+            lives = NodeProcesses(nursery, self._folder.nodes, len(settings.nodes))
             stack.callback(lives.close)
-            house = household(self._folder, self._cluster, lives, machine, self._tokens)
+            house = pod_dependencies(self._folder, self._cluster, lives, machine, self._tokens)
             stack.push_async_callback(house.recorder.close)
             stack.push_async_callback(house.remains.close)
             house.recorder.delay = house.remains.delay = self.tell_after
             house.recorder.start()
-            registry = Registry(self._cluster, settings.nodes, self._folder.path)
+            registry = NodeRegistry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)
             for name in hanging & registry.names:
                 registry.fail(name)  # a machine that hangs does so whoever asks
-            tenancy = Tenancy(house, registry)
+            tenancy = PodManager(house, registry)
             stack.push_async_callback(tenancy.close)
-            door = Door(self._folder.agent_socket, tenancy)
+            door = AgentSocket(self._folder.agent_socket, tenancy)
             stack.push_async_callback(door.close)
             await door.open()
-            if len(registry.names) <= EAGER:
+            if len(registry.names) <= EAGER_NODES:
                 for name in registry.names - registry.failed:
                     lives.begin(name)
-            _announce(house.recorder, settings)
+            _record_images_not_pulled(house.recorder, settings)
             await self._work(registry, tenancy, house, stopped)
 
-    async def _work(self, registry: Registry, tenancy: Tenancy, house: Household, stopped: asyncio.Event) -> None:
+    async def _work(
+        self, registry: NodeRegistry, tenancy: PodManager, house: PodDependencies, stopped: asyncio.Event
+    ) -> None:
         names = house.machine.directory
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(house.credentials.run()),
                 group.create_task(_register(registry)),
                 group.create_task(self._watch_disk(registry.names)),
-                group.create_task(_mend(names)),
+                group.create_task(_rewrite_hosts_files(names)),
                 group.create_task(self._follow(NODES, registry.changed)),
                 group.create_task(self._follow(PODS, tenancy.changed)),
                 group.create_task(self._follow(SERVICES, lambda change: _note_service(change, names))),
@@ -96,7 +100,7 @@ class Agent:
                 task.cancel()
 
     async def _watch_disk(self, names: Iterable[str]) -> None:
-        await DiskWatch(self._cluster, names, lambda: free_bytes(self._folder.path), time.time).run()
+        await DiskPressureMonitor(self._cluster, names, lambda: free_bytes(self._folder.path), time.time).run()
 
     async def _follow(self, resource: Resource, note: Callable[[Change], None]) -> None:
         while True:
@@ -116,20 +120,20 @@ def _noted(change: Change, note: Callable[[Change], None]) -> None:
         log.exception("%s %.200s", change.type, change.raw)
 
 
-async def _mend(names: Directory) -> None:
+async def _rewrite_hosts_files(names: PodNames) -> None:
     """Names that could not be written down, since the disk was full."""
     while True:
         await asyncio.sleep(_PAUSE)
         names.mend()
 
 
-async def _register(registry: Registry) -> None:
+async def _register(registry: NodeRegistry) -> None:
     await registry.register_all()
     gc.freeze()
     await registry.renew_forever()
 
 
-class _Meta(msgspec.Struct, frozen=True):
+class _ServiceMetadata(msgspec.Struct, frozen=True):
     name: str
     namespace: str = "default"
 
@@ -139,11 +143,11 @@ class _ServiceSpec(msgspec.Struct, frozen=True):
 
 
 class _Service(msgspec.Struct, frozen=True):
-    metadata: _Meta
+    metadata: _ServiceMetadata
     spec: _ServiceSpec = _ServiceSpec()
 
 
-def _note_service(change: Change, names: Directory) -> None:
+def _note_service(change: Change, names: PodNames) -> None:
     if change.type is ChangeType.SYNCED:
         return
     service = msgspec.json.decode(change.raw, type=_Service)
@@ -151,17 +155,17 @@ def _note_service(change: Change, names: Directory) -> None:
     if change.type is ChangeType.DELETED:
         names.withdraw(meta.namespace, meta.name)
     else:
-        names.serve(Service(meta.namespace, meta.name, service.spec.selector or {}))
+        names.serve(NamedService(meta.namespace, meta.name, service.spec.selector or {}))
 
 
-def _announce(recorder: Recorder, settings: ClusterSettings) -> None:
+def _record_images_not_pulled(recorder: EventRecorder, settings: ClusterSettings) -> None:
     """Once in the life of a cluster: the event has one name."""
     if settings.runtime != PROCESS or not settings.nodes:
         return
     log.info(IMAGES_NOT_PULLED)
     name = settings.nodes[0]["metadata"]["name"]
-    subject = Subject("Node", name, name, node=name)
-    recorder.tell(Event(subject, NORMAL, "ImagesNotPulled", IMAGES_NOT_PULLED, name="images-are-not-pulled"))
+    subject = EventSubject("Node", name, name, node=name)
+    recorder.tell(AgentEvent(subject, NORMAL, "ImagesNotPulled", IMAGES_NOT_PULLED, name="images-are-not-pulled"))
 
 
 def raise_file_limit() -> None:

@@ -7,7 +7,7 @@ import time
 from understudy.client import connect
 from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.agent.agent import Agent, raise_file_limit, stop_on_signals
-from understudy.embedded.agent.credentials import RequestedTokens, SharedToken, TokenSource
+from understudy.embedded.agent.volumes.service_account_token import RequestedTokens, SharedToken, TokenSource
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder
 from understudy.embedded.niceness import TELL_AFTER
 from understudy.embedded.process_log import log_to_stderr
@@ -21,6 +21,11 @@ def _tokens(folder: ClusterFolder, cluster: Cluster) -> TokenSource:
     if folder.read_settings().pod_access == ADMIN_ACCESS:
         return SharedToken(read_kubeconfig(folder.kubeconfig_of(PODS)).token)
     return RequestedTokens(cluster, time.time)
+
+
+def run(folder: ClusterFolder) -> None:
+    """Until SIGTERM or SIGINT."""
+    asyncio.run(main(folder))
 
 
 async def main(folder: ClusterFolder) -> None:

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from understudy.embedded.cluster_folder import ClusterFolder
-from understudy.embedded.shim import bodies, linux, orders
-from understudy.embedded.shim.layout import AttemptFolder, PodFolder
-from understudy.embedded.shim.orders import State
+from understudy.embedded.shim import container_files, linux, node_pid_files
+from understudy.embedded.shim.container_files import ShimState
+from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
 
 LAST_WORDS = 5.0  # seconds for the shims to write down how it ended
 _LOOK = 0.02
 
 
-def running_containers(folder: ClusterFolder) -> list[State]:
+def running_containers(folder: ClusterFolder) -> list[ShimState]:
     """The containers that run, whoever started them."""
     return [state for _, state in _running(folder)]
 
@@ -27,14 +27,14 @@ async def end_all_pods(folder: ClusterFolder, grace: float) -> int:
 
     The processes of nodes go first, should an agent that was killed have left some: they would start others.
     """
-    bodies.end_all(folder.nodes)
+    node_pid_files.kill_all_nodes(folder.nodes)
     found = _running(folder)
     for attempt, _ in found:
         with contextlib.suppress(OSError):  # a full disk, which is no reason to let it run
             attempt.stopped.touch()
     for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, LAST_WORDS)):
         for state in running_containers(folder):
-            deaf = linux.stands_still(state.pid)  # on a node that was made to hang: it would be waited for in vain
+            deaf = linux.is_stopped(state.pid)  # on a node that was made to hang: it would be waited for in vain
             with contextlib.suppress(ProcessLookupError):
                 os.kill(state.pid, signal.SIGKILL if deaf else number)
                 os.kill(state.shim, signal.SIGCONT)  # it may stand still, too, and has to see the end
@@ -44,7 +44,7 @@ async def end_all_pods(folder: ClusterFolder, grace: float) -> int:
     return len(found)
 
 
-def _running(folder: ClusterFolder) -> list[tuple[AttemptFolder, State]]:
+def _running(folder: ClusterFolder) -> list[tuple[AttemptFolder, ShimState]]:
     return [(attempt, state) for attempt in _attempts(folder) if (state := _alive(attempt)) is not None]
 
 
@@ -60,7 +60,7 @@ async def _end_shims(attempts: Sequence[AttemptFolder]) -> None:
     while left := [attempt for attempt in attempts if not attempt.exit.exists() and linux.is_locked(attempt.path)]:
         if time.monotonic() > deadline:
             for attempt in left:
-                if (state := orders.read(attempt.state, State)) is not None:
+                if (state := container_files.read(attempt.state, ShimState)) is not None:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(state.shim, signal.SIGKILL)
             return
@@ -89,8 +89,8 @@ def _attempts(folder: ClusterFolder) -> Iterator[AttemptFolder]:
                         yield pod.attempt(container.name, starts[-1])
 
 
-def _alive(attempt: AttemptFolder) -> State | None:
+def _alive(attempt: AttemptFolder) -> ShimState | None:
     if attempt.exit.exists():
         return None
-    state = orders.read(attempt.state, State)
-    return state if state is not None and linux.birth(state.pid) == state.pid_birth else None
+    state = container_files.read(attempt.state, ShimState)
+    return state if state is not None and linux.start_ticks(state.pid) == state.pid_birth else None

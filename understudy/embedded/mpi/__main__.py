@@ -10,10 +10,10 @@ import msgspec
 
 from understudy import __version__
 from understudy.embedded.agent_protocol import MOUNTS
-from understudy.embedded.mpi.entrance import Entrance
-from understudy.embedded.mpi.hosts import Host, chosen, ranks, read_host_file
-from understudy.embedded.mpi.options import BadOptions, Options, known, parse
-from understudy.embedded.mpi.running import Run
+from understudy.embedded.mpi.hosts import MpiHost, chosen_hosts, place_ranks, read_host_file
+from understudy.embedded.mpi.mpi_run import MpiRun
+from understudy.embedded.mpi.options import BadOptions, Options, known_options, parse_options
+from understudy.embedded.mpi.worker_exec import WorkerExec
 
 BAD_INPUT = 2
 HOST_FILES = (
@@ -28,25 +28,27 @@ _USAGE = "mpirun [-np N] [--hostfile FILE | -H HOST[:SLOTS],...] [-x NAME[=VALUE
 def main(socket: Path, words: Sequence[str]) -> int:
     """`socket` is the agent's."""
     try:
-        options = parse(words)
+        options = parse_options(words)
         if options.asks:
             sys.stdout.write(_answer(options.asks))
             return 0
-        placed = ranks(options, chosen(options, _listed(options, os.environ), Host("localhost", os.cpu_count() or 1)))
+        placed = place_ranks(
+            options, chosen_hosts(options, _listed(options, os.environ), MpiHost("localhost", os.cpu_count() or 1))
+        )
         variables = exported(options, os.environ)
     except BadOptions as problem:
         sys.stderr.write(f"mpirun: {problem}\n")
         return BAD_INPUT
-    return asyncio.run(Run(options, Entrance.of(socket, os.environ), variables).run(placed))
+    return asyncio.run(MpiRun(options, WorkerExec.of(socket, os.environ), variables).run(placed))
 
 
 def _answer(asked: str) -> str:
     if asked == "version":
         return f"mpirun (Understudy) {__version__}\n"
-    return f"usage: {_USAGE}\n\nStarts one process a slot in each host.\nOptions: {', '.join(known())}\n"
+    return f"usage: {_USAGE}\n\nStarts one process a slot in each host.\nOptions: {', '.join(known_options())}\n"
 
 
-def _listed(options: Options, given: Mapping[str, str]) -> list[Host]:
+def _listed(options: Options, given: Mapping[str, str]) -> list[MpiHost]:
     path = options.host_file or next((given[name] for name in HOST_FILES if given.get(name)), "")
     if not path:
         return []

@@ -10,7 +10,7 @@ from understudy.embedded.mpi.options import BadOptions, Options
 _SLOTS = re.compile(r"(?:slots|max[-_]slots|count)\s*=\s*(\d+)", re.ASCII)
 
 
-class Host(msgspec.Struct, frozen=True):
+class MpiHost(msgspec.Struct, frozen=True):
     name: str
     slots: int
 
@@ -38,7 +38,7 @@ class Rank(msgspec.Struct, frozen=True):
         }
 
 
-def read_host_file(text: str) -> list[Host]:
+def read_host_file(text: str) -> list[MpiHost]:
     """Lines of `name slots=2`, or `name:2` as others write it. A line without slots stands for one."""
     found: dict[str, int] = {}
     for line in text.splitlines():
@@ -49,17 +49,17 @@ def read_host_file(text: str) -> list[Host]:
         host = host_of(words[0])
         count = int(slots[1]) if slots else host.slots
         found[host.name] = found.get(host.name, 0) + count
-    return [Host(name, slots) for name, slots in found.items()]
+    return [MpiHost(name, slots) for name, slots in found.items()]
 
 
-def host_of(text: str) -> Host:
+def host_of(text: str) -> MpiHost:
     name, _, slots = text.partition(":")
     if slots and not slots.isdecimal():
         raise BadOptions(f"host {text!r}: what follows the colon is a number of slots, as in {name}:2")
-    return Host(name, int(slots) if slots else 1)
+    return MpiHost(name, int(slots) if slots else 1)
 
 
-def chosen(options: Options, listed: Sequence[Host], here: Host) -> list[Host]:
+def chosen_hosts(options: Options, listed: Sequence[MpiHost], here: MpiHost) -> list[MpiHost]:
     """Those named on the command line, with the slots the host file gives them where they say nothing; else those of
     the host file; else this machine."""
     if not options.hosts:
@@ -70,10 +70,10 @@ def chosen(options: Options, listed: Sequence[Host], here: Host) -> list[Host]:
         host = host_of(text)
         silent = ":" not in text and host.name not in asked and host.name in by_file
         asked[host.name] = asked.get(host.name, 0) + (by_file[host.name] if silent else host.slots)
-    return [Host(name, slots) for name, slots in asked.items()]
+    return [MpiHost(name, slots) for name, slots in asked.items()]
 
 
-def ranks(options: Options, hosts: Sequence[Host]) -> list[Rank]:
+def place_ranks(options: Options, hosts: Sequence[MpiHost]) -> list[Rank]:
     counts = _counts(options, hosts)
     size, universe = sum(counts.values()), sum(host.slots for host in hosts)
     places = _in_turn(counts) if options.by_node else [name for name, count in counts.items() for _ in range(count)]
@@ -86,7 +86,7 @@ def ranks(options: Options, hosts: Sequence[Host]) -> list[Rank]:
     return made
 
 
-def _counts(options: Options, hosts: Sequence[Host]) -> dict[str, int]:
+def _counts(options: Options, hosts: Sequence[MpiHost]) -> dict[str, int]:
     """How many processes each host gets."""
     if options.per_node is not None:
         return _per_node(options, hosts, options.per_node)
@@ -105,7 +105,7 @@ def _counts(options: Options, hosts: Sequence[Host]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _per_node(options: Options, hosts: Sequence[Host], count: int) -> dict[str, int]:
+def _per_node(options: Options, hosts: Sequence[MpiHost], count: int) -> dict[str, int]:
     narrow = [host for host in hosts if host.slots < count]
     if narrow and not options.oversubscribe:
         raise BadOptions(

@@ -118,11 +118,11 @@ _KNOWN: Mapping[str, tuple[int, Taker]] = {
 }  # fmt: skip
 
 
-def known() -> list[str]:
+def known_options() -> list[str]:
     return [f"-{name}" if len(name) == 1 else f"--{name}" for name in _KNOWN]
 
 
-def parse(words: Sequence[str]) -> Options:
+def parse_options(words: Sequence[str]) -> Options:
     """Options end where the command begins."""
     options, left = Options(), list(words)
     while left and left[0].startswith("-") and left[0] != "-":
@@ -141,8 +141,8 @@ def _taken(options: Options, word: str, left: list[str]) -> Options:
     name, equals, value = word.lstrip("-").partition("=")
     if name not in _KNOWN:
         raise BadOptions(
-            f"option {word} is not known here. Known are {', '.join(known())}. This mpirun is Understudy's own, for "
-            "where no MPI is installed; an Open MPI on PATH comes before it"
+            f"option {word} is not known here. Known are {', '.join(known_options())}. This mpirun is Understudy's "
+            "own, for where no MPI is installed; an Open MPI on PATH comes before it"
         )
     count, take = _KNOWN[name]
     if equals and count == 1:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from understudy.embedded.agent_protocol import STDERR, AgentRefused, ExecSession
-from understudy.embedded.mpi.entrance import Entrance, NoEntrance, is_here
-from understudy.embedded.mpi.running import NOT_STARTED
+from understudy.embedded.mpi.mpi_run import NOT_STARTED
+from understudy.embedded.mpi.worker_exec import WorkerExec, WorkerUnreachable, is_local
 
 _WITH_VALUE = frozenset(f"-{letter}" for letter in "oplibcemEF")  # options of secure shells that have a value
 _BLOCK = 1 << 15
@@ -31,18 +31,18 @@ def main(socket: Path, words: Sequence[str]) -> int:
     if not host or not command:
         sys.stderr.write("understudy-rsh: say a host and a command: understudy-rsh worker-0 hostname\n")
         return 2
-    if is_here(host):
+    if is_local(host):
         os.execv("/bin/sh", ("sh", "-c", command))
     try:
-        code = asyncio.run(_run(Entrance.of(socket, os.environ), host, command))
-    except (NoEntrance, AgentRefused) as problem:
+        code = asyncio.run(_run(WorkerExec.of(socket, os.environ), host, command))
+    except (WorkerUnreachable, AgentRefused) as problem:
         sys.stderr.write(f"understudy-rsh: {problem}\n")
         code = NOT_STARTED
     sys.stderr.flush()
     os._exit(code)  # a thread may still be reading what nobody writes any more
 
 
-async def _run(entrance: Entrance, host: str, command: str) -> int:
+async def _run(entrance: WorkerExec, host: str, command: str) -> int:
     async with await entrance.enter(host, ("/bin/sh", "-c", command)) as session:
         inward = asyncio.ensure_future(_inward(session))
         async for channel, data in session:

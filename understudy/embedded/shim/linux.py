@@ -93,7 +93,7 @@ def _stat(pid: int) -> list[str] | None:
     return text[text.rindex(")") + 2 :].split()  # the name before may hold anything
 
 
-def birth(pid: int) -> int | None:
+def start_ticks(pid: int) -> int | None:
     """When a process began, in the kernel's ticks; None where there is none. No two with one id share it."""
     fields = _stat(pid)
     return None if fields is None or fields[_STATE_FIELD] in "ZX" else int(fields[_BIRTH_FIELD])
@@ -101,7 +101,7 @@ def birth(pid: int) -> int | None:
 
 def started_at(pid: int) -> float | None:
     """The same as `birth`, in seconds since 1970."""
-    ticks = birth(pid)
+    ticks = start_ticks(pid)
     if ticks is None:
         return None
     [booted] = [line.split()[1] for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime ")]
@@ -123,7 +123,7 @@ def is_locked(folder: Path) -> bool:
         os.close(file)
 
 
-def stands_still(pid: int) -> bool:
+def is_stopped(pid: int) -> bool:
     """Whether it was stopped by a signal: it hears no other one, but for SIGKILL, until it may go on."""
     fields = _stat(pid)
     return fields is not None and fields[_STATE_FIELD] == "T"

@@ -1,0 +1,229 @@
+"""What an agent tells the API, and asks of it: statuses, events, ConfigMaps; with an API that is not always there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.embedded.agent.fake_cluster import FakeCluster
+from understudy.embedded.agent.api import event_recorder as agent_events
+from understudy.embedded.agent.api.config_objects import ConfigReader, config_map
+from understudy.embedded.agent.api.event_recorder import NORMAL, WARNING, AgentEvent, EventRecorder, EventSubject
+from understudy.embedded.agent.api.pod_types import decode_pod
+from understudy.embedded.agent.pods import status_manager
+from understudy.embedded.agent.pods.status_manager import PodStatusManager
+from understudy.objects.resources import CONFIG_MAPS, EVENTS, PODS
+from understudy.ports import Ref, Unreachable
+
+POD = {"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}, "status": {}}
+STATUS_WRITE = ("patch", "/api/v1/namespaces/default/pods/p/status")
+SUBJECT = EventSubject("Pod", "p", "u", "default", node="n")
+
+
+def telling(scene: Callable[[FakeCluster, PodStatusManager], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        cluster = FakeCluster()
+        await cluster.create(Ref(PODS, "default"), POD)
+        await scene(cluster, PodStatusManager(cluster, decode_pod(msgspec.json.encode(POD))))
+
+    asyncio.run(whole())
+
+
+class TestStatuses:
+    def test_only_what_is_new_is_said(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+            for phase in ("Pending", "Running", "Running"):
+                reporter.say({"phase": phase})
+            await reporter.settled()
+            assert cluster.pod("p")["status"] == {"phase": "Running", "conditions": []}
+            reporter.say({"phase": "Running"})
+            await reporter.settled()
+            assert cluster.writes.count(STATUS_WRITE) == 1
+
+        telling(scene)
+
+    def test_what_can_wait_gives_way_to_what_comes_next(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+            reporter.say({"phase": "Pending"}, later=True)
+            reporter.say({"phase": "Running"})
+            await reporter.settled()
+            assert cluster.writes.count(STATUS_WRITE) == 1
+
+        telling(scene)
+
+    def test_what_can_wait_does_not_wait_for_ever(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+            reporter.say({"phase": "Pending"}, later=True)
+            await cluster.until(lambda: STATUS_WRITE in cluster.writes)
+
+        telling(scene)
+
+    def test_an_api_that_is_away_hears_it_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(status_manager, "_FIRST_PAUSE", 0.01)
+
+        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+            cluster.reachable = False
+            reporter.say({"phase": "Running"})
+            await cluster.knocked.wait()
+            cluster.reachable = True
+            await reporter.settled()
+            assert cluster.pod("p")["status"]["phase"] == "Running"
+
+        telling(scene)
+
+    def test_nothing_is_written_on_another_pod_of_the_same_name(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+            cluster.pod("p")["metadata"]["uid"] = "another"
+            reporter.say({"phase": "Failed"})
+            await reporter.settled()
+            await reporter.remove()
+            assert cluster.pod("p")["status"] == {}
+
+        telling(scene)
+
+    def test_whoever_fell_silent_says_nothing(self) -> None:
+        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+            reporter.fall_silent()
+            reporter.say({"phase": "Failed"})
+            await reporter.settled()
+            await reporter.remove()
+            assert cluster.pod("p")["status"] == {}
+
+        telling(scene)
+
+
+def events(cluster: FakeCluster) -> list[dict[str, Any]]:
+    return [document for (key, _, _), document in cluster.objects.items() if key == EVENTS.key]
+
+
+class TestEvents:
+    def test_an_event_has_all_that_clients_want(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
+            await cluster.until(lambda: len(events(cluster)) == 1)
+            (event,) = events(cluster)
+            assert event["involvedObject"]["name"] == "p"
+            assert event["source"] == {"component": "understudy-agent", "host": "n"}
+            assert event["firstTimestamp"] == event["lastTimestamp"] == "1970-01-01T00:00:00Z"
+            assert (event["count"], event["type"], event["metadata"]["namespace"]) == (1, "Normal", "default")
+
+        recording(scene)
+
+    def test_repetitions_are_counted_now_and_then(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            for moment in (0.0, 1.0, 2.0, 9.0):
+                clock[0] = moment
+                recorder.tell(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            await cluster.until(lambda: [event["count"] for event in events(cluster)] == [4])
+            assert sum(1 for verb, _ in cluster.writes if verb == "patch") == 1
+            assert events(cluster)[0]["lastTimestamp"] == "1970-01-01T00:00:09Z"
+
+        clock = [0.0]
+        recording(scene, lambda: clock[0])
+
+    def test_a_count_whose_event_has_gone_starts_anew(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            recorder.tell(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            await cluster.until(lambda: len(events(cluster)) == 1)
+            cluster.objects.clear()
+            clock[0] = 10.0
+            recorder.tell(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            await cluster.until(lambda: [event["count"] for event in events(cluster)] == [1])
+
+        clock = [0.0]
+        recording(scene, lambda: clock[0])
+
+    def test_events_wait_for_a_server_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
+
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            cluster.reachable = False
+            for reason in ("First", "Second"):
+                recorder.tell(AgentEvent(SUBJECT, NORMAL, reason, ""))
+            await cluster.knocked.wait()
+            cluster.reachable = True
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
+
+        recording(scene)
+
+    def test_an_event_whose_answer_was_lost_is_there_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
+
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            create, answers = cluster.create, iter([False, True, True])
+
+            async def losing(ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
+                made = await create(ref, body, sub)
+                if not next(answers):
+                    raise Unreachable("the answer was lost")
+                return made
+
+            monkeypatch.setattr(cluster, "create", losing)
+            for reason in ("First", "Second"):
+                recorder.tell(AgentEvent(SUBJECT, NORMAL, reason, ""))
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
+
+        recording(scene)
+
+    def test_what_is_refused_does_not_keep_the_next_from_being_told(self) -> None:
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Known", "", name="same"))
+            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Refused", "", name="same"))
+            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Heard", ""))
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Known", "Heard"])
+
+        recording(scene)
+
+
+def recording(
+    scene: Callable[[FakeCluster, EventRecorder], Awaitable[None]], now: Callable[[], float] = lambda: 0.0
+) -> None:
+    async def whole() -> None:
+        cluster = FakeCluster()
+        recorder = EventRecorder(cluster, now)
+        recorder.start()
+        try:
+            await scene(cluster, recorder)
+        finally:
+            await recorder.close()
+
+    asyncio.run(whole())
+
+
+class TestSources:
+    def test_many_who_ask_at_a_time_are_one_request(self) -> None:
+        async def scene() -> None:
+            cluster = Counting()
+            await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
+            library = ConfigReader(cluster)
+            held = await asyncio.gather(*(library.fetch("default", [config_map("c")]) for _ in range(50)))
+            assert held == [{config_map("c"): {"k": b"v"}}] * 50
+            assert cluster.asked == 1
+            await library.fetch("default", [config_map("c")])
+            assert cluster.asked == 2, "who asks later is told what holds then"
+
+        asyncio.run(scene())
+
+    def test_what_was_seen_before_will_do_while_the_api_is_away(self) -> None:
+        async def scene() -> None:
+            cluster = Counting()
+            await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
+            library = ConfigReader(cluster)
+            await library.fetch("default", [config_map("c")])
+            cluster.reachable = False
+            assert await library.fetch("default", [config_map("c")]) == {config_map("c"): {"k": b"v"}}
+            with pytest.raises(Unreachable):
+                await library.fetch("default", [config_map("other")])
+
+        asyncio.run(scene())
+
+
+class Counting(FakeCluster):
+    asked = 0
+
+    async def get(self, ref: Ref) -> bytes:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return await super().get(ref)

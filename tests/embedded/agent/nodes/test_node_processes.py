@@ -1,0 +1,221 @@
+"""Nodes as processes: how they die, hang, come back, and what becomes of what ran there."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scene, state
+from understudy.embedded import agent_protocol
+from understudy.embedded.agent.nodes import node_processes as nurseries
+from understudy.embedded.agent_protocol import AgentRefused, ExecRequest, FailNode, RecoverNode
+from understudy.embedded.shim import container_files, linux, node_pid_files
+from understudy.embedded.shim.container_files import ShimState
+from understudy.embedded.shim.pod_folders import pod_folder
+from understudy.objects.resources import LEASES, NODES, PODS
+from understudy.ports import Ref
+
+OTHER = "node-1"
+TWO = (node(), node(OTHER))
+FAMILY = "setsid sh -c 'echo $$$$; exec sleep 1000' & exec sleep 1000"  # and a child that hides in a session of its own
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(90):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+async def body_of(world: AgentWorld, name: str = NODE) -> int:
+    await until(lambda: name in node_pid_files.running_nodes(world.folder.nodes))
+    return node_pid_files.running_nodes(world.folder.nodes)[name].pid
+
+
+def container(world: AgentWorld, uid: str, attempt: int = 0) -> ShimState:
+    found = container_files.read(pod_folder(world.folder.pods, uid).attempt("main", attempt).state, ShimState)
+    assert found is not None
+    return found
+
+
+def ready(world: AgentWorld, name: str = NODE) -> dict[str, Any]:
+    conditions = world.cluster.objects[NODES.key, "", name]["status"]["conditions"]
+    found: dict[str, Any] = next(one for one in conditions if one["type"] == "Ready")
+    return found
+
+
+def renewed(world: AgentWorld, name: str = NODE) -> float:
+    text = world.cluster.objects[LEASES.key, "kube-node-lease", name]["spec"]["renewTime"]
+    return datetime.fromisoformat(text).timestamp()
+
+
+async def family(world: AgentWorld, name: str, **spec: Any) -> tuple[str, list[int]]:
+    """A pod that runs: its uid, and its processes with the shim first."""
+    uid = await world.run_pod(name, FAMILY, restartPolicy="Always", **spec)
+    child = int((await world.logged(uid, "\n")).strip())
+    await world.phase(name, "Running")
+    found = container(world, uid)
+    return uid, [found.shim, found.pid, child]
+
+
+def dead(processes: list[int]) -> bool:
+    return not any(map(linux.start_ticks, processes))
+
+
+async def several_beats(world: AgentWorld, name: str = OTHER) -> None:
+    """Of one node: by now the other would have been heard of, if it had said anything."""
+    began = renewed(world, name)
+    await world.cluster.until(lambda: renewed(world, name) > began + 2.5)
+
+
+@pytest.mark.parametrize("struck", ["the node's process", "all processes", "all but what got away"])
+def test_the_death_of_a_node_is_told_at_once_and_nothing_of_it_lives_on(tmp_path: Path, struck: str) -> None:
+    async def scene(world: AgentWorld) -> None:
+        _, processes = await family(world, "victim")
+        _, others = await family(world, "other", nodeName=OTHER)
+        victims = {"the node's process": [], "all processes": processes, "all but what got away": processes[:2]}[struck]
+        for process in (await body_of(world), *victims):
+            with contextlib.suppress(ProcessLookupError):  # what a shim keeps may die with it
+                os.kill(process, signal.SIGKILL)
+        await world.cluster.until(lambda: ready(world)["status"] == "Unknown")
+        assert ready(world)["reason"] == "AgentGone"
+        assert datetime.fromisoformat(ready(world)["lastTransitionTime"]).microsecond
+        await until(lambda: dead(processes))
+        assert state(world.cluster.pod("victim"))["state"].keys() == {"running"}, "the dead tell nothing"
+        assert not dead(others)
+        assert ready(world, OTHER)["status"] == "True"
+
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
+        await world.cluster.until(lambda: ready(world)["status"] == "True")
+        await world.cluster.until(lambda: state(world.cluster.pod("victim"))["restartCount"] == 1)
+        await body_of(world)
+
+    run_scene(tmp_path, scene, nodes=TWO)
+
+
+def test_that_a_node_is_dead_is_told_until_it_is_heard(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        _, processes = await family(world, "victim")
+        await world.cluster.until(lambda: ready(world)["status"] == "True")
+        world.cluster.reachable = False
+        os.kill(await body_of(world), signal.SIGKILL)
+        await until(lambda: dead(processes))
+        await world.cluster.knocked.wait()
+        world.cluster.reachable = True
+        await world.cluster.until(lambda: ready(world)["reason"] == "AgentGone")
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        uid, processes = await family(world, "sleeper")
+        everything = [await body_of(world), *processes]
+        for process in everything:
+            os.kill(process, signal.SIGSTOP)
+        last = time.time()
+        await several_beats(world)
+        assert renewed(world) <= last
+        with pytest.raises(AgentRefused, match="does not answer"):
+            await agent_protocol.open_exec(
+                world.folder.agent_socket, ExecRequest(pod_uid=uid, container="", command=("true",))
+            )
+        for process in everything:
+            os.kill(process, signal.SIGCONT)
+        await world.cluster.until(lambda: renewed(world) > last)
+        assert not any(linux.start_ticks(process) is None for process in everything)
+        assert state(world.cluster.pod("sleeper"))["restartCount"] == 0
+        await world.delete("sleeper", grace=0)
+        await until(lambda: dead(processes))
+
+    run_scene(tmp_path, scene, nodes=TWO)
+
+
+@pytest.mark.parametrize("how", ["freeze", "unplug"])
+def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: agent_protocol.Failure) -> None:
+    """It asks itself whether any of the processes is there whose place it takes."""
+
+    async def scene(world: AgentWorld) -> None:
+        uid, processes = await family(world, "rank")
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, how))
+        await world.cluster.erase(Ref(PODS, "default", "rank"))
+        look = " ".join(f"/proc/{process}/exe" for process in processes)
+        await world.run_pod("rank", f"ls -L {look} 2>/dev/null | wc -l", nodeName=OTHER)
+        again = await world.phase("rank", "Succeeded")
+        assert (await world.log(again["metadata"]["uid"])).strip() == "0"
+        assert dead(processes)
+        await until(lambda: not (world.folder.pods / uid).exists())
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
+        await world.run_pod("next", "exit 0")
+        await world.phase("next", "Succeeded")
+
+    run_scene(tmp_path, scene, nodes=TWO)
+
+
+def test_a_node_without_a_network_is_not_heard_and_its_processes_run_on(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        _, processes = await family(world, "runs")
+        ends = await world.run_pod("ends", "until test -e now; do sleep 0.01; done; exit 5")
+        await world.phase("ends", "Running")
+        body = await body_of(world)
+        await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "unplug"))
+        last = time.time()
+        (world.folder.pods / ends / "root" / "now").touch()
+        await several_beats(world)
+        assert renewed(world) <= last
+        assert world.cluster.pod("ends")["status"]["phase"] == "Running", "nobody was told"
+        assert not dead(processes)
+        await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
+        await world.phase("ends", "Failed")
+        await world.cluster.until(lambda: renewed(world) > last)
+        assert not dead(processes)
+        assert await body_of(world) == body
+        assert state(world.cluster.pod("runs"))["restartCount"] == 0
+
+    run_scene(tmp_path, scene, nodes=TWO)
+
+
+def test_a_new_agent_has_new_processes_for_its_nodes_and_the_pods_it_finds(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        _, processes = await family(world, "runs")
+        before = await body_of(world)
+        await world.stop_agent()
+        assert linux.start_ticks(before) is None
+        await world.start_agent()
+        after = await body_of(world)
+        assert not dead(processes)
+        os.kill(after, signal.SIGKILL)
+        await world.cluster.until(lambda: ready(world)["status"] == "Unknown")
+        await until(lambda: dead(processes))
+
+    run_scene(tmp_path, scene)
+
+
+def test_of_many_nodes_only_those_with_pods_have_processes(tmp_path: Path) -> None:
+    """Also where the nursery that forks them was killed just before."""
+
+    async def scene(world: AgentWorld) -> None:
+        await world.run_pod("first", "sleep 1000")
+        await world.phase("first", "Running")
+        assert node_pid_files.running_nodes(world.folder.nodes).keys() == {NODE}
+        [root] = [int(path.name) for path in Path("/proc").glob("[0-9]*") if _is_root(path, world)]
+        os.kill(root, signal.SIGKILL)
+        await world.run_pod("second", "sleep 1000", nodeName=OTHER)
+        await world.phase("second", "Running")
+        assert node_pid_files.running_nodes(world.folder.nodes).keys() == {NODE, OTHER}
+
+    run_scene(tmp_path, scene, nodes=tuple(node(f"node-{number}") for number in range(nurseries.EAGER_NODES + 1)))
+
+
+def _is_root(process: Path, world: AgentWorld) -> bool:
+    try:
+        mine = os.fsencode(world.folder.path / "fork-server") in (process / "cmdline").read_bytes()
+        return mine and (process / "comm").read_text().strip() == "understudy-fork"
+    except OSError:
+        return False

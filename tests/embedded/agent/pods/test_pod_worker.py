@@ -1,0 +1,283 @@
+"""Pods as real processes: what they are given, in which order they start, how they end."""
+
+import asyncio
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.embedded.agent.agent_world import AgentWorld, run_scene, state
+from understudy.embedded.agent.api.pod_types import Container
+from understudy.embedded.agent.containers.observed_container import ObservedContainer
+from understudy.embedded.agent.pods import pod_manager
+from understudy.embedded.agent.pods.pod_containers import PodContainers
+from understudy.embedded.agent.pods.pod_worker import PodWorker
+from understudy.objects.resources import CONFIG_MAPS
+from understudy.ports import Ref
+
+
+def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "image": "any", "command": ["sh", "-c", script], **more}
+
+
+def test_a_pod_runs_logs_and_ends(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        uid = await world.run_pod("hello", "echo hi; echo oops >&2; exit 3")
+        pod = await world.phase("hello", "Succeeded", "Failed")
+        assert pod["status"]["phase"] == "Failed"
+        terminated = state(pod)["state"]["terminated"]
+        assert (terminated["exitCode"], terminated["reason"]) == (3, "Error")
+        assert sorted((await world.log(uid)).splitlines()) == ["hi", "oops"]
+        await world.cluster.until(lambda: reasons(world, "hello") == ["Created", "Started"])
+
+    run_scene(tmp_path, scene)
+
+
+def reasons(world: AgentWorld, pod: str) -> list[str]:
+    return [reason for reason, _ in world.cluster.events(pod)]
+
+
+def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine: the first thing the agent sees of it is its end."""
+    look = PodContainers._look
+
+    def look_when_it_has_ended(crew: PodContainers, container: Container, sight: ObservedContainer) -> None:
+        if crew._folder.attempt(container.name, sight.attempt).exit.exists():
+            look(crew, container, sight)
+        else:
+            asyncio.get_running_loop().call_later(0.01, crew.examine, container.name)
+
+    monkeypatch.setattr(PodContainers, "_look", look_when_it_has_ended)
+
+    async def scene(world: AgentWorld) -> None:
+        await world.run_pod("hello", "exit 3")
+        await world.phase("hello", "Failed")
+        await world.cluster.until(lambda: reasons(world, "hello") == ["Created", "Started"])
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_pod_that_cannot_be_kept_at_first_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it needs to be written down may fit on the disk a moment later, and nobody tells of the pod once more."""
+    monkeypatch.setattr(pod_manager, "_LATER", 0.05)
+    refusals = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))] * 3
+
+    def keeper(*given: Any) -> PodWorker:
+        if refusals:
+            raise refusals.pop()
+        return PodWorker(*given)
+
+    monkeypatch.setattr(pod_manager, "PodWorker", keeper)
+
+    async def scene(world: AgentWorld) -> None:
+        await world.run_pod("hello", "exit 0")
+        await world.phase("hello", "Succeeded")
+        assert refusals == []
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        container = {"name": "main", "command": ["pyhton"]}
+        await world.create_pod("typo", {"containers": [container], "restartPolicy": "Never"})
+        pod = await world.phase("typo", "Failed")
+        terminated = state(pod)["state"]["terminated"]
+        assert (terminated["exitCode"], terminated["reason"]) == (128, "StartError")
+        assert terminated["message"] == 'exec: "pyhton": executable file not found in $PATH'
+
+    run_scene(tmp_path, scene)
+
+
+def test_an_image_without_a_command_says_that_images_are_not_pulled(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        container = {"name": "main", "image": "nginx"}
+        uid = await world.create_pod("web", {"containers": [container], "restartPolicy": "Never"})
+        terminated = state(await world.phase("web", "Failed"))["state"]["terminated"]
+        assert terminated["reason"] == "ImageNotPulled"
+        assert "image 'nginx' is not pulled" in terminated["message"]
+        assert terminated["message"] in await world.log(uid)
+
+    run_scene(tmp_path, scene)
+
+
+def test_once_in_its_life_the_cluster_says_that_images_are_not_pulled(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        await world.cluster.until(lambda: "ImagesNotPulled" in dict(world.cluster.events("node-0")))
+
+    run_scene(tmp_path, scene)
+
+
+def test_variables_come_from_everywhere_and_build_on_each_other(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        data = {"metadata": {"name": "settings"}, "data": {"COLOUR": "blue", "SHAPE": "round"}}
+        await world.cluster.create(Ref(CONFIG_MAPS, "default"), data)
+        env = [
+            {"name": "GREETING", "value": "hello $(POD) $(COLOUR) $(NOBODY) $$(POD)"},
+            {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "LATER", "value": "$(POD) on $(NODE)"},
+            {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+            {"name": "TASTE", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "SHAPE"}}},
+            {"name": "CPUS", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+            {"name": "EMPTY", "valueFrom": {"secretKeyRef": {"name": "none", "key": "x", "optional": True}}},
+        ]
+        main = {
+            "name": "main",
+            "command": ["sh", "-c", 'echo "$GREETING|$LATER|$TASTE|$CPUS|${EMPTY-unset}|$HOSTNAME|$0"', "$(POD)!"],
+            "env": env,
+            "envFrom": [{"configMapRef": {"name": "settings"}}],
+        }
+        uid = await world.create_pod("vars", {"containers": [main], "restartPolicy": "Never"})
+        await world.phase("vars", "Succeeded")
+        said = "hello $(POD) blue $(NOBODY) $(POD)|vars on $(NODE)|round|8|unset|vars|vars!\n"
+        assert await world.log(uid) == said
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_pod_knows_the_api_and_little_of_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of the user")
+
+    async def scene(world: AgentWorld) -> None:
+        address = "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+        uid = await world.run_pod("env", f"echo {address} ${{AWS_SECRET_ACCESS_KEY-none}}; python -c 'print(1)'")
+        await world.phase("env", "Succeeded")
+        assert await world.log(uid) == "127.0.0.1:16443 none\n1\n"
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_missing_config_map_is_waited_for(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        main = shell("main", "echo $A", envFrom=[{"configMapRef": {"name": "late"}}])
+        uid = await world.create_pod("waits", {"containers": [main], "restartPolicy": "Never"})
+        await world.cluster.until(lambda: "containerStatuses" in world.cluster.pod("waits")["status"])
+        waiting = state(world.cluster.pod("waits"))["state"]["waiting"]
+        assert waiting == {"reason": "CreateContainerConfigError", "message": 'configmap "late" not found'}
+        await world.cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "late"}, "data": {"A": "now"}})
+        await world.phase("waits", "Succeeded")
+        assert await world.log(uid) == "now\n"
+
+    run_scene(tmp_path, scene)
+
+
+def test_init_containers_prepare_the_ground(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        mounts = [{"name": "shared", "mountPath": "/shared"}]
+        spec = {
+            "volumes": [{"name": "shared", "emptyDir": {}}],
+            "initContainers": [
+                shell("one", "echo one >> /shared/order", volumeMounts=mounts),
+                shell("two", "echo two >> /shared/order", volumeMounts=mounts),
+            ],
+            "containers": [shell("main", "cat /shared/order", volumeMounts=mounts)],
+            "restartPolicy": "Never",
+        }
+        uid = await world.create_pod("staged", spec)
+        pod = await world.phase("staged", "Succeeded")
+        assert await world.log(uid) == "one\ntwo\n"
+        assert [one["ready"] for one in pod["status"]["initContainerStatuses"]] == [True, True]
+        assert not Path("/shared").exists(), "mount points are seen by the pod alone"
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_sidecar_serves_to_the_end_and_then_ends(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        sidecar = shell("side", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done")
+        spec = {
+            "initContainers": [{**sidecar, "restartPolicy": "Always"}],
+            "containers": [shell("main", "exit 0")],
+            "restartPolicy": "Never",
+        }
+        uid = await world.create_pod("pair", spec)
+        pod = await world.phase("pair", "Succeeded", "Failed")
+        assert pod["status"]["phase"] == "Succeeded"
+        assert await world.log(uid, "side") == "up\nbye\n"
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_container_that_fails_is_tried_again(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        script = "echo try; test -e /state/been && exit 0; touch /state/been; exit 1"
+        main = shell("main", script, volumeMounts=[{"name": "state", "mountPath": "/state"}])
+        spec = {"volumes": [{"name": "state", "emptyDir": {}}], "containers": [main], "restartPolicy": "OnFailure"}
+        uid = await world.create_pod("again", spec)
+        pod = await world.phase("again", "Succeeded")
+        assert state(pod)["restartCount"] == 1
+        assert state(pod)["lastState"]["terminated"]["exitCode"] == 1
+        assert await world.log(uid, previous=True) == "try\n"
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_container_that_keeps_failing_backs_off(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        await world.run_pod("crash", "exit 7", restartPolicy="Always")
+        await world.cluster.until(lambda: "BackOff" in dict(world.cluster.events("crash")))
+        await world.cluster.until(lambda: "waiting" in state(world.cluster.pod("crash"))["state"])
+        status = state(world.cluster.pod("crash"))
+        assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+        assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 7)
+
+    run_scene(tmp_path, scene)
+
+
+def test_the_working_folder_is_the_pods_own_unless_it_says_otherwise(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        containers = [
+            shell("own", "pwd; echo x > kept; ls"),
+            shell("etc", "pwd", workingDir="/etc"),
+            shell("missing", "pwd", workingDir="/no/such/folder"),
+        ]
+        uid = await world.create_pod("where", {"containers": containers, "restartPolicy": "Never"})
+        await world.phase("where", "Succeeded")
+        root = str(world.folder.pods / uid / "root")
+        assert await world.log(uid, "own") == f"{root}\nkept\n"
+        assert await world.log(uid, "etc") == "/etc\n"
+        assert await world.log(uid, "missing") == f"{root}\n"
+        noted = dict(world.cluster.events("where"))["NotAsAsked"]
+        assert noted == f"working folder /no/such/folder: No such file or directory; started in {root} instead"
+
+    run_scene(tmp_path, scene)
+
+
+def test_the_last_words_of_a_container_reach_its_status(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        containers = [
+            shell("file", "echo -n disk is full > /dev/termination-log; exit 1"),
+            shell("log", "echo from the log; exit 1", terminationMessagePolicy="FallbackToLogsOnError"),
+        ]
+        await world.create_pod("words", {"containers": containers, "restartPolicy": "Never"})
+        pod = await world.phase("words", "Failed")
+        assert state(pod, "file")["state"]["terminated"]["message"] == "disk is full"
+        assert state(pod, "log")["state"]["terminated"]["message"] == "from the log"
+        assert not os.path.exists("/dev/termination-log")
+
+    run_scene(tmp_path, scene)
+
+
+def test_a_pod_may_not_run_for_longer_than_it_said(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        await world.run_pod("slow", "sleep 1000", activeDeadlineSeconds=1)
+        pod = await world.phase("slow", "Failed")
+        assert pod["status"]["reason"] == "DeadlineExceeded"
+
+    run_scene(tmp_path, scene)
+
+
+def test_processes_left_behind_end_with_their_container(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        script = "setsid sh -c 'echo $$$$; touch up; exec sleep 1000' & until test -e up; do sleep 0.01; done"
+        uid = await world.run_pod("messy", script)
+        await world.phase("messy", "Succeeded")
+        pid = int((await world.log(uid)).strip())
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    run_scene(tmp_path, scene)

@@ -1,0 +1,214 @@
+"""Tokens of pods: asked for once, used again while they last, replaced in time, and never another pod's."""
+
+import asyncio
+import base64
+import itertools
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from tests.embedded.agent.agent_world import AgentWorld, run_scene
+from tests.embedded.agent.pods.test_warm_start import GPUS, member, understudy
+from understudy.embedded.agent.api.pod_types import (
+    Container,
+    Pod,
+    PodMetadata,
+    PodSpec,
+    ProjectedVolume,
+    TokenProjection,
+    Volume,
+    VolumeProjection,
+)
+from understudy.embedded.agent.volumes.service_account_token import (
+    SERVICE_ACCOUNT_TOKEN,
+    IssuedToken,
+    SharedToken,
+    TokenManager,
+    adopt_tokens,
+    token_paths,
+    write_service_account,
+)
+from understudy.embedded.shim.pod_folders import PodFolder
+from understudy.ports import Refused
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Numbered:
+    """A source whose tokens say how many there were before."""
+
+    binds = True
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._numbers = itertools.count(1)
+        self.refusing = False
+        self.asked = asyncio.Event()
+
+    async def issue(self, pod: Pod, wanted: TokenProjection) -> IssuedToken:
+        self.asked.set()
+        if self.refusing:
+            raise Refused(404, "NotFound", "serviceaccounts not found")
+        begins = self._clock()
+        claims = {
+            "iat": begins,
+            "exp": begins + wanted.expiration_seconds,
+            "n": next(self._numbers),
+            "kubernetes.io": {"pod": {"uid": pod.metadata.uid}},
+        }
+        words = base64.urlsafe_b64encode(msgspec.json.encode(claims)).rstrip(b"=").decode()
+        return IssuedToken(f"head.{words}.signature", begins, begins + wanted.expiration_seconds)
+
+
+def number(path: Path) -> int:
+    words = path.read_text().split(".")[1]
+    return int(msgspec.json.decode(base64.urlsafe_b64decode(words + "=="))["n"])
+
+
+def a_pod(uid: str = "u-1", *volumes: Volume) -> Pod:
+    return Pod(PodMetadata("one", "team", uid), PodSpec((Container("main"),), volumes=volumes))
+
+
+Scene = Callable[[TokenManager, Numbered, Clock], Awaitable[None]]
+
+
+def rehearse(scene: Scene) -> None:
+    async def whole() -> None:
+        clock = Clock()
+        source = Numbered(clock)
+        credentials = TokenManager(source, clock)
+        task = asyncio.create_task(credentials.run())
+        try:
+            await scene(credentials, source, clock)
+        finally:
+            task.cancel()
+
+    asyncio.run(whole())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+def test_a_pod_finds_what_client_libraries_look_for(tmp_path: Path) -> None:
+    async def scene(credentials: TokenManager, _: Numbered, __: Clock) -> None:
+        folder = PodFolder(tmp_path)
+        await write_service_account(credentials, a_pod(), folder, b"authority")
+        assert (folder.account / "ca.crt").read_bytes() == b"authority"
+        assert (folder.account / "namespace").read_text() == "team"
+        assert (folder.account / "token").stat().st_mode & 0o777 == 0o600
+
+    rehearse(scene)
+
+
+def test_a_token_is_used_again_while_it_lasts_and_never_by_another_pod(tmp_path: Path) -> None:
+    async def scene(credentials: TokenManager, _: Numbered, clock: Clock) -> None:
+        folder = PodFolder(tmp_path)
+        token = folder.account / "token"
+        for seconds, pod, expected in [(0, "u-1", 1), (600, "u-1", 1), (3000, "u-1", 2), (0, "u-2", 3)]:
+            clock.now += seconds
+            credentials.forget("u-1")
+            await write_service_account(credentials, a_pod(pod), folder, b"")
+            assert number(token) == expected
+
+    rehearse(scene)
+
+
+def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
+    async def scene(credentials: TokenManager, source: Numbered, clock: Clock) -> None:
+        folder = PodFolder(tmp_path)
+        pod = a_pod()
+        await write_service_account(credentials, pod, folder, b"")
+        token = folder.account / "token"
+        clock.now += SERVICE_ACCOUNT_TOKEN.expiration_seconds * 0.81
+        credentials.adopt(
+            a_pod("u-9"), SERVICE_ACCOUNT_TOKEN, tmp_path / "none"
+        )  # nothing, and yet it looks at the clock again
+        await credentials.obtain(a_pod("u-2"), SERVICE_ACCOUNT_TOKEN, tmp_path / "other")
+        await until(lambda: number(token) == 3)
+        credentials.forget("u-1")
+        clock.now += SERVICE_ACCOUNT_TOKEN.expiration_seconds
+        source.asked.clear()
+        await credentials.obtain(a_pod("u-3"), SERVICE_ACCOUNT_TOKEN, tmp_path / "another")
+        await until(source.asked.is_set)
+        assert number(token) == 3
+
+    rehearse(scene)
+
+
+def test_what_an_agent_before_gave_is_renewed_too(tmp_path: Path) -> None:
+    source = TokenProjection("vault", "vault", 7200)
+    volume = Volume("tokens", projected=ProjectedVolume((VolumeProjection(service_account_token=source),)))
+    pod, folder = a_pod("u-1", volume), PodFolder(tmp_path)
+
+    async def scene(credentials: TokenManager, source: Numbered, clock: Clock) -> None:
+        for wanted, path in token_paths(pod, folder):
+            path.parent.mkdir(parents=True)
+            path.write_text((await source.issue(pod, wanted)).token)
+        (folder.account / "ca.crt").write_bytes(b"old")
+        clock.now += 3600
+        adopt_tokens(credentials, pod, folder, b"new")
+        assert (folder.account / "ca.crt").read_bytes() == b"new"
+        await until(lambda: number(folder.account / "token") == 3)  # of an hour, it had none left
+        assert number(folder.volumes / "tokens" / "vault") == 2  # of two hours, one
+
+    rehearse(scene)
+
+
+def test_a_shared_token_is_given_whatever_is_there(tmp_path: Path) -> None:
+    async def scene(credentials: TokenManager, _: Numbered, __: Clock) -> None:
+        folder = PodFolder(tmp_path)
+        await write_service_account(credentials, a_pod(), folder, b"")
+        shared = TokenManager(SharedToken("of-all"), Clock())
+        await write_service_account(shared, a_pod(), folder, b"")
+        assert (folder.account / "token").read_text() == "of-all"
+
+    rehearse(scene)
+
+
+class Named:
+    """A source whose tokens are the names of pods."""
+
+    binds = True
+
+    async def issue(self, pod: Pod, _: TokenProjection) -> IssuedToken:
+        return IssuedToken(pod.metadata.name)
+
+
+def test_an_understudy_that_steps_in_has_the_token_of_the_member(tmp_path: Path) -> None:
+    place = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    code = f"print(open({place!r}).read(), flush=True); import time; time.sleep(3600)"
+
+    async def scene(world: AgentWorld) -> None:
+        await world.stop_agent()
+        world.tokens = Named()
+        await world.start_agent()
+        held_as = await understudy(world, sys.executable, "-c", code)
+        uid = await member(world, held_as, sys.executable, "-c", code)
+        assert (await world.logged(uid, "\n")).split() == ["member"]
+
+    run_scene(tmp_path, scene, **GPUS)
+
+
+def test_a_pod_has_its_access_where_libraries_look(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        place = "/var/run/secrets/kubernetes.io/serviceaccount"
+        (world.folder.path / "ca.crt").write_text("ignored")
+        tells = f"cat {place}/token {place}/namespace; echo; touch {place}/x 2>/dev/null || echo read-only"
+        uid = await world.run_pod("one", tells)
+        shy = await world.run_pod("two", f"ls {place}", automountServiceAccountToken=False)
+        for name in ("one", "two"):
+            await world.phase(name, "Succeeded", "Failed")
+        assert await world.log(uid) == "secretdefault\nread-only\n"
+        assert "token" not in await world.log(shy)
+
+    run_scene(tmp_path, scene)

@@ -1,0 +1,159 @@
+"""Events: what happened, told to whoever looks at the object it happened to; never at the cost of what happens."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent.pods.pod_status import timestamp
+from understudy.objects.resources import EVENTS
+from understudy.ports import Cluster, PatchForm, Ref, Refused, Unreachable
+
+NORMAL, WARNING = "Normal", "Warning"
+COMPONENT = "understudy-agent"
+_MOST_WAITING = 10_000
+_MOST_REMEMBERED = 4_096
+_NOT_FOUND = 404
+_LONGEST_NAME = 220
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # seconds between attempts to reach a server that is away
+_QUIET = 5.0  # seconds for which a repetition is counted and not written
+
+
+class EventSubject(msgspec.Struct, frozen=True):
+    """Whom an event is about."""
+
+    kind: str
+    name: str
+    uid: str
+    namespace: str = ""
+    field: str = ""  # such as spec.containers{main}
+    node: str = ""
+
+
+class AgentEvent(msgspec.Struct, frozen=True):
+    subject: EventSubject
+    type: str
+    reason: str
+    message: str
+    name: str = ""  # where it is to be told once and for all
+
+
+class _WrittenEvent(msgspec.Struct):
+    name: str
+    count: int
+    written_at: float
+
+
+class EventRecorder:
+    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then.
+
+    `delay` are seconds by which it is late: when pods start by the dozen, the machine has something better to do.
+    """
+
+    def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
+        self.delay = 0.0
+        self._cluster = cluster
+        self._now = now
+        self._queue: asyncio.Queue[tuple[AgentEvent, float]] = asyncio.Queue(_MOST_WAITING)
+        self._told: OrderedDict[AgentEvent, _WrittenEvent] = OrderedDict()
+        self._writer: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._writer = asyncio.create_task(self._write_all())
+
+    def tell(self, event: AgentEvent) -> None:
+        with contextlib.suppress(asyncio.QueueFull):
+            self._queue.put_nowait((event, self._now()))
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            self._writer.cancel()
+            await asyncio.gather(self._writer, return_exceptions=True)
+
+    async def _write_all(self) -> None:
+        while True:
+            event, moment = await self._queue.get()
+            await asyncio.sleep(max(0.0, moment + self.delay - self._now()))
+            with contextlib.suppress(Refused):
+                await self._write(event, moment)
+
+    async def _write(self, event: AgentEvent, moment: float) -> None:
+        told = self._told.get(event)
+        namespace = event.subject.namespace or "default"
+        if told is not None:
+            told.count += 1
+            if moment - told.written_at < _QUIET:
+                return
+            told.written_at = moment
+            patch = {"count": told.count, "lastTimestamp": timestamp(moment)}
+            ref = Ref(EVENTS, namespace, told.name)
+            try:
+                await self._insist(lambda: self._cluster.patch(ref, patch, form=PatchForm.MERGE))
+                return
+            except Refused as refusal:
+                if refusal.code != _NOT_FOUND:
+                    raise
+        name = event.name or f"{event.subject.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}"
+        self._told[event] = _WrittenEvent(name, 1, moment)
+        if len(self._told) > _MOST_REMEMBERED:
+            self._told.popitem(last=False)
+        body = event_document(event, name, moment)
+        await self._insist(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
+
+    async def _insist(self, write: Callable[[], Awaitable[object]]) -> None:
+        """Writes again when the server comes back. Events keep their names, so none is there twice; what is told
+        meanwhile waits, up to _MOST_WAITING of them."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                await write()
+                return
+            except Unreachable:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def event_document(event: AgentEvent, name: str, moment: float) -> dict[str, Any]:
+    subject = event.subject
+    about = {"apiVersion": "v1", "kind": subject.kind, "name": subject.name, "uid": subject.uid}
+    about |= {"namespace": subject.namespace} if subject.namespace else {}
+    about |= {"fieldPath": subject.field} if subject.field else {}
+    source = {"component": COMPONENT, "host": subject.node} if subject.node else {"component": COMPONENT}
+    return {
+        "apiVersion": "v1",
+        "kind": "AgentEvent",
+        "metadata": {"name": name, "namespace": subject.namespace or "default"},
+        "involvedObject": about,
+        "type": event.type,
+        "reason": event.reason,
+        "message": event.message,
+        "source": source,
+        "firstTimestamp": timestamp(moment),
+        "lastTimestamp": timestamp(moment),
+        "count": 1,
+        "reportingComponent": COMPONENT,
+        "reportingInstance": subject.node,
+    }
+
+
+class PodEventRecorder:
+    """Tells events of one pod."""
+
+    def __init__(self, recorder: EventRecorder, subject: EventSubject) -> None:
+        self._recorder = recorder
+        self._subject = subject
+
+    def normal(self, reason: str, message: str, container: str = "") -> None:
+        self._tell(NORMAL, reason, message, container)
+
+    def warning(self, reason: str, message: str, container: str = "") -> None:
+        self._tell(WARNING, reason, message, container)
+
+    def _tell(self, kind: str, reason: str, message: str, container: str) -> None:
+        field = f"spec.containers{{{container}}}" if container else ""
+        self._recorder.tell(AgentEvent(msgspec.structs.replace(self._subject, field=field), kind, reason, message))

@@ -1,0 +1,118 @@
+"""One start of a container, as its files and processes show it: looks, and strikes."""
+
+import contextlib
+import os
+import signal
+import time
+
+import msgspec
+
+from understudy.embedded.agent.containers.observed_container import CLUSTER_STOPPED, STATUS_UNKNOWN, Termination
+from understudy.embedded.shim import container_files, linux
+from understudy.embedded.shim.container_files import ContainerExit, ShimState
+from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
+
+_LOST_CODE = 137
+_LONGEST_MESSAGE = 4096
+_LAST_LINES = 80
+
+
+def shim_is_alive(folder: AttemptFolder) -> bool:
+    """It holds the lock on the folder from before its first breath to after its last."""
+    return linux.is_locked(folder.path)
+
+
+def anything_runs(pod: PodFolder) -> bool:
+    names = os.listdir(pod.containers) if pod.containers.is_dir() else []
+    newest = [pod.attempt(name, numbers[-1]) for name in names if (numbers := pod.attempts(name))]
+    return any(map(shim_is_alive, newest))
+
+
+def state_of(folder: AttemptFolder) -> ShimState | None:
+    return container_files.read(folder.state, ShimState)
+
+
+def exit_of(folder: AttemptFolder) -> ContainerExit | None:
+    return container_files.read(folder.exit, ContainerExit)
+
+
+def write_lost_exit(folder: AttemptFolder, *, durable: bool) -> ContainerExit:
+    """The shim was killed, and so is what it kept: its end is written down in its place."""
+    state = state_of(folder)
+    lost = ContainerExit(
+        exit_code=_LOST_CODE,
+        signal=signal.SIGKILL,
+        started_at=None if state is None else state.started_at,
+        finished_at=time.time(),
+        reason=STATUS_UNKNOWN,
+        message="The process that kept the container was killed; how the container itself ended is not known",
+    )
+    container_files.write(folder.exit, lost, durable=durable)
+    return lost
+
+
+def signal_container(folder: AttemptFolder, number: signal.Signals) -> bool:
+    """Sends the container's own process a signal. False where it is no longer there."""
+    state = state_of(folder)
+    if state is None:
+        return False
+    try:
+        handle = _handle(state.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if (
+            linux.start_ticks(state.pid) != state.pid_birth
+        ):  # with the handle open, the id cannot be reused from here on
+            return False
+        if handle is None:
+            os.kill(state.pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
+        return True
+    except ProcessLookupError:
+        return False
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _handle(pid: int) -> int | None:
+    """None where the system has no such thing, or no more of them."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:
+        return None
+
+
+def termination_of(folder: AttemptFolder, how: ContainerExit, *, from_log: bool) -> Termination:
+    if folder.stopped.exists():
+        how = msgspec.structs.replace(how, reason=CLUSTER_STOPPED, message="The cluster was taken down")
+    return Termination(
+        exit_code=how.exit_code,
+        reason=how.reason or _reason(how),
+        finished_at=how.finished_at,
+        started_at=how.started_at,
+        message=how.message or termination_message(folder, from_log=from_log and how.exit_code != 0),
+        signal=how.signal,
+    )
+
+
+def _reason(how: ContainerExit) -> str:
+    if how.oom_killed:
+        return "OOMKilled"
+    return "Completed" if how.exit_code == 0 else "Error"
+
+
+def termination_message(folder: AttemptFolder, *, from_log: bool) -> str:
+    """What the container left for its status; else, where it asked for that, the end of its log."""
+    with contextlib.suppress(OSError):
+        with open(folder.termination_message, "rb") as file:
+            if text := file.read(_LONGEST_MESSAGE):
+                return text.decode(errors="replace")
+        if from_log:
+            lines = folder.log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+            return "\n".join(line.split(" ", 3)[-1] for line in lines)[-_LONGEST_MESSAGE:]
+    return ""

@@ -1,0 +1,214 @@
+"""Turns a container of a pod, and what the pod was given, into the Launch a shim carries out."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from understudy.embedded.agent.api.config_objects import ConfigData
+from understudy.embedded.agent.api.downward_api import PodFacts
+from understudy.embedded.agent.api.pod_types import Container
+from understudy.embedded.agent.containers import device_manager
+from understudy.embedded.agent.containers.control_groups import limits_of
+from understudy.embedded.agent.containers.environment import environment, expand
+from understudy.embedded.agent.containers.machine import Machine
+from understudy.embedded.agent.containers.runtimes import ContainerRuntime, RuntimeRequest, remove_line, run_line
+from understudy.embedded.agent.network.pod_dns import PodNames, with_address
+from understudy.embedded.agent.volumes.volume_projection import BadVolume
+from understudy.embedded.agent.volumes.volumes import VolumeLocation, subfolder
+from understudy.embedded.agent_protocol import MARK, MOUNTS
+from understudy.embedded.shim import interposer
+from understudy.embedded.shim.container_files import Launch, Mount
+from understudy.embedded.shim.mounts import SERVICE_ACCOUNT
+from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
+from understudy.train import job_environment
+
+
+class NoCommand(Exception):
+    """An image without a command: images are not pulled here."""
+
+
+class ContainerAttempt(msgspec.Struct, frozen=True):
+    """One start of one container."""
+
+    container: Container
+    number: int
+    delay: float
+    folder: AttemptFolder
+
+
+class PodSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What one pod was given."""
+
+    folder: PodFolder
+    facts: PodFacts
+    places: Mapping[str, VolumeLocation]
+    shares: device_manager.DeviceShares
+    hosts: Path
+    account: Path | None = None  # the folder with the pod's access to the API
+
+
+def process_mark(uid: str, container: str, attempt: int) -> str:
+    """The value of a variable by which a container's processes are known, wherever they got to."""
+    return f"{uid}/{container}/{attempt}"
+
+
+def control_group_name(uid: str, container: str) -> str:
+    return f"{uid}.{container}"
+
+
+def runtime_container_name(uid: str, container: str, attempt: int) -> str:
+    return f"understudy-{uid}-{container}-{attempt}"
+
+
+def build_launch(machine: Machine, outfit: PodSetup, attempt: ContainerAttempt, holdings: ConfigData) -> Launch:
+    """Raises BadEnvironment, BadVolume, NothingToRun. Limits are not in it: those are made, not said."""
+    values = environment(outfit.facts, attempt.container, holdings, {**machine.api, **_training_variables(outfit)})
+    mounts = tuple(_mounts(outfit, attempt, values))
+    if machine.tool is not None:
+        return _in_runtime(machine.tool, machine, outfit, _Expanded(attempt, values, mounts))
+    if not attempt.container.command:
+        raise NoCommand(
+            f"image {attempt.container.image!r} is not pulled: containers run as processes of this machine, so the pod "
+            "must say their command; or start the cluster with --runtime docker or --runtime podman"
+        )
+    return _as_process(machine, outfit, _Expanded(attempt, values, mounts))
+
+
+def _training_variables(outfit: PodSetup) -> dict[str, str]:
+    """What training code wants to know, as understudy.train reads it."""
+    pod = outfit.facts.pod
+    values = {
+        job_environment.POD: pod.metadata.name,
+        job_environment.NAMESPACE: pod.metadata.namespace,
+        job_environment.GRACE: str(pod.spec.termination_grace_period_seconds),
+    }
+    if outfit.account is not None:
+        values[job_environment.ACCOUNT] = SERVICE_ACCOUNT
+    asked = job_environment.signal_named(pod.metadata.annotations.get(job_environment.SIGNAL_ANNOTATION, ""))
+    return values if asked is None else values | {job_environment.SIGNAL: asked.name}
+
+
+class _Expanded(msgspec.Struct, frozen=True):
+    attempt: ContainerAttempt
+    values: Mapping[str, str]
+    mounts: tuple[Mount, ...]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return tuple(expand(word, self.values) for word in self.attempt.container.command)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        return tuple(expand(word, self.values) for word in self.attempt.container.args)
+
+
+def _as_process(machine: Machine, outfit: PodSetup, filled: _Expanded) -> Launch:
+    pod, attempt = outfit.facts.pod, filled.attempt
+    uid, name = pod.metadata.uid, attempt.container.name
+    launch = Launch(
+        argv=(*filled.command, *filled.args),
+        env={
+            **machine.env,
+            "HOSTNAME": pod.hostname,
+            **filled.values,
+            "PATH": _with_programs({**machine.env, **filled.values}.get("PATH") or os.defpath, machine.programs),
+            **device_manager.device_variables(outfit.shares.get(name, {})),
+            interposer.ADDRESS: outfit.facts.address,
+            MARK: process_mark(uid, name, attempt.number),
+        },
+        cwd=attempt.container.working_dir or str(outfit.folder.root),
+        root=str(outfit.folder.root),
+        private=str(outfit.folder.private / name),
+        isolated=machine.isolated,
+        preload="" if pod.spec.host_network else machine.interposer,
+        hostname=pod.hostname,
+        mounts=filled.mounts,
+        delay=attempt.delay,
+        niceness=machine.niceness,
+    )
+    return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
+
+
+def _with_programs(path: str, programs: str) -> str:
+    return f"{path}{os.pathsep}{programs}" if programs else path
+
+
+def _in_runtime(tool: ContainerRuntime, machine: Machine, outfit: PodSetup, filled: _Expanded) -> Launch:
+    pod, attempt = outfit.facts.pod, filled.attempt
+    container, share = attempt.container, outfit.shares.get(attempt.container.name, {})
+    name = runtime_container_name(pod.metadata.uid, container.name, attempt.number)
+    wanted = RuntimeRequest(
+        name=name,
+        image=container.image,
+        command=filled.command,
+        args=filled.args,
+        values={**filled.values, **device_manager.device_variables(share)},
+        cwd=container.working_dir,
+        hostname=pod.hostname,
+        mounts=filled.mounts,
+        limits=limits_of(container),
+        devices=share,
+    )
+    argv, env = run_line(tool, wanted, machine.env)
+    root = str(outfit.folder.root)
+    return Launch(
+        argv=argv,
+        env={**env, MARK: process_mark(pod.metadata.uid, container.name, attempt.number)},
+        cwd=root,
+        root=root,
+        private=str(outfit.folder.private / container.name),
+        isolated=False,
+        afterwards=remove_line(tool, name),
+        delay=attempt.delay,
+    )
+
+
+def _mounts(outfit: PodSetup, attempt: ContainerAttempt, values: Mapping[str, str]) -> Iterator[Mount]:
+    yield Mount(str(outfit.hosts), "/etc/hosts")
+    if path := attempt.container.termination_message_path:
+        yield Mount(str(attempt.folder.termination_message), _absolute(path))
+    for mount in attempt.container.volume_mounts:
+        place = outfit.places.get(mount.name)
+        if place is None:
+            raise BadVolume(f"volume {mount.name!r} is mounted and not declared")
+        sub_path = expand(mount.sub_path_expr, values) if mount.sub_path_expr else mount.sub_path
+        yield Mount(
+            str(subfolder(place, sub_path)),
+            _absolute(mount.mount_path),
+            read_only=mount.read_only or place.read_only,
+            shared=place.shared,
+        )
+    if outfit.account is not None and all(
+        _absolute(mount.mount_path) != SERVICE_ACCOUNT for mount in attempt.container.volume_mounts
+    ):
+        yield Mount(str(outfit.account), SERVICE_ACCOUNT, read_only=True, optional=True)
+
+
+def _absolute(path: str) -> str:
+    """A path within a container, as a kubelet and its runtime read it: from the root, and never above it."""
+    absolute = os.path.normpath("/" + path.lstrip("/"))
+    if absolute == "/":
+        raise BadVolume(f"mountPath {path!r} is the root of the container, which cannot be replaced")
+    return absolute
+
+
+def _relocated(launch: Launch, values: Mapping[str, str], namespace: str, directory: PodNames) -> Launch:
+    """Where mounts cannot be private: paths below a mount point become paths below its folder, names addresses."""
+    moved = {mount.target: mount.source for mount in launch.mounts if mount.target != "/etc/hosts"}
+    env = dict(launch.env)
+    for name in values:
+        env[name] = with_address(relocated(env[name], moved), namespace, directory)
+    return msgspec.structs.replace(
+        launch,
+        argv=tuple(relocated(word, moved) for word in launch.argv),
+        env=env | {MOUNTS: msgspec.json.encode(moved).decode()},
+        cwd=relocated(launch.cwd, moved),
+    )
+
+
+def relocated(text: str, moved: Mapping[str, str]) -> str:
+    inside = [target for target in moved if text == target or text.startswith(target + "/")]
+    target = max(inside, key=len, default=None)
+    return text if target is None else moved[target] + text[len(target) :]

@@ -1,0 +1,1 @@
+"""Network: an address for every pod, and the hosts files by which pods find each other."""

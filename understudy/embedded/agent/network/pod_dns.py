@@ -1,0 +1,178 @@
+"""The names pods know each other by: turns pods and services as they come and go into hosts files, one a namespace."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from understudy.embedded.agent.api.pod_types import HostAlias
+from understudy.embedded.agent.network.hosts_file import HostsFile
+
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_WITH_PORT = re.compile(r"((?:[a-z][a-z0-9+.-]*://)?)([a-zA-Z0-9][a-zA-Z0-9.-]*)((?::\d+)?(?:/.*)?)", re.ASCII)
+_DOMAIN = "cluster.local"
+
+
+class NamedPod(msgspec.Struct, frozen=True, gc=False):
+    """A pod that can be reached."""
+
+    uid: str
+    namespace: str
+    name: str
+    hostname: str
+    address: str
+    subdomain: str = ""
+    labels: Mapping[str, str] = {}
+
+
+class NamedService(msgspec.Struct, frozen=True, gc=False):
+    namespace: str
+    name: str
+    selector: Mapping[str, str]
+
+    def picks(self, resident: NamedPod) -> bool:
+        if self.namespace != resident.namespace or not self.selector:
+            return False
+        return all(resident.labels.get(key) == value for key, value in self.selector.items())
+
+
+def names_in_namespace(resident: NamedPod) -> list[str]:
+    """What it is called within its namespace."""
+    names = [resident.name, resident.hostname]
+    if resident.subdomain:
+        names.append(f"{resident.hostname}.{resident.subdomain}")
+    return list(dict.fromkeys(names))
+
+
+def names_in_cluster(resident: NamedPod) -> list[str]:
+    if not resident.subdomain:
+        return []
+    return _qualified(f"{resident.hostname}.{resident.subdomain}", resident.namespace)
+
+
+def _qualified(name: str, namespace: str) -> list[str]:
+    return [f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.svc.{_DOMAIN}"]
+
+
+class PodNames:
+    def __init__(self, folder: Path, machine: str) -> None:
+        """`machine` is the text of this machine's own hosts file, which holds for pods as well."""
+        self._folder = folder
+        self._machine = machine
+        self._residents: dict[str, NamedPod] = {}
+        self._services: dict[str, dict[str, NamedService]] = {}  # by namespace and name
+        self._files: dict[str, HostsFile] = {}
+        self._private: dict[str, tuple[str, HostsFile]] = {}  # of pods with aliases: their namespace, their own file
+
+    def hosts_of(self, namespace: str) -> Path:
+        """The file that pods of a namespace see; made when first asked for."""
+        if not _NAMESPACE.fullmatch(namespace):
+            raise ValueError(f"{namespace!r} is not the name of a namespace")
+        path = self._folder / namespace
+        if namespace not in self._files:
+            self._files[namespace] = HostsFile(path, self._machine, dict(self._lines(namespace)))
+        return path
+
+    def private_hosts(self, resident: NamedPod, aliases: tuple[HostAlias, ...], path: Path) -> Path:
+        """The same for one pod that has names of its own."""
+        own = "".join(f"{alias.ip} {' '.join(alias.hostnames)}\n" for alias in aliases)
+        self._close_private(resident.uid)
+        file = HostsFile(path, self._machine.rstrip("\n") + "\n" + own, dict(self._lines(resident.namespace)))
+        self._private[resident.uid] = (resident.namespace, file)
+        return path
+
+    def arrive(self, resident: NamedPod) -> None:
+        known = self._residents.get(resident.uid)
+        if known == resident:
+            return
+        if known is not None:
+            self._drop_lines(known)
+        self._residents[resident.uid] = resident
+        for namespace, file in self._all_files():
+            for key, line in self._lines_about(resident, namespace):
+                file.put(key, line)
+
+    def leave(self, uid: str) -> None:
+        resident = self._residents.pop(uid, None)
+        self._close_private(uid)
+        if resident is not None:
+            self._drop_lines(resident)
+
+    def serve(self, service: NamedService) -> None:
+        self.withdraw(service.namespace, service.name)
+        self._services.setdefault(service.namespace, {})[service.name] = service
+        for resident in filter(service.picks, self._residents.values()):
+            for namespace, file in self._all_files():
+                file.put(*_service_line(service, resident, namespace))
+
+    def withdraw(self, namespace: str, name: str) -> None:
+        service = self._services.get(namespace, {}).pop(name, None)
+        if service is None:
+            return
+        for resident in filter(service.picks, self._residents.values()):
+            for _, file in self._all_files():
+                file.drop(_service_key(service, resident))
+
+    def mend(self) -> None:
+        """Writes what could not be written before."""
+        for _, file in self._all_files():
+            if file.is_stale:
+                file.mend()
+
+    def resolve(self, name: str, namespace: str) -> str | None:
+        """For where files cannot be mounted: the address behind a name, as seen from a namespace."""
+        for _, line in self._lines(namespace):
+            address, *names = line.split()
+            if name in names:
+                return address
+        return None
+
+    def close(self) -> None:
+        for _, file in self._all_files():
+            file.close()
+
+    def _all_files(self) -> Iterator[tuple[str, HostsFile]]:
+        yield from self._files.items()
+        yield from self._private.values()
+
+    def _lines(self, namespace: str) -> Iterator[tuple[str, str]]:
+        for resident in self._residents.values():
+            yield from self._lines_about(resident, namespace)
+
+    def _lines_about(self, resident: NamedPod, namespace: str) -> Iterator[tuple[str, str]]:
+        names = (names_in_namespace(resident) if resident.namespace == namespace else []) + names_in_cluster(resident)
+        if names:
+            yield resident.uid, f"{resident.address} {' '.join(names)}"
+        for service in self._services_of(resident):
+            yield _service_line(service, resident, namespace)
+
+    def _services_of(self, resident: NamedPod) -> list[NamedService]:
+        return [one for one in self._services.get(resident.namespace, {}).values() if one.picks(resident)]
+
+    def _drop_lines(self, resident: NamedPod) -> None:
+        keys = [resident.uid, *(_service_key(service, resident) for service in self._services_of(resident))]
+        for _, file in self._all_files():
+            for key in keys:
+                file.drop(key)
+
+    def _close_private(self, uid: str) -> None:
+        if uid in self._private:
+            self._private.pop(uid)[1].close()
+
+
+def _service_key(service: NamedService, resident: NamedPod) -> str:
+    return f"{service.namespace}/{service.name}/{resident.uid}"
+
+
+def _service_line(service: NamedService, resident: NamedPod, namespace: str) -> tuple[str, str]:
+    near = [service.name] if service.namespace == namespace else []
+    names = near + _qualified(service.name, service.namespace)
+    return _service_key(service, resident), f"{resident.address} {' '.join(names)}"
+
+
+def with_address(text: str, namespace: str, directory: PodNames) -> str:
+    """A value that is nothing but such a name, with or without a scheme and a port, with the address in its place."""
+    match = _WITH_PORT.fullmatch(text)
+    address = directory.resolve(match[2], namespace) if match else None
+    return text if match is None or address is None else f"{match[1]}{address}{match[3]}"

@@ -1,0 +1,1 @@
+"""Nodes: their registration, leases, processes and failures."""

@@ -1,0 +1,75 @@
+"""A disk that is nearly full: told of all nodes that live on it, so that nobody comes and who can moves away."""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from understudy.embedded.agent.pods.pod_status import timestamp
+from understudy.objects.resources import NODES
+from understudy.ports import Cluster, Ref, Refused, Unreachable
+
+LEAST_FREE_BYTES = 256 << 20  # bytes that have to be free
+_LOOK = 10.0
+
+log = logging.getLogger(__name__)
+
+
+def free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+class DiskPressureMonitor:
+    """`free` says how many bytes there are, `now` the time."""
+
+    def __init__(
+        self, cluster: Cluster, names: Iterable[str], free: Callable[[], int], now: Callable[[], float]
+    ) -> None:
+        self._cluster = cluster
+        self._names = sorted(names)
+        self._free = free
+        self._now = now
+        self._told = False  # as nodes are registered
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK)  # first: nodes that are being registered would not hear of it
+            await self.look()
+
+    async def look(self) -> None:
+        try:
+            full = self._free() < LEAST_FREE_BYTES
+        except OSError as problem:
+            log.warning("how full the disk is cannot be told: %s", problem)
+            return
+        if full == self._told:
+            return
+        log.warning("the disk is %s", "nearly full" if full else "no longer full")
+        patch = {"status": {"conditions": [_condition(full, self._now())]}}
+        try:
+            for name in self._names:
+                await self._tell(name, patch)
+            self._told = full
+        except (Refused, Unreachable) as problem:
+            log.warning("that cannot be told: %s", problem)  # it is tried again at the next look
+
+    async def _tell(self, name: str, patch: dict[str, Any]) -> None:
+        try:
+            await self._cluster.patch(Ref(NODES, name=name), patch, sub="status")
+        except Refused as refusal:
+            if refusal.code != 404:  # it is away, and registers anew
+                raise
+
+
+def _condition(full: bool, now: float) -> dict[str, str]:
+    words = f"less than {LEAST_FREE_BYTES >> 20} MiB are free on the disk of the cluster's folder"
+    return {
+        "type": "DiskPressure",
+        "status": "True" if full else "False",
+        "reason": "KubeletHasDiskPressure" if full else "KubeletHasNoDiskPressure",
+        "message": words if full else "the agent has no disk pressure",
+        "lastHeartbeatTime": timestamp(now),
+        "lastTransitionTime": timestamp(now),
+    }

@@ -1,0 +1,88 @@
+"""What becomes of nodes: turns the death, the silence and the return of a node's process into what its pods suffer.
+
+A node that dies takes its processes along before anybody is told of it. One that is silent is left alone: it may come
+back and go on. Only what was deleted meanwhile is killed at once, so that nothing runs beside what took its place.
+"""
+
+import time
+from collections.abc import Callable
+
+from understudy.embedded.agent.nodes.node_registration import NodeRegistry
+from understudy.embedded.agent.pods.dependencies import PodDependencies
+from understudy.embedded.agent.pods.pod_worker import PodWorker
+from understudy.embedded.agent_protocol import Failure
+
+
+class NodeFailures:
+    def __init__(
+        self, house: PodDependencies, registry: NodeRegistry, keepers: Callable[[str], list[PodWorker]]
+    ) -> None:
+        """`keepers` gives those of a node."""
+        self._house = house
+        self._registry = registry
+        self._keepers = keepers
+        self._silent_since: dict[str, float] = dict.fromkeys(registry.unplugged, 0.0)
+
+    def is_silent(self, node: str) -> bool:
+        return node in self._silent_since
+
+    def beat(self, node: str, moment: float) -> None:
+        if node in self._registry.unplugged:
+            return
+        if node in self._silent_since and moment > self._silent_since[node]:  # not said before it fell silent
+            self._wake(node)
+        self._registry.beat(node, moment)
+
+    def silent(self, node: str) -> None:
+        self._silent_since[node] = time.time()
+        for keeper in self._keepers(node):
+            keeper.hush()
+
+    def died(self, node: str) -> None:
+        """The processes first: nothing takes the place of what may still run."""
+        self._fall(node)
+        if node not in self._registry.unplugged:
+            self._registry.tell_gone(node)
+        self._registry.fail(node)
+
+    def fail(self, node: str, how: Failure) -> None:
+        if node in self._registry.failed:
+            return
+        if how == "kill":
+            self._house.bodies.end(node)
+            self.died(node)
+            return
+        if how == "freeze" and self._house.machine.tool is not None:
+            raise LookupError(f"only processes can be made to hang, not containers of {self._house.machine.tool.name}")
+        if how == "freeze" and self._house.bodies.is_heard(node):
+            self._house.bodies.freeze(node)
+            for keeper in self._keepers(node):
+                keeper.crew.freeze()
+        else:
+            self._registry.unplug(node)
+        self.silent(node)
+
+    async def recover(self, node: str) -> bool:
+        """Whether its pods have to start anew; else they go on, or nothing had happened to it."""
+        if self._house.bodies.hangs(node):
+            self._house.bodies.end(node)
+            self._fall(node)
+            self._registry.fail(node)
+        elif node in self._registry.unplugged:
+            known = self._registry.recover(node)
+            self._wake(node)
+            await known
+        return node in self._registry.failed
+
+    def _wake(self, node: str) -> None:
+        self._silent_since.pop(node, None)
+        for keeper in self._keepers(node):
+            keeper.wake()
+
+    def _fall(self, node: str) -> None:
+        """Those that have lost their shim are looked for beside what follows; until then nothing is started here."""
+        self._silent_since.pop(node, None)
+        for keeper in self._keepers(node):
+            if not keeper.perish():
+                for uid in keeper.crew.uids:
+                    self._house.sweeper.begin(uid)

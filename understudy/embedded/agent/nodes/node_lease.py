@@ -1,0 +1,57 @@
+"""The leases of this machine's nodes: turns the moments at which a node was alive into renewals, as often as needed."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from understudy.embedded.agent.nodes import node_status
+from understudy.embedded.agent.nodes.node_status import LEASE_NAMESPACE
+from understudy.embedded.shim import messages
+from understudy.objects.resources import LEASES, NAMESPACES
+from understudy.ports import Cluster, PatchForm, Ref, Refused
+
+_NOT_FOUND, _CONFLICT = 404, 409
+
+
+class NodeLeases:
+    def __init__(self, cluster: Cluster, count: int, now: Callable[[], float] = time.time) -> None:
+        """`count` is how many nodes there are."""
+        self._cluster = cluster
+        self._count = count
+        self._now = now
+        self._renewed: dict[str, float] = {}
+
+    def is_due(self, name: str, moment: float) -> bool:
+        """Whether that moment is worth a write: where there are many nodes, not every beat is."""
+        return (
+            moment - self._renewed.get(name, 0.0)
+            >= node_status.renewal_seconds(self._count) - messages.HEARTBEAT_SECONDS / 2
+        )
+
+    async def renew(self, name: str, moment: float | None = None) -> None:
+        """`moment` is when it was heard of; now, where nobody says."""
+        moment = self._now() if moment is None else moment
+        lease = node_status.lease_document(name, self._count, moment)
+        try:
+            ref = Ref(LEASES, LEASE_NAMESPACE, name)
+            await self._cluster.patch(ref, {"spec": lease["spec"]}, form=PatchForm.MERGE)
+        except Refused as refusal:
+            if refusal.code != _NOT_FOUND:
+                raise
+            await self._create(lease)
+        self._renewed[name] = moment
+
+    async def _create(self, lease: Mapping[str, Any]) -> None:
+        try:
+            await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
+        except Refused as refusal:
+            if refusal.code == _CONFLICT:  # the first beat and the registration come at the same time
+                return
+            if refusal.code != _NOT_FOUND:
+                raise
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASE_NAMESPACE}}
+            with contextlib.suppress(Refused):
+                await self._cluster.create(Ref(NAMESPACES), namespace)
+            with contextlib.suppress(Refused):
+                await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)

@@ -1,0 +1,274 @@
+"""Keeps the nodes of this machine known to the API: registers them, renews their leases, brings back lost ones."""
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from understudy.embedded import failed_nodes
+from understudy.embedded.agent.nodes import node_status
+from understudy.embedded.agent.nodes.node_lease import NodeLeases
+from understudy.embedded.failed_nodes import FailedNodes
+from understudy.objects.resources import NODES
+from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refused, Unreachable
+
+RETURN_AFTER = 60.0  # seconds after which a node that somebody deleted registers again, as a repaired machine would
+_AT_A_TIME = 8
+_FIRST_PAUSE, _PAUSE = 0.02, 1.0
+_NOT_FOUND, _CONFLICT = 404, 409
+
+log = logging.getLogger(__name__)
+
+
+class _NodeMetadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _NodeStatus(msgspec.Struct, frozen=True):
+    conditions: list[dict[str, Any]] = []
+
+
+class _Node(msgspec.Struct, frozen=True):
+    metadata: _NodeMetadata
+    status: _NodeStatus = _NodeStatus()
+
+
+class NodeRegistry:
+    def __init__(
+        self,
+        cluster: Cluster,
+        documents: Sequence[Mapping[str, Any]],
+        folder: Path,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`folder` lies on the disk whose room the nodes offer, and keeps which of them have failed."""
+        self._cluster = cluster
+        self._documents = {node["metadata"]["name"]: node for node in documents}
+        self._storage = shutil.disk_usage(folder).total
+        self._folder = folder
+        known = failed_nodes.load(folder)
+        self._remembering: asyncio.TimerHandle | None = None
+        self.failed: set[str] = known.dead & set(self._documents)
+        self.unplugged: set[str] = known.unplugged & set(self._documents)  # alive, and not heard
+        self.speaks_for_itself: Callable[[str], bool] = lambda _: False  # the node has a process that beats
+        self._now = now
+        self._leases = NodeLeases(cluster, len(self._documents), now)
+        self._beats: dict[str, float] = {}  # the newest of those whose lease is being renewed
+        self._limit = asyncio.Semaphore(_AT_A_TIME)
+        self._returning: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._documents)
+
+    # Being there
+
+    async def register_all(self) -> None:
+        """Returns when every node is registered; the cluster may take its time to come up."""
+
+        async def one(name: str) -> None:
+            async with self._limit:
+                await self._persist(name)
+
+        for name in self.failed:
+            self._begin(self._tell_late(name))
+        await asyncio.gather(*(one(name) for name in self._documents if not self._is_quiet(name)))
+
+    async def _persist(self, name: str) -> None:
+        while True:
+            try:
+                await self._renew(name)
+                await self._register(name)
+                return
+            except Unreachable:
+                pass
+            except Refused as refusal:
+                log.warning("node %s cannot be registered: %s", name, refusal)
+            await asyncio.sleep(_PAUSE)
+
+    async def _register(self, name: str) -> None:
+        node = self._documents[name]
+        wanted = node_status.node_document(node, self._storage, self._now())
+        try:
+            made = _decoded(await self._cluster.create(Ref(NODES), wanted))
+            if _is_ready(made):
+                return
+            known = made
+        except Refused as refusal:
+            if refusal.code != _CONFLICT:
+                raise
+            known = _decoded(await self._cluster.get(Ref(NODES, name=name)))
+            meta = {key: wanted["metadata"].get(key, {}) for key in ("labels", "annotations")}
+            await self._cluster.patch(Ref(NODES, name=name), {"metadata": meta}, form=PatchForm.MERGE)
+        if self._is_quiet(name):  # since it was asked about
+            return
+        status = node_status.node_status(node, self._storage, self._now(), known.status.conditions)
+        await self._cluster.patch(Ref(NODES, name=name), {"status": status}, sub="status")
+
+    def changed(self, change: Change) -> None:
+        """Of any node of the cluster."""
+        if change.type is not ChangeType.DELETED:
+            return
+        name = _decoded(change.raw).metadata.name
+        if name in self._documents and name not in self._returning and not self._is_quiet(name):
+            log.warning("node %s was deleted; it registers again in %.0f s", name, RETURN_AFTER)
+            self._returning[name] = asyncio.get_running_loop().call_later(RETURN_AFTER, self._return, name)
+
+    def _return(self, name: str) -> None:
+        self._returning.pop(name, None)
+        if not self._is_quiet(name):
+            self._begin(self._persist(name))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _is_quiet(self, name: str) -> bool:
+        return name in self.failed or name in self.unplugged
+
+    # Being alive
+
+    def beat(self, name: str, moment: float) -> None:
+        """The node was alive at that moment, and its lease is to tell so."""
+        if self._is_quiet(name) or name in self._returning:
+            return
+        if not self._leases.is_due(name, moment):
+            return
+        under_way = name in self._beats
+        self._beats[name] = moment
+        if not under_way:
+            self._begin(self._renew_by_beat(name))
+
+    async def _renew_by_beat(self, name: str) -> None:
+        """One that cannot be told is made up for by the next."""
+        moment = None
+        try:
+            async with self._limit:
+                while moment != self._beats[name]:
+                    moment = self._beats[name]
+                    await self._renew(name, moment)
+        except Unreachable:
+            pass
+        except Refused as refusal:
+            log.warning("lease of node %s: %s", name, refusal)
+        finally:
+            del self._beats[name]
+
+    async def renew_forever(self) -> None:
+        """Of those that do not speak for themselves: one lease after the other, evenly over the time."""
+        late = False
+        while True:
+            names = [name for name in self._documents if not self._is_spoken_for(name)]
+            step = node_status.renewal_seconds(len(self._documents)) / max(len(names), 1)
+            for name in names:
+                try:
+                    await self._renew(name)
+                except Unreachable:
+                    late = True
+                except Refused as refusal:
+                    log.warning("lease of node %s: %s", name, refusal)
+                else:
+                    if late:
+                        late = False
+                        break  # all of them are late: no waiting between them in the next round
+                await asyncio.sleep(step)
+            else:
+                if not names:
+                    await asyncio.sleep(_PAUSE)
+                continue
+            await self._renew_at_once(names)
+
+    async def _renew_at_once(self, names: Sequence[str]) -> None:
+        for start in range(0, len(names), _AT_A_TIME):
+            batch = names[start : start + _AT_A_TIME]
+            await asyncio.gather(*(self._renew(name) for name in batch), return_exceptions=True)
+
+    def _is_spoken_for(self, name: str) -> bool:
+        return self._is_quiet(name) or name in self._returning or self.speaks_for_itself(name)
+
+    async def _renew(self, name: str, moment: float | None = None) -> None:
+        if self._is_quiet(name):  # since its turn was planned
+            return
+        await self._leases.renew(name, moment)
+
+    # Failing
+
+    def fail(self, name: str) -> None:
+        """From here on nothing is heard of it."""
+        self.failed.add(name)
+        self.unplugged.discard(name)
+        self._remember()
+
+    def unplug(self, name: str) -> None:
+        """It lives on, and nothing is heard of it."""
+        self.unplugged.add(name)
+        self._remember()
+
+    def tell_gone(self, name: str) -> None:
+        """That the node died need not be found out by silence: whoever held the connection to it says so."""
+        self._begin(self._tell_gone(name, self._now()))
+
+    async def _tell_late(self, name: str) -> None:
+        """Whoever was here before may not have come to it."""
+        with contextlib.suppress(Refused, Unreachable):
+            if _is_ready(_decoded(await self._cluster.get(Ref(NODES, name=name)))):
+                await self._tell_gone(name, self._now())
+
+    async def _tell_gone(self, name: str, moment: float) -> None:
+        patch, pause = {"status": {"conditions": [node_status.gone_condition(moment)]}}, _FIRST_PAUSE
+        while name in self.failed:
+            try:
+                await self._cluster.patch(Ref(NODES, name=name), patch, sub="status")
+                return
+            except Unreachable:
+                pass
+            except Refused as refusal:
+                if refusal.code == _NOT_FOUND:
+                    return
+                log.warning("node %s is gone, and it cannot be told: %s", name, refusal)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _PAUSE)
+
+    def recover(self, name: str) -> asyncio.Task[None]:
+        """Done when the API shows it as ready, and its lease as renewed."""
+        self.failed.discard(name)
+        self.unplugged.discard(name)
+        self._remember()
+        self._returning.pop(name, None)
+        return self._begin(self._persist(name))
+
+    def close(self) -> None:
+        for timer in self._returning.values():
+            timer.cancel()
+        if self._remembering is not None:
+            self._remembering.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    def _remember(self) -> None:
+        """For the next agent. Where the disk is full it is tried again, and all else goes on."""
+        if self._remembering is not None:
+            self._remembering.cancel()
+            self._remembering = None
+        try:
+            failed_nodes.save(self._folder, FailedNodes(self.failed, self.unplugged))
+        except OSError as problem:
+            log.warning("which nodes have failed could not be written down: %s", problem)
+            self._remembering = asyncio.get_running_loop().call_later(_PAUSE, self._remember)
+
+
+def _decoded(raw: bytes) -> _Node:
+    return msgspec.json.decode(raw, type=_Node)
+
+
+def _is_ready(node: _Node) -> bool:
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in node.status.conditions)

@@ -1,0 +1,138 @@
+"""The nodes of this machine: turns what the cluster file says of them into what the API is told, status and leases."""
+
+import platform
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from understudy import __version__
+from understudy.embedded.agent.pods.pod_status import timestamp
+
+LEASE_NAMESPACE = "kube-node-lease"
+RENEWALS_PER_LEASE = 4  # how the control loops judge leases
+_SHORTEST_RENEWAL = 1.0
+_MOST_WRITES = 25.0  # leases renewed a second, over all nodes
+_ADDRESS = "127.0.0.1"
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+Document = dict[str, Any]
+
+_CONDITIONS = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "the agent has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "the agent has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "the agent has sufficient process ids available"),
+    ("Ready", "True", "KubeletReady", "the agent is running"),
+)
+
+
+def renewal_seconds(nodes: int) -> float:
+    """Seconds between two renewals of one lease: longer where there are many, so that they stay a trickle."""
+    return max(_SHORTEST_RENEWAL, nodes / _MOST_WRITES)
+
+
+def lease_document(node: str, nodes: int, now: float) -> Document:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": node, "namespace": LEASE_NAMESPACE},
+        "spec": {
+            "holderIdentity": node,
+            "leaseDurationSeconds": round(renewal_seconds(nodes) * RENEWALS_PER_LEASE),
+            "renewTime": precise_timestamp(now),
+        },
+    }
+
+
+def precise_timestamp(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def node_document(node: Mapping[str, Any], storage: int, now: float) -> Document:
+    """The node as it is to be created; `storage` is how much room there is on this machine, in bytes."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": dict(node["metadata"]),
+        "spec": dict(node.get("spec", {})),
+        "status": node_status(node, storage, now),
+    }
+
+
+def node_status(node: Mapping[str, Any], storage: int, now: float, known: Sequence[Mapping[str, Any]] = ()) -> Document:
+    """`known` are the conditions the API has: those that stay as they were keep their time."""
+    given = node.get("status", {})
+    capacity = {"ephemeral-storage": str(storage), **given.get("capacity", {})}
+    name = node["metadata"]["name"]
+    return {
+        "capacity": capacity,
+        "allocatable": {**capacity, **given.get("allocatable", {})},
+        "addresses": given.get("addresses") or _addresses(name),
+        "nodeInfo": {**_node_info(name), **given.get("nodeInfo", {})},
+        "conditions": node_conditions(now, known),
+    }
+
+
+def _addresses(name: str) -> list[Document]:
+    return [{"type": "InternalIP", "address": _ADDRESS}, {"type": "Hostname", "address": name}]
+
+
+def internal_address(node: Mapping[str, Any]) -> str:
+    for address in node.get("status", {}).get("addresses", ()):
+        if address["type"] == "InternalIP":
+            return str(address["address"])
+    return _ADDRESS
+
+
+def node_conditions(now: float, known: Sequence[Mapping[str, Any]] = ()) -> list[Document]:
+    before = {one.get("type"): one for one in known}
+    found = []
+    for kind, state, reason, message in _CONDITIONS:
+        earlier = before.get(kind, {})
+        since = earlier.get("lastTransitionTime") if earlier.get("status") == state else None
+        found.append(
+            {
+                "type": kind,
+                "status": state,
+                "reason": reason,
+                "message": message,
+                "lastHeartbeatTime": timestamp(now),
+                "lastTransitionTime": since or timestamp(now),
+            }
+        )
+    return found
+
+
+def gone_condition(now: float) -> Document:
+    """What is said of a node that cannot say anything any more; to the fraction of a second, for who counts them."""
+    return {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "AgentGone",
+        "message": "the connection to the node's agent was lost",
+        "lastTransitionTime": precise_timestamp(now),
+    }
+
+
+def _node_info(name: str) -> Document:
+    machine = _text("/etc/machine-id") or uuid.uuid5(uuid.NAMESPACE_DNS, platform.node()).hex
+    return {
+        "machineID": machine,
+        "systemUUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{machine}/{name}")),
+        "bootID": _text("/proc/sys/kernel/random/boot_id") or machine,
+        "kernelVersion": platform.release(),
+        "osImage": "this machine",
+        "containerRuntimeVersion": f"process://{__version__}",
+        "kubeletVersion": f"v{__version__}",
+        "kubeProxyVersion": f"v{__version__}",
+        "operatingSystem": platform.system().lower(),
+        "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+    }
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

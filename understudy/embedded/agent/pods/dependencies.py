@@ -1,0 +1,81 @@
+"""What all pods of a machine share: the cluster, the processes of nodes, and what there is to hand out."""
+
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from understudy.embedded.agent.api.config_objects import ConfigReader
+from understudy.embedded.agent.api.event_recorder import EventRecorder
+from understudy.embedded.agent.api.pod_types import Quantity
+from understudy.embedded.agent.containers.device_manager import DeviceManager
+from understudy.embedded.agent.containers.machine import Machine
+from understudy.embedded.agent.network.address_pool import DEFAULT_NETWORK, AddressPool
+from understudy.embedded.agent.nodes import node_status
+from understudy.embedded.agent.nodes.node_processes import NodeProcesses
+from understudy.embedded.agent.pods import pod_records
+from understudy.embedded.agent.pods.pod_records import PodCleanup
+from understudy.embedded.agent.processes.fencing import ProcessSweeper
+from understudy.embedded.agent.volumes.service_account_token import TokenManager, TokenSource
+from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.ports import Cluster
+
+
+class NodeFacts(msgspec.Struct, frozen=True):
+    """What pods are told of their node."""
+
+    address: str
+    allocatable: Mapping[str, Quantity]
+
+
+class PodDependencies(msgspec.Struct, kw_only=True):
+    folder: ClusterFolder
+    cluster: Cluster
+    bodies: NodeProcesses
+    machine: Machine
+    devices: DeviceManager
+    addresses: AddressPool
+    library: ConfigReader
+    recorder: EventRecorder
+    nodes: Mapping[str, NodeFacts]
+    sweeper: ProcessSweeper
+    remains: PodCleanup
+    credentials: TokenManager
+    authority: bytes = b""  # the certificate by which the API is known
+    now: Callable[[], float] = time.time
+    on_freed: Callable[[], None] = lambda: None  # devices came back; somebody may be waiting for them
+
+
+def _authority(folder: ClusterFolder) -> bytes:
+    return folder.authority.read_bytes() if folder.authority.exists() else b""
+
+
+def pod_dependencies(
+    folder: ClusterFolder, cluster: Cluster, bodies: NodeProcesses, machine: Machine, tokens: TokenSource
+) -> PodDependencies:
+    """With what earlier agents gave to pods already taken."""
+    settings = folder.read_settings()
+    house = PodDependencies(
+        folder=folder,
+        cluster=cluster,
+        bodies=bodies,
+        machine=machine,
+        devices=DeviceManager(settings.nodes),
+        addresses=AddressPool(settings.pod_network or DEFAULT_NETWORK),
+        library=ConfigReader(cluster),
+        recorder=EventRecorder(cluster),
+        nodes={
+            node["metadata"]["name"]: NodeFacts(node_status.internal_address(node), node["status"]["capacity"])
+            for node in settings.nodes
+        },
+        sweeper=ProcessSweeper(),
+        remains=PodCleanup(folder),
+        credentials=TokenManager(tokens, time.time),
+        authority=_authority(folder),
+    )
+    for uid, pod in pod_records.found_pod_folders(folder.pods):
+        record = pod_records.load_record(pod)
+        if record is not None:
+            house.addresses.restore(uid, record.address)
+            house.devices.restore(uid, record.shares)
+    return house

@@ -1,0 +1,390 @@
+"""The containers of one pod: starts them, watches their shims, signals them, and knows how each of them is."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent.api.event_recorder import PodEventRecorder
+from understudy.embedded.agent.api.pod_types import Container, ContainerStatus, LifecycleHandler, Pod
+from understudy.embedded.agent.containers import attempts
+from understudy.embedded.agent.containers.launch_spec import control_group_name, process_mark, runtime_container_name
+from understudy.embedded.agent.containers.observed_container import (
+    NOT_OBSERVED,
+    HookState,
+    ObservedContainer,
+    StopRequest,
+    Termination,
+)
+from understudy.embedded.agent.containers.probe_checks import CheckResult
+from understudy.embedded.agent.containers.probe_runner import ProbedContainer, ProbeRunner
+from understudy.embedded.agent.containers.runtimes import exec_line
+from understudy.embedded.agent.pods.container_starter import ContainerStarter
+from understudy.embedded.agent.pods.dependencies import PodDependencies
+from understudy.embedded.agent.pods.lifecycle import StartContainer
+from understudy.embedded.agent.pods.pod_records import PodRecord
+from understudy.embedded.agent.processes import fencing
+from understudy.embedded.agent.processes.fork_server_connection import ExecProcess, ExecResult
+from understudy.embedded.agent.processes.process_watch import ProcessWatch, watch_process
+from understudy.embedded.shim import container_files
+from understudy.embedded.shim.container_files import START_ERROR, ContainerExit, Launch, ShimState
+from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
+from understudy.kinds.annotations import WARM_FOR
+from understudy.train.job_environment import SIGNAL_ANNOTATION, signal_named
+
+_SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
+_LATER = 1.0  # a look that failed is tried again,
+_LATE = 10.0  # and news should have come
+_POST_START_SECONDS = 120.0
+_CUT_OFF = 137
+
+log = logging.getLogger(__name__)
+
+
+class NotRunning(Exception):
+    """A container that cannot be entered: why, in words."""
+
+
+class PodContainers:
+    def __init__(self, house: PodDependencies, pod: Pod, folder: PodFolder, voice: PodEventRecorder) -> None:
+        self.pod = pod
+        self.sights: dict[str, ObservedContainer] = {}
+        self.on_change: Callable[[], None] = lambda: None
+        self.is_slain = False
+        self.is_hushed = False
+        self._house = house
+        self._folder = folder
+        self.voice = voice
+        self._starter = ContainerStarter(house, folder, voice)
+        self._shims: dict[str, ProcessWatch] = {}
+        self._attendants: dict[str, ProbeRunner] = {}
+        self._besides: dict[str, set[ExecProcess]] = {}
+        self._found_again: set[str] = set()
+        self._forked: set[str] = set()  # their newest start has a shim, or had one
+        self._ordered_again: set[AttemptFolder] = set()
+
+    @property
+    def address(self) -> str:
+        return self.record.address if self.record is not None else ""
+
+    @property
+    def record(self) -> PodRecord | None:
+        return self._starter.record
+
+    @property
+    def node(self) -> str:
+        return self.pod.spec.node_name
+
+    @property
+    def uids(self) -> tuple[str, ...]:
+        """The pod's, and that of the understudy it was: some of its processes and groups are known by that one."""
+        held_as = self.record.held_as if self.record is not None else ""
+        return (self.pod.metadata.uid, held_as) if held_as else (self.pod.metadata.uid,)
+
+    def _marks(self, name: str, attempt: int) -> list[str]:
+        return [process_mark(uid, name, attempt) for uid in self.uids]
+
+    def now(self) -> float:
+        return self._house.now()
+
+    @property
+    def began_at(self) -> float:
+        return self._starter.began_at
+
+    def close(self) -> None:
+        """Lets go of the containers; they run on."""
+        for name in list(self._shims):
+            self._shims.pop(name).close()
+        for attendant in self._attendants.values():
+            attendant.stop()
+
+    # How they are
+
+    def adopt(self) -> None:
+        """Finds the containers again that were started by an agent before this one."""
+        for container in self.pod.all_containers():
+            numbers = self._folder.attempts(container.name)
+            while numbers and not self._was_launched(container, numbers[-1]):
+                numbers.pop()
+            if numbers:
+                self._found_again.add(container.name)
+                self.sights[container.name] = self._found(container, numbers[-1])
+                self.examine(container.name)
+
+    def _was_launched(self, container: Container, attempt: int) -> bool:
+        folder = self._folder.attempt(container.name, attempt)
+        return folder.launch.exists() or folder.exit.exists()
+
+    def _found(self, container: Container, attempt: int) -> ObservedContainer:
+        launch = container_files.read(self._folder.attempt(container.name, attempt).launch, Launch)
+        before = attempts.exit_of(self._folder.attempt(container.name, attempt - 1)) if attempt else None
+        return ObservedContainer(
+            attempt=attempt,
+            asked=True,
+            delay=0.0 if launch is None else launch.delay,
+            previous=None if before is None else self._end(container, attempt - 1, before),
+            post_start=HookState.DONE,
+        )
+
+    def examine(self, name: str) -> None:
+        """Looks at the files of the newest start, and takes from them what is new."""
+        sight, container = self.sights.get(name, NOT_OBSERVED), self.pod.container(name)
+        if container is None or sight.attempt < 0 or sight.end is not None:
+            return
+        try:
+            self._look(container, sight)
+        except OSError as problem:  # too many open files, perhaps, or a full disk
+            log.error("container %s of pod %s: %s", name, self.pod.title, problem)
+            asyncio.get_running_loop().call_later(_LATER, self.examine, name)
+
+    def _look(self, container: Container, sight: ObservedContainer) -> None:
+        name = container.name
+        folder = self._folder.attempt(name, sight.attempt)
+        alive = attempts.shim_is_alive(folder)  # asked first: a shim writes everything before it lets go of its folder
+        state, how = attempts.state_of(folder), attempts.exit_of(folder)
+        if how is not None:
+            if state is not None and not sight.is_running and not self.is_slain:
+                self._tell_of_start(name, state)  # it ran and ended since the last look
+            self._ended(container, how)
+        elif alive and state is not None:
+            if not sight.is_running:
+                self._runs(container, state)
+        elif alive:
+            if self.is_slain and not self._may_come(name):
+                fencing.kill_lock_holders(folder, but=self._house.bodies.processes())
+            asyncio.get_running_loop().call_later(_SOON, self.examine, name)
+        elif self.is_slain and self._may_come(name):
+            pass  # it is killed when it is there
+        elif self.is_slain:
+            self._ended(container, attempts.write_lost_exit(folder, durable=False))
+        elif state is not None or folder in self._ordered_again:
+            fencing.kill_by_mark(self._marks(name, sight.attempt))
+            self._ended(container, attempts.write_lost_exit(folder, durable=True))
+        else:
+            self._ordered_again.add(folder)
+            self._house.bodies.launch(self.node, folder.path)
+
+    def _may_come(self, name: str) -> bool:
+        """Its start was ordered, and the order may yet be carried out."""
+        return name not in self._forked and self._house.bodies.is_live(self.node)
+
+    def examine_all(self) -> None:
+        for name, sight in list(self.sights.items()):
+            if sight.asked:
+                self.examine(name)
+
+    def forked(self, name: str, shim: int) -> None:
+        """From here on, even a shim that dies before it says anything is noticed."""
+        self._forked.add(name)
+        if name not in self._shims:
+            self._shims[name] = watch_process(shim, lambda: self._shim_ended(name))
+
+    def _shim_ended(self, name: str) -> None:
+        """One that left no word was killed, perhaps with its whole node: then nobody is to hear of it first."""
+        self._shims.pop(name, None)
+        if self.is_slain or self._attempt_folder(name).exit.exists():
+            self.examine(name)
+        else:
+            asyncio.get_running_loop().call_later(_SOON, self.examine, name)
+
+    def _runs(self, container: Container, state: ShimState) -> None:
+        name = container.name
+        self.forked(name, state.shim)
+        if self.is_slain:  # before it was there
+            self.note(name, asked=False, started_at=state.started_at)
+            self._struck(name)
+            return
+        known = self._known(name)
+        started = container.startup_probe is None or known.started
+        ready = (container.readiness_probe is None and started) or known.ready
+        if WARM_FOR in self.pod.metadata.annotations:
+            ready = self._holds(name)
+        self.note(name, asked=False, started_at=state.started_at, started=started, ready=ready)
+        self._tell_of_start(name, state)
+        probed = ProbedContainer(self, container)
+        self._attendants[name] = ProbeRunner(container, probed, probed)
+        self._attendants[name].start(started=started)
+
+    def _tell_of_start(self, name: str, state: ShimState) -> None:
+        if name in self._found_again:
+            return
+        self.voice.normal("Created", f"Created container: {name}", name)
+        self.voice.normal("Started", f"Started container {name}", name)
+        for note in state.notes:
+            self.voice.warning("NotAsAsked", note, name)
+
+    def _holds(self, name: str) -> bool:
+        """An understudy is ready when it has loaded all it can, which is looked for until it is so."""
+        if self._attempt_folder(name).holding.exists():
+            return True
+        asyncio.get_running_loop().call_later(_SOON, self._look_whether_it_holds, name)
+        return False
+
+    def _look_whether_it_holds(self, name: str) -> None:
+        if name in self._shims and self.sights[name].is_running and self._holds(name):
+            self.note(name, ready=True)
+
+    def _known(self, name: str) -> ContainerStatus:
+        """What the API says of a container that was found again: its probes need not start over."""
+        status = self.pod.status
+        for known in (*status.container_statuses, *status.init_container_statuses):
+            if known.name == name and name in self._found_again:
+                return known
+        return ContainerStatus(name)
+
+    def _ended(self, container: Container, how: ContainerExit) -> None:
+        name, sight = container.name, self.sights[container.name]
+        end = self._end(container, sight.attempt, how)
+        if how.reason == START_ERROR or how.started_at is None:
+            self.voice.warning("Failed", f"Error: {end.message}", name)
+        self._found_again.discard(name)
+        if name in self._shims:
+            self._shims.pop(name).close()
+        if name in self._attendants:
+            self._attendants.pop(name).stop()
+        for beside in self._besides.pop(name, ()):
+            beside.hang_up()
+        if self._house.machine.groups is not None:
+            for uid in self.uids:
+                self._house.machine.groups.remove(control_group_name(uid, name))
+        self.note(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
+
+    def _end(self, container: Container, attempt: int, how: ContainerExit) -> Termination:
+        from_log = container.termination_message_policy == "FallbackToLogsOnError"
+        return attempts.termination_of(self._folder.attempt(container.name, attempt), how, from_log=from_log)
+
+    def note(self, name: str, **changes: Any) -> None:
+        self.sights[name] = msgspec.structs.replace(self.sights.get(name, NOT_OBSERVED), **changes)
+        self.on_change()
+
+    # What is done with them
+
+    async def start(self, order: StartContainer) -> None:
+        container = self.pod.container(order.container)
+        if container is None:
+            return
+        before = self.sights.get(order.container, NOT_OBSERVED)
+        asked = ObservedContainer(attempt=order.attempt, asked=True, previous=before.end, delay=order.delay)
+        self._forked.discard(order.container)
+        self.sights[order.container] = asked  # at once: news of it may come before the answer
+        refusal = await self._starter.start(self.pod, container, order)
+        if refusal is not None:
+            self.sights[order.container] = msgspec.structs.replace(before, refusal=refusal)
+        elif self.is_slain or self._folder.attempt(order.container, order.attempt).exit.exists():
+            self.examine(order.container)
+        else:
+            asyncio.get_running_loop().call_later(_LATE, self._look_anyway, order.container)
+
+    def _look_anyway(self, name: str) -> None:
+        """Should the news of a start ever be lost, its files are not."""
+        sight = self.sights.get(name, NOT_OBSERVED)
+        if sight.asked:
+            folder = self._folder.attempt(name, sight.attempt)
+            if folder.state.exists() or folder.exit.exists():
+                self.examine(name)
+            else:
+                asyncio.get_running_loop().call_later(_LATE, self._look_anyway, name)
+
+    def retry(self) -> None:
+        """What was refused may be granted now."""
+        for name, sight in list(self.sights.items()):
+            if sight.refusal is not None:
+                self.note(name, refusal=msgspec.structs.replace(sight.refusal, until=0.0))
+
+    def begin_stop(self, name: str, grace: float) -> None:
+        if not self.is_slain:  # nobody is left on a dead node who could tell
+            self.voice.normal("Killing", f"Stopping container {name}", name)
+        self.note(name, stop=StopRequest(self._house.now(), grace))
+
+    def terminate(self, name: str) -> None:
+        attempts.signal_container(self._attempt_folder(name), self._stop_signal(name))
+        self.note(name, terminated_at=self._house.now())
+
+    def _stop_signal(self, name: str) -> signal.Signals:
+        """The one the pod asked for, in the place of SIGTERM."""
+        asked = self.pod.metadata.annotations.get(SIGNAL_ANNOTATION)
+        found = signal.SIGTERM if asked is None else signal_named(asked)
+        if found is None:
+            problem = f"{SIGNAL_ANNOTATION}: {asked!r} is not a signal that can be caught, such as SIGUSR1"
+            self.voice.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
+        return found or signal.SIGTERM
+
+    def kill(self, name: str) -> None:
+        attempts.signal_container(self._attempt_folder(name), signal.SIGKILL)
+        self.note(name, killed=True)
+
+    def freeze(self) -> None:
+        """Nothing of them goes on, and they do not know."""
+        for shim in self._shims.values():
+            fencing.signal_shim_tree(shim, signal.SIGSTOP)
+
+    def slay(self) -> bool:
+        """At once, without a word, and for sure; False where some of their processes have yet to be found."""
+        self.is_slain = True
+        busy = [name for name, sight in self.sights.items() if sight.is_busy]
+        for name in busy:
+            if name in self._attendants:
+                self._attendants.pop(name).stop()
+            asyncio.get_running_loop().call_soon(self.examine, name)
+        return not [name for name in busy if not self._struck(name)]
+
+    def _struck(self, name: str) -> bool:
+        if self._house.machine.tool is not None:  # its shim has to clear up after it
+            return attempts.signal_container(self._attempt_folder(name), signal.SIGKILL)
+        return name in self._shims and fencing.signal_shim_tree(self._shims[name], signal.SIGKILL)
+
+    def hush(self) -> None:
+        """Their node does not answer: nor do those who run beside them, and what probes find there means nothing."""
+        self.is_hushed = True
+        if self.is_slain:
+            self.slay()  # who was to see the end of it stands still
+        for beside in [one for found in self._besides.values() for one in found]:
+            beside.left(ExecResult(_CUT_OFF, "its node does not answer"))
+
+    def post_start(self, name: str) -> None:
+        self.note(name, post_start=HookState.RUNNING)
+        container = self.pod.container(name)
+        if container and container.lifecycle.post_start:
+            self._run_hook(name, container.lifecycle.post_start, self._after_post_start, _POST_START_SECONDS)
+
+    def _after_post_start(self, name: str, result: CheckResult) -> None:
+        if not result.passed:
+            self.voice.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
+            self.note(name, stop=StopRequest(self._house.now(), float(self.pod.grace)))
+        self.note(name, post_start=HookState.DONE)
+
+    def pre_stop(self, name: str, seconds: float) -> None:
+        self.note(name, pre_stop=HookState.RUNNING)
+        container = self.pod.container(name)
+        if container and container.lifecycle.pre_stop:
+            self._run_hook(name, container.lifecycle.pre_stop, self._after_pre_stop, seconds)
+
+    def _after_pre_stop(self, name: str, result: CheckResult) -> None:
+        if not result.passed:
+            self.voice.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
+        self.note(name, pre_stop=HookState.DONE)
+
+    def _run_hook(
+        self, name: str, hook: LifecycleHandler, done: Callable[[str, CheckResult], None], seconds: float
+    ) -> None:
+        if name in self._attendants:
+            self._attendants[name].run_hook(hook, lambda result: done(name, result), seconds)
+
+    def _attempt_folder(self, name: str) -> AttemptFolder:
+        return self._folder.attempt(name, max(self.sights.get(name, NOT_OBSERVED).attempt, 0))
+
+    def enter(self, name: str, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
+        """Raises NotRunning; then the streams are still the caller's."""
+        sight, tool = self.sights.get(name, NOT_OBSERVED), self._house.machine.tool
+        if not sight.is_running:
+            raise NotRunning(f'container "{name}" is not running')
+        if tool is not None:
+            argv = exec_line(tool, runtime_container_name(self.pod.metadata.uid, name, sight.attempt), argv, tty=tty)
+        folder = self._attempt_folder(name).path
+        beside = self._house.bodies.enter(self.node, folder, argv, streams, tty=tty)
+        self._besides.setdefault(name, set()).add(beside)
+        beside.finished.add_done_callback(lambda _: self._besides.get(name, set()).discard(beside))
+        return beside

@@ -1,0 +1,305 @@
+"""All pods of this machine: turns changes of pods in the API, and news of their shims, into keepers at work."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent.api.pod_types import Container, Pod, PodMetadata, PodSpec, decode_pod
+from understudy.embedded.agent.containers.attempts import anything_runs
+from understudy.embedded.agent.nodes.node_failure import NodeFailures
+from understudy.embedded.agent.nodes.node_registration import NodeRegistry
+from understudy.embedded.agent.pods import pod_records, warm_start
+from understudy.embedded.agent.pods.dependencies import PodDependencies
+from understudy.embedded.agent.pods.pod_setup import forget_pod
+from understudy.embedded.agent.pods.pod_worker import PodWorker
+from understudy.embedded.agent.processes.fork_server_connection import ExecProcess, ShimMessage
+from understudy.embedded.agent.volumes import service_account_token
+from understudy.embedded.agent_protocol import GOING, ExecRequest, Failure
+from understudy.embedded.shim import messages
+from understudy.embedded.shim.pod_folders import BadName, PodFolder, pod_folder
+from understudy.kinds.annotations import STEPS_IN
+from understudy.ports import Change, ChangeType
+
+log = logging.getLogger(__name__)
+_LATER = 1.0
+
+
+class PodManager:
+    def __init__(self, house: PodDependencies, registry: NodeRegistry) -> None:
+        self._house = house
+        self._registry = registry
+        self._keepers: dict[str, PodWorker] = {}
+        self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
+        self._begun = asyncio.Event()  # they are known
+        self._postponed: dict[str, Pod] = {}  # could not be looked after when they were heard of
+        self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
+        self._titles: dict[str, set[str]] = {}  # namespace and name, with the uids of those that have a keeper
+        self._held: dict[str, Pod] = {}  # by title: it starts when nothing runs any more that had its name before
+        self._fates = NodeFailures(house, registry, self._on)
+        house.on_freed = self._retry
+        house.bodies.listener = self
+        registry.speaks_for_itself = house.bodies.is_heard
+
+    # What is heard of nodes
+
+    def beat(self, node: str, moment: float) -> None:
+        self._fates.beat(node, moment)
+
+    def silent(self, node: str) -> None:
+        self._fates.silent(node)
+
+    def died(self, node: str) -> None:
+        log.info("node %s: its process has ended, and what ran there is killed", node)
+        self._fates.died(node)
+
+    def _on(self, node: str) -> list[PodWorker]:
+        return [keeper for keeper in self._keepers.values() if keeper.pod.spec.node_name == node]
+
+    # What is heard of pods
+
+    def heard(self, news: ShimMessage) -> None:
+        uid, container = _pod_and_container(Path(news.folder))
+        keeper = self._keepers.get(uid)
+        if keeper is None:
+            return
+        if isinstance(news, messages.ShimForked):
+            keeper.crew.forked(container, news.shim)
+        else:
+            keeper.crew.examine(container)
+
+    def changed(self, change: Change) -> None:
+        if change.type is ChangeType.SYNCED:
+            self._begin()
+            return
+        try:
+            pod = decode_pod(change.raw)
+            pod_folder(self._house.folder.pods, pod.metadata.uid)
+        except (msgspec.DecodeError, BadName) as problem:
+            log.error("a pod cannot be read: %s", problem)
+            return
+        if pod.spec.node_name not in self._registry.names:
+            return
+        if change.type is ChangeType.DELETED:
+            self._deleted(pod.metadata.uid)
+        elif self._first is not None:
+            self._first[pod.metadata.uid] = pod
+        else:
+            self._updated(pod)
+
+    def _begin(self) -> None:
+        """The first list is complete. Whoever has ended gives back first; whoever is in no list is an orphan."""
+        pods, self._first = self._first, None
+        if pods is None:
+            return
+        for uid, folder in pod_records.found_pod_folders(self._house.folder.pods):
+            if uid not in pods:
+                log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
+                self._end_orphan(uid, folder)
+        for pod in warm_start.start_order(pods.values()):
+            self._updated(pod)
+        self._begun.set()
+
+    def _end_orphan(self, uid: str, folder: PodFolder) -> None:
+        self._enlist(_pod_from_folder(uid, folder)).vanish()
+
+    def _updated(self, pod: Pod) -> None:
+        """A pod that cannot be kept now, since the disk is full or too many files are open, is tried again."""
+        uid = pod.metadata.uid
+        self._postponed.pop(uid, None)
+        try:
+            self._look_after(pod)
+        except OSError as problem:
+            log.error("pod %s cannot be looked after yet: %s", pod.title, problem)
+            self._postponed[uid] = pod
+            asyncio.get_running_loop().call_later(_LATER, self._try_again, uid)
+
+    def _try_again(self, uid: str) -> None:
+        if uid in self._postponed:
+            self._updated(self._postponed[uid])
+
+    def _look_after(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        if uid in self._keepers:
+            self._keepers[uid].update(pod)
+        elif warm_start.is_replaced(self._house.folder.pods, uid):
+            self._remove(pod, 0)
+        elif pod.spec.node_name in self._registry.failed:
+            self._stranded[uid] = pod
+        elif uid not in self._removed and self._needs_keeper(pod):
+            self._keep(pod)
+        elif pod.is_over and self._house.devices.release(uid):
+            self._house.on_freed()
+
+    def _needs_keeper(self, pod: Pod) -> bool:
+        folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
+        return not pod.is_over or pod.is_going or anything_runs(folder)
+
+    def _keep(self, pod: Pod) -> None:
+        """Not while another pod of that name may still run: the two would take each other for themselves."""
+        if self._titles.get(_title(pod)):
+            self._held[_title(pod)] = pod
+            return
+        self._house.bodies.begin(pod.spec.node_name)
+        stepped_in = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
+        keeper = self._enlist(pod)
+        if self._fates.is_silent(pod.spec.node_name):
+            keeper.hush()
+        keeper.poke()
+        if stepped_in:
+            self._begin_task(warm_start.activate_pod(self._house, pod))
+        else:
+            folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
+            service_account_token.adopt_tokens(self._house.credentials, pod, folder, self._house.authority)
+
+    def _enlist(self, pod: Pod) -> PodWorker:
+        keeper = self._keepers[pod.metadata.uid] = PodWorker(self._house, pod, self._done)
+        self._titles.setdefault(_title(pod), set()).add(keeper.uid)
+        return keeper
+
+    def _dismiss(self, keeper: PodWorker) -> None:
+        self._keepers.pop(keeper.uid, None)
+        left = self._titles.get(_title(keeper.pod), set())
+        left.discard(keeper.uid)
+        if not left:
+            self._titles.pop(_title(keeper.pod), None)
+
+    def _take_over(self, pod: Pod) -> bool:
+        """Whether an understudy became this pod. One that cannot leaves its seat all the same."""
+        understudy = warm_start.understudy_of(pod, self._keepers)
+        stepped_in = warm_start.take_over(self._house, pod, understudy)
+        if understudy is not None:
+            if stepped_in:
+                self._dismiss(self._keepers[understudy.pod.metadata.uid])
+            self._remove(understudy.pod, 0 if stepped_in else None)
+        return stepped_in
+
+    def _remove(self, understudy: Pod, grace: int | None) -> None:
+        self._begin_task(warm_start.delete_understudy(self._house, understudy, grace))
+
+    def _begin_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _deleted(self, uid: str) -> None:
+        self._removed.discard(uid)
+        self._postponed.pop(uid, None)
+        if warm_start.is_replaced(self._house.folder.pods, uid):
+            return
+        stranded = self._stranded.pop(uid, None)
+        if self._first is not None:
+            self._first.pop(uid, None)
+        if uid in self._keepers:
+            self._keepers[uid].vanish()
+            return
+        self._held = {title: pod for title, pod in self._held.items() if pod.metadata.uid != uid}
+        folder = pod_folder(self._house.folder.pods, uid)
+        if stranded is not None and anything_runs(folder):
+            self._end_orphan(uid, folder)
+        elif folder.path.exists():
+            forget_pod(self._house, folder, uid)
+
+    def _done(self, keeper: PodWorker) -> None:
+        self._dismiss(keeper)
+        if keeper.pod.is_going:
+            self._removed.add(keeper.uid)
+        if _title(keeper.pod) not in self._titles and _title(keeper.pod) in self._held:
+            self._updated(self._held.pop(_title(keeper.pod)))
+
+    def _retry(self) -> None:
+        for keeper in list(self._keepers.values()):
+            keeper.retry()
+
+    # What is asked for at the door
+
+    def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> ExecProcess:
+        keeper = self._keepers.get(request.pod_uid)
+        if keeper is not None and request.neighbour:
+            keeper = self._neighbour(keeper, request.neighbour)
+        name = request.container or (keeper.pod.spec.containers[0].name if keeper is not None else "")
+        if keeper is None or keeper.pod.container(name) is None:
+            raise LookupError(f'container "{name or request.neighbour}" is not on this machine')
+        if self._fates.is_silent(keeper.pod.spec.node_name):
+            raise LookupError(f'node "{keeper.pod.spec.node_name}" does not answer')
+        return keeper.crew.enter(name, request.command, streams, tty=request.tty)
+
+    def _neighbour(self, keeper: PodWorker, name: str) -> PodWorker | None:
+        """The one of that name that stays: another may still be leaving. Who has to go itself is let in nowhere."""
+        wanted = (keeper.pod.metadata.namespace, name)
+        found = [k for k in self._keepers.values() if (k.pod.metadata.namespace, k.pod.metadata.name) == wanted]
+        staying = next((other for other in found if not other.pod.is_going), None)
+        if keeper.pod.is_doomed or (found and staying is None):
+            raise LookupError(f'pod "{keeper.pod.metadata.name if keeper.pod.is_doomed else name}" {GOING}')
+        return staying
+
+    async def fail_node(self, name: str, how: Failure) -> None:
+        """When it is known which pods are there: their processes share the fate of their node."""
+        self._check(name)
+        await self._begun.wait()
+        self._fates.fail(name, how)
+
+    async def recover_node(self, name: str) -> None:
+        """One that was unplugged goes on. Any other is like a machine that boots: all pods still meant to be there
+        have ended."""
+        self._check(name)
+        await self._begun.wait()
+        if not await self._fates.recover(name):
+            return
+        self._end_remains(name)
+        for keeper in self._on(name):
+            await keeper.fallen()
+            if keeper.is_gone:
+                continue
+            await keeper.close()
+            self._dismiss(keeper)
+            self._stranded[keeper.uid] = keeper.pod
+        self._house.bodies.begin(name)
+        known = self._registry.recover(name)
+        for uid, pod in list(self._stranded.items()):
+            if pod.spec.node_name == name:
+                self._updated(self._stranded.pop(uid))
+        await known
+
+    def _end_remains(self, name: str) -> None:
+        """What stood still when this agent came is killed: others have taken its place long ago."""
+        for uid, pod in list(self._stranded.items()):
+            if pod.spec.node_name == name and anything_runs(pod_folder(self._house.folder.pods, uid)):
+                self._enlist(self._stranded.pop(uid)).perish()
+
+    def _check(self, name: str) -> None:
+        if name not in self._registry.names:
+            raise LookupError(f"node {name!r} is not one of this machine")
+
+    async def close(self) -> None:
+        """Lets go of all pods; their processes run on."""
+        self._postponed.clear()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+
+
+def _title(pod: Pod) -> str:
+    """What it shares with the one made in its place."""
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def _pod_and_container(folder: Path) -> tuple[str, str]:
+    """Whose shim it is: the uid of the pod, and the container. The folder of one that stepped in is a link."""
+    pod = folder.parents[2]
+    return os.readlink(pod) if pod.is_symlink() else pod.name, folder.parent.name
+
+
+def _pod_from_folder(uid: str, folder: PodFolder) -> Pod:
+    """A pod that nobody knows any more, as far as its folder tells."""
+    record = pod_records.load_record(folder)
+    names = sorted(os.listdir(folder.containers)) if folder.containers.is_dir() else []
+    meta = PodMetadata(uid=uid) if record is None else PodMetadata(record.name, record.namespace, uid)
+    containers = tuple(Container(name) for name in names)
+    return Pod(meta, PodSpec(containers, node_name="" if record is None else record.node))

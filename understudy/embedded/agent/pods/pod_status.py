@@ -1,0 +1,216 @@
+"""What a pod's status says: turns the pod and the sights of its containers into the document the API shows."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.agent.api.pod_types import Container, Pod, is_sidecar
+from understudy.embedded.agent.containers.observed_container import ObservedContainer, Termination
+from understudy.embedded.agent.pods.lifecycle import PodDecision, PodState, next_delay, restarts, start_time
+
+DISRUPTED = "DisruptionTarget"  # the condition by which a pod is told that it has to make room
+
+Document = dict[str, Any]
+KnownConditions = Mapping[str, tuple[str, str]]  # condition types, with the status each had and since when
+
+
+class StatusContext(msgspec.Struct, frozen=True):
+    """What the pod was given, as far as its status tells."""
+
+    address: str = ""
+    host: str = "127.0.0.1"
+    runtime: str = "process"
+
+
+def timestamp(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def pod_status(case: PodState, decision: PodDecision, around: StatusContext, known: KnownConditions) -> Document:
+    """All that the agent says about a pod; what others say, such as PodScheduled, is not in it."""
+    pod = case.pod
+    phase = phase_of(case, decision)
+    view = _ContainerStatuses(case, decision, around)
+    document: Document = {
+        "phase": phase,
+        "startTime": timestamp(case.started_at),
+        "hostIP": around.host,
+        "hostIPs": [{"ip": around.host}],
+        "conditions": [_dated(condition, known, case.now) for condition in _conditions(case, phase, around)],
+        "containerStatuses": [view.container(container) for container in pod.spec.containers],
+    }
+    if pod.spec.init_containers:
+        document["initContainerStatuses"] = [view.container(container) for container in pod.spec.init_containers]
+    if around.address:
+        document |= {"podIP": around.address, "podIPs": [{"ip": around.address}]}
+    if decision.failure is not None and decision.over and not pod.is_over:
+        document |= {"reason": decision.failure.reason, "message": decision.failure.message}
+    return document
+
+
+def phase_of(case: PodState, decision: PodDecision) -> str:
+    """Final only once nothing runs any more: what the pod held is free from then on."""
+    containers = case.pod.spec.containers
+    if case.pod.is_over:
+        return case.pod.status.phase
+    if decision.over:
+        succeeded = all(case.sight(container).has_succeeded for container in containers)
+        return "Succeeded" if succeeded and decision.failure is None and not _cut_short(case) else "Failed"
+    begun = all(_has_begun(case.sight(container)) for container in containers)
+    return "Running" if begun else "Pending"
+
+
+def _cut_short(case: PodState) -> bool:
+    """It had to make room. A program that saves its work and ends well when it is told to go has not done that work."""
+    pod = case.pod
+    told = [one.last_transition_time for one in pod.status.conditions if one.type == DISRUPTED and one.status == "True"]
+    ends = [end.finished_at for container in pod.spec.containers if (end := case.sight(container).end)]
+    return pod.is_going and any(at is not None and at.timestamp() <= max(ends, default=0.0) for at in told)
+
+
+def _has_begun(sight: ObservedContainer) -> bool:
+    return sight.started_at is not None or sight.end is not None or sight.previous is not None
+
+
+class _ContainerStatuses(msgspec.Struct, frozen=True):
+    case: PodState
+    decision: PodDecision
+    around: StatusContext
+
+    def container(self, container: Container) -> Document:
+        sight = self.case.sight(container)
+        state = self._state(container, sight)
+        last = sight.previous if sight.end is None or "terminated" in state else sight.end
+        return {
+            "name": container.name,
+            "image": container.image,
+            "imageID": "" if self.around.runtime == "process" else container.image,
+            "ready": is_ready(self.case, container),
+            "started": sight.is_running and sight.started,
+            "restartCount": max(sight.attempt, 0),
+            "state": state,
+            "lastState": {} if last is None else {"terminated": self._terminated(container, last, sight.attempt - 1)},
+            "containerID": self._identity(container, sight.attempt) if sight.attempt >= 0 else "",
+        }
+
+    def _state(self, container: Container, sight: ObservedContainer) -> Document:
+        if sight.is_running and sight.started_at is not None:
+            return {"running": {"startedAt": timestamp(sight.started_at)}}
+        if sight.refusal is not None and not self.decision.ending:
+            return _waiting(sight.refusal.reason, sight.refusal.message)
+        if sight.end is None:
+            pending = any(not _is_initialized(self.case, one) for one in self.case.pod.spec.init_containers)
+            return _waiting("PodInitializing" if pending and not sight.asked else "ContainerCreating")
+        if self._waits(container, sight, sight.end):
+            return _waiting("CrashLoopBackOff", back_off_message(self.case.pod, container, sight))
+        return {"terminated": self._terminated(container, sight.end, sight.attempt)}
+
+    def _waits(self, container: Container, sight: ObservedContainer, end: Termination) -> bool:
+        policy = "Always" if is_sidecar(container) else self.case.pod.spec.restart_policy
+        if container in self.case.pod.spec.init_containers and end.is_success and not is_sidecar(container):
+            return False
+        return not self.decision.ending and restarts(policy, end) and self.case.now < start_time(sight)
+
+    def _terminated(self, container: Container, end: Termination, attempt: int) -> Document:
+        document: Document = {
+            "exitCode": end.exit_code,
+            "reason": end.reason,
+            "startedAt": timestamp(end.finished_at if end.started_at is None else end.started_at),
+            "finishedAt": timestamp(end.finished_at),
+            "containerID": self._identity(container, attempt),
+        }
+        if end.message:
+            document["message"] = end.message
+        if end.signal:
+            document["signal"] = end.signal
+        return document
+
+    def _identity(self, container: Container, attempt: int) -> str:
+        return f"{self.around.runtime}://{self.case.pod.metadata.uid}/{container.name}/{max(attempt, 0)}"
+
+
+def back_off_message(pod: Pod, container: Container, sight: ObservedContainer) -> str:
+    return f"back-off {next_delay(sight):.0f}s restarting failed container={container.name} pod={pod.title}"
+
+
+def _waiting(reason: str, message: str = "") -> Document:
+    return {"waiting": {"reason": reason, "message": message} if message else {"reason": reason}}
+
+
+def is_ready(case: PodState, container: Container) -> bool:
+    """An init container is ready when it has done its work."""
+    sight = case.sight(container)
+    if container in case.pod.spec.init_containers and not is_sidecar(container):
+        return sight.has_succeeded
+    return sight.is_running and sight.ready
+
+
+def _is_initialized(case: PodState, container: Container) -> bool:
+    sight = case.sight(container)
+    return (sight.is_running and sight.started) if is_sidecar(container) else sight.has_succeeded
+
+
+def _conditions(case: PodState, phase: str, around: StatusContext) -> Iterator[Document]:
+    spec = case.pod.spec
+    over = phase in ("Succeeded", "Failed")
+    yield _condition("PodReadyToStartContainers", bool(around.address) and not over)
+    uninitialized = [one.name for one in spec.init_containers if not _is_initialized(case, one)]
+    begun = any(_has_begun(case.sight(container)) for container in spec.containers)
+    if begun or not uninitialized:
+        yield _condition("Initialized", True)
+    else:
+        names = " ".join(uninitialized)
+        yield _condition(
+            "Initialized", False, "ContainersNotInitialized", f"containers with incomplete status: [{names}]"
+        )
+    sidecars = [container for container in spec.init_containers if is_sidecar(container)]
+    unready = [one.name for one in (*spec.containers, *sidecars) if not is_ready(case, one)]
+    yield _readiness("ContainersReady", phase, unready)
+    shut = [gate.condition_type for gate in spec.readiness_gates if not _is_open(case.pod, gate.condition_type)]
+    if unready or over or not shut:
+        yield _readiness("Ready", phase, unready)
+    else:
+        yield _condition("Ready", False, "ReadinessGatesNotReady", f"readiness gates not met: [{' '.join(shut)}]")
+    if phase == "Failed" and not _is_open(case.pod, DISRUPTED):
+        yield from _disruption(case)
+
+
+def _disruption(case: PodState) -> Iterator[Document]:
+    """Says, as Kubernetes does of pods that ended with their node, that this was not the pod's doing."""
+    ends = [end for container in case.pod.spec.containers if (end := case.sight(container).end)]
+    for end in [end for end in ends if end.is_disruption][:1]:
+        yield _condition(DISRUPTED, True, "TerminationByKubelet", end.message)
+
+
+def _readiness(kind: str, phase: str, unready: list[str]) -> Document:
+    match phase:
+        case "Succeeded":
+            return _condition(kind, False, "PodCompleted")
+        case "Failed":
+            return _condition(kind, False, "PodFailed")
+        case _ if unready:
+            names = " ".join(unready)
+            return _condition(kind, False, "ContainersNotReady", f"containers with unready status: [{names}]")
+        case _:
+            return _condition(kind, True)
+
+
+def _is_open(pod: Pod, gate: str) -> bool:
+    return any(condition.type == gate and condition.status == "True" for condition in pod.status.conditions)
+
+
+def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> Document:
+    """Reason and message are said even where there is none: a patch would keep the old ones."""
+    return {"type": kind, "status": "True" if holds else "False", "reason": reason or None, "message": message or None}
+
+
+def _dated(condition: Document, known: KnownConditions, now: float) -> Document:
+    before, since = known.get(condition["type"], ("", ""))
+    unchanged = before == condition["status"] and since
+    return {**condition, "lastTransitionTime": since if unchanged else timestamp(now)}
+
+
+def known_conditions(document: Document) -> dict[str, tuple[str, str]]:
+    return {one["type"]: (one["status"], one["lastTransitionTime"]) for one in document.get("conditions", ())}

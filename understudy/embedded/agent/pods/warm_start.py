@@ -1,0 +1,190 @@
+"""An understudy that holds on this machine becomes the pod it steps in for: its processes, folder and devices are that
+pod's from one moment on.
+
+That moment is when the two folders change places: the understudy's becomes a link to the other's. Before it, nothing
+has happened; after it, everything that is left to do can be done again, by this agent or the next one.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from understudy.embedded.agent.api.config_objects import sources_of_environment
+from understudy.embedded.agent.api.pod_types import Container, Pod
+from understudy.embedded.agent.containers import attempts, device_manager
+from understudy.embedded.agent.containers.launch_spec import ContainerAttempt, build_launch
+from understudy.embedded.agent.pods import pod_records, pod_setup
+from understudy.embedded.agent.pods.dependencies import PodDependencies
+from understudy.embedded.agent.pods.pod_containers import PodContainers
+from understudy.embedded.agent.pods.pod_records import PodRecord
+from understudy.embedded.shim import container_files, linux
+from understudy.embedded.shim.container_files import Launch
+from understudy.embedded.shim.pod_folders import BadName, PodFolder, pod_folder
+from understudy.embedded.warm_start.warm_launch import activate, write_activation
+from understudy.kinds.annotations import STEPS_IN, WARM_FOR
+from understudy.objects.resources import PODS
+from understudy.ports import Ref, Refused, Unreachable
+
+_PAUSE = 1.0
+_GONE = (404, 409)
+
+log = logging.getLogger(__name__)
+
+
+class Kept(Protocol):
+    """A pod with its keeper."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+    @property
+    def crew(self) -> PodContainers: ...
+
+    def retire(self) -> None: ...
+
+
+def is_replaced(pods: Path, uid: str) -> bool:
+    """Whether this was an understudy that is another pod now."""
+    return pod_folder(pods, uid).path.is_symlink()
+
+
+def start_order(pods: Iterable[Pod]) -> list[Pod]:
+    """Whoever has ended gives back first; whoever steps in comes last, when those who let them are known."""
+    return sorted(pods, key=lambda pod: (not pod.is_over, STEPS_IN in pod.metadata.annotations))
+
+
+def understudy_of(pod: Pod, keepers: Mapping[str, Kept]) -> Kept | None:
+    return keepers.get(pod.metadata.annotations.get(STEPS_IN, ""))
+
+
+def take_over(house: PodDependencies, pod: Pod, understudy: Kept | None) -> bool:
+    """Whether the pod has, now or before, become what its understudy was; else it has to start from nothing."""
+    uid, held_as = pod.metadata.uid, pod.metadata.annotations.get(STEPS_IN, "")
+    try:
+        folder, link = pod_folder(house.folder.pods, uid), pod_folder(house.folder.pods, held_as).path
+    except BadName:
+        return False
+    if not link.is_symlink():
+        if understudy is None or (why := _why_not(house, pod, understudy)):
+            log.info("pod %s starts from nothing: %s", pod.title, why if understudy else "its understudy is not there")
+            return False
+        if not _exchange_folders(folder, link, understudy):
+            return False
+        house.devices.hand_over(held_as, uid)
+        house.machine.directory.leave(held_as)
+        house.addresses.release(held_as)
+        house.credentials.forget(held_as)
+    elif os.readlink(link) != uid:
+        return False  # it stepped in for somebody else
+    _save_taken_over(house, pod, folder, held_as)
+    return True
+
+
+def _why_not(house: PodDependencies, pod: Pod, understudy: Kept) -> str:
+    other, sights = understudy.pod, understudy.crew.sights
+    if WARM_FOR not in other.metadata.annotations or other.spec.node_name != pod.spec.node_name:
+        return f"pod {other.title} is no understudy of its own"
+    if other.is_going or other.is_over or house.machine.tool is not None:
+        return f"understudy {other.title} has to go itself"
+    if [_containers_and_devices(one) for one in pod.all_containers()] != [
+        _containers_and_devices(one) for one in other.all_containers()
+    ]:
+        return f"understudy {other.title} is made of other containers"
+    for container in pod.spec.containers:
+        sight = sights.get(container.name)
+        if sight is None or not sight.is_running or sight.stop is not None:
+            return f"understudy {other.title} does not hold"
+    return ""
+
+
+def _containers_and_devices(container: Container) -> tuple[str, dict[str, int]]:
+    return container.name, device_manager.requested_devices(container)
+
+
+def _exchange_folders(folder: PodFolder, link: Path, understudy: Kept) -> bool:
+    if folder.path.is_symlink():
+        folder.path.unlink()  # left by an agent that was killed on the way
+    try:
+        folder.path.symlink_to(folder.path.name)
+        linux.exchange(folder.path, link)
+    except OSError as problem:
+        log.warning("pod %s cannot have the folder of its understudy: %s", folder.path.name, problem)
+        folder.path.unlink(missing_ok=True)
+        return False
+    understudy.retire()
+    return True
+
+
+def _save_taken_over(house: PodDependencies, pod: Pod, folder: PodFolder, held_as: str) -> None:
+    """With an address of its own: whoever knew the member before finds it where it was."""
+    record = pod_records.load_record(folder)
+    if record is None or record.held_as != held_as:
+        meta = pod.metadata
+        shares = house.devices.hand_over(meta.uid, meta.uid)
+        address, now = pod_setup.address_for(house, pod), house.now()
+        _reset_start_times(pod, folder, now)
+        pod_records.save_record(
+            folder, PodRecord(meta.namespace, meta.name, pod.spec.node_name, address, now, shares, held_as)
+        )
+
+
+def _reset_start_times(pod: Pod, folder: PodFolder, now: float) -> None:
+    """Its containers run since now: what they did before was not the pod's."""
+    for container in pod.spec.containers:
+        attempt = folder.attempt(container.name, max(folder.attempts(container.name), default=0))
+        state = attempts.state_of(attempt)
+        if state is not None:
+            container_files.write(attempt.state, msgspec.structs.replace(state, started_at=now))
+
+
+async def activate_pod(house: PodDependencies, pod: Pod) -> None:
+    """Tells every container of the pod that holds still whom it stands in for; as often as needed."""
+    folder = pod_folder(house.folder.pods, pod.metadata.uid)
+    while folder.record.exists():
+        try:
+            await _activate_containers(house, pod, folder)
+            return
+        except Exception as problem:  # a volume that lacks something, an API that does not answer: it may pass
+            log.warning("pod %s: its understudy has to wait for its cue: %r", pod.title, problem)
+        await asyncio.sleep(_PAUSE)
+
+
+async def _activate_containers(house: PodDependencies, pod: Pod, folder: PodFolder) -> None:
+    record = pod_records.load_record(folder)
+    if record is None:
+        return
+    outfit = await pod_setup.set_up_pod(house, pod, folder, record)
+    for container in pod.spec.containers:
+        number = max(folder.attempts(container.name), default=-1)
+        attempt = folder.attempt(container.name, number)
+        held = container_files.read(attempt.launch, Launch)
+        if held is None or not held.hold_folder:
+            continue
+        if not attempt.cue.exists():
+            holdings = await house.library.fetch(pod.metadata.namespace, sources_of_environment(container))
+            launch = build_launch(house.machine, outfit, ContainerAttempt(container, number, 0.0, attempt), holdings)
+            kept = {"cgroups": held.cgroups, "address_space": held.address_space, "hold_folder": held.hold_folder}
+            container_files.write(attempt.launch, msgspec.structs.replace(launch, **kept))
+            write_activation(attempt, launch)
+        activate(attempt)  # also where an agent before this one has written the cue: it may have come no further
+
+
+async def delete_understudy(house: PodDependencies, understudy: Pod, grace: int | None) -> None:
+    """From the cluster: for good, or once it has ended."""
+    meta = understudy.metadata
+    while True:
+        try:
+            await house.cluster.delete(Ref(PODS, meta.namespace, meta.name), grace=grace, uid=meta.uid)
+            return
+        except Refused as refusal:
+            if refusal.code in _GONE:
+                return
+            log.warning("removal of pod %s: %s", understudy.title, refusal)
+        except Unreachable:
+            pass
+        await asyncio.sleep(_PAUSE)

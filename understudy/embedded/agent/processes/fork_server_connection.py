@@ -1,0 +1,173 @@
+"""A line to a nursery: turns orders into packets, and packets into news; keeps who runs beside a container."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from understudy.embedded.agent.processes.process_watch import ProcessWatch, watch_process
+from understudy.embedded.shim import messages
+
+_PACKETS_PER_WAKE = 64
+_TOO_LONG, _KILLED = 126, 137
+
+ShimMessage = messages.ShimForked | messages.ContainerStarted | messages.ContainerEnded
+
+
+class ExecResult(msgspec.Struct, frozen=True):
+    """How a command beside a container went; `problem` where it did not run at all."""
+
+    exit_code: int
+    problem: str = ""
+
+
+class ExecProcess:
+    """A command running beside a container."""
+
+    def __init__(self) -> None:
+        self.finished: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
+        self._shim: int | None = None
+        self._watched: ProcessWatch | None = None
+        self._hung_up = False
+
+    def entered(self, shim: int, watched: ProcessWatch) -> None:
+        self._shim, self._watched = shim, watched
+        if self._hung_up:
+            self.hang_up()
+
+    def hang_up(self) -> None:
+        """Kills it with all it started."""
+        self._hung_up = True
+        if self._shim is not None and not self.finished.done():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._shim, signal.SIGTERM)
+
+    def left(self, how: ExecResult) -> None:
+        if self._watched is not None:
+            self._watched.close()
+        if not self.finished.done():
+            self.finished.set_result(how)
+
+
+class ForkServerConnection:
+    def __init__(self, connection: socket.socket, on_news: Callable[[messages.ForkServerMessage], None]) -> None:
+        """Orders wait until the other side has said hello: before that, nobody knows of it should this agent end."""
+        self._socket: socket.socket | None = None
+        self._on_news = on_news
+        self._greeted = False
+        self._waiting: list[tuple[bytes, Sequence[int]]] = []
+        self._beside: dict[int, ExecProcess] = {}
+        self._sessions = 0
+        self.connect(connection)
+
+    def connect(self, connection: socket.socket) -> None:
+        """Instead of a connection that nobody has answered; orders that are waiting go on waiting."""
+        self._hang_up()
+        connection.setblocking(False)
+        self._socket = connection
+        asyncio.get_running_loop().add_reader(connection, self.read)
+
+    def send(self, order: messages.ForkServerOrder, files: Sequence[int] = ()) -> None:
+        """The files are closed here as soon as they have been passed on."""
+        self._waiting.append((messages.encode(order), files))
+        if self._socket is None:
+            self._drop_orders()
+        elif self._greeted:
+            self._flush()
+
+    def enter(self, folder: Path, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
+        """`streams` are stdin, stdout and stderr."""
+        self._sessions += 1
+        order = messages.ExecOrder(self._sessions, str(folder), tuple(argv), tty)
+        beside = ExecProcess()
+        if len(messages.encode(order)) > messages.LARGEST_ORDER:
+            _close(streams)
+            beside.left(ExecResult(_TOO_LONG, "the command is too long"))
+        else:
+            self._beside[self._sessions] = beside
+            self.send(order, streams)
+        return beside
+
+    def close(self, why: str) -> None:
+        """`why` is what those are told who run beside containers."""
+        self._hang_up()
+        self._drop_orders()
+        for session in list(self._beside):
+            self._left(session, ExecResult(1, why))
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._socket)
+            loop.remove_writer(self._socket)
+            self._socket.close()
+            self._socket = None
+
+    def read(self) -> None:
+        for _ in range(_PACKETS_PER_WAKE):
+            try:
+                packet = self._socket.recv(messages.LARGEST_PACKET) if self._socket is not None else b""
+            except BlockingIOError:
+                return
+            except OSError:
+                packet = b""
+            if not packet:
+                if self._socket is not None:
+                    asyncio.get_running_loop().remove_reader(self._socket)
+                return
+            self._heard(messages.decode_message(packet))
+
+    def _flush(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting and self._socket is not None:
+            packet, files = self._waiting[0]
+            try:
+                socket.send_fds(self._socket, [packet], files)
+            except BlockingIOError:
+                loop.add_writer(self._socket, self._flush)
+                return
+            except OSError:
+                return  # it is gone; its death is on its way to us
+            self._waiting.pop(0)
+            _close(files)
+        if self._socket is not None:
+            loop.remove_writer(self._socket)
+
+    def _drop_orders(self) -> None:
+        for _, files in self._waiting:
+            _close(files)
+        self._waiting.clear()
+
+    def _heard(self, news: messages.ForkServerMessage) -> None:
+        match news:
+            case messages.ExecStarted(session, pid):
+                if session in self._beside:
+                    self._beside[session].entered(pid, watch_process(pid, lambda: self._shim_ended(session)))
+            case messages.ExecEnded(session, exit_code, problem):
+                self._left(session, ExecResult(exit_code, problem))
+            case messages.Hello():
+                self._greeted = True
+                self._on_news(news)
+                self._flush()
+            case _:
+                self._on_news(news)
+
+    def _shim_ended(self, session: int) -> None:
+        """What it said last may still be on its way; if it said nothing, it was killed."""
+        self.read()
+        self._left(session, ExecResult(_KILLED, "the command was killed"))
+
+    def _left(self, session: int, how: ExecResult) -> None:
+        beside = self._beside.pop(session, None)
+        if beside is not None:
+            beside.left(how)
+
+
+def _close(files: Sequence[int]) -> None:
+    for file in set(files):
+        os.close(file)

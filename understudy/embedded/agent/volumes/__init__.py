@@ -1,0 +1,1 @@
+"""Volumes as folders: empty ones, host paths, claims, projections and service account tokens."""

@@ -1,0 +1,212 @@
+"""Runs the ranks of one mpirun: a warden a host, all of them ended with the first that fails."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from understudy.embedded.agent_protocol import STDERR, AgentRefused, ExecSession
+from understudy.embedded.mpi import rank_supervisor
+from understudy.embedded.mpi.hosts import Rank
+from understudy.embedded.mpi.options import Options
+from understudy.embedded.mpi.worker_exec import WorkerExec, WorkerLeaving, WorkerUnreachable, is_local
+from understudy.objects.mpi import LOST_WORKER
+
+SUPERVISOR = (sys.executable, "-I", rank_supervisor.__file__)
+NOT_STARTED, TIMED_OUT = 1, 124
+_KILLED = 128 + signal.SIGKILL
+_PATIENCE = 10.0  # seconds the others have to end by themselves
+
+
+class RankSupervision(Protocol):
+    """One warden at work."""
+
+    async def end(self) -> int:
+        """Passes on what its processes say, and returns how it ended."""
+        ...
+
+    async def tell(self, line: str) -> None:
+        """What to start, at first; later names of signals."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class RemoteSupervision:
+    """In another pod. One that is killed, or cut off, was lost with its worker."""
+
+    def __init__(self, session: ExecSession) -> None:
+        self._session = session
+
+    async def end(self) -> int:
+        try:
+            async for channel, data in self._session:
+                _write(2 if channel == STDERR else 1, data)
+        except AgentRefused:
+            return LOST_WORKER
+        return LOST_WORKER if self._session.exit_code == _KILLED else self._session.exit_code or 0
+
+    async def tell(self, line: str) -> None:
+        with contextlib.suppress(AgentRefused):
+            await self._session.send(f"{line}\n".encode())
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+class LocalSupervision:
+    """Here, as a child of this process."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def end(self) -> int:
+        code = await self._process.wait()
+        return 128 - code if code < 0 else code
+
+    async def tell(self, line: str) -> None:
+        if self._process.stdin is not None and self._process.returncode is None:
+            self._process.stdin.write(f"{line}\n".encode())
+
+    async def close(self) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        await self._process.wait()
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    with contextlib.suppress(BrokenPipeError):
+        while view:
+            view = view[os.write(file, view) :]
+
+
+class MpiRun:
+    """`run` starts everything, waits for it, and says how it ended."""
+
+    def __init__(self, options: Options, entrance: WorkerExec, variables: Mapping[str, str]) -> None:
+        self._options = options
+        self._entrance = entrance
+        self._variables = variables
+        self._watches: dict[str, RankSupervision] = {}
+        self._started = False  # everybody has been told what to start
+        self._told: signal.Signals | None = None  # what this program was sent
+        self._chores: set[asyncio.Task[None]] = set()
+
+    async def run(self, ranks: Sequence[Rank]) -> int:
+        work = asyncio.create_task(self._all(ranks))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._forward, signal.Signals(number), work)
+        try:
+            async with asyncio.timeout(self._options.timeout):
+                return await work
+        except TimeoutError:
+            _say(f"the time of --timeout {self._options.timeout} is over")
+            return TIMED_OUT
+        except WorkerUnreachable as problem:
+            _say(str(problem))
+            return LOST_WORKER if isinstance(problem, WorkerLeaving) else NOT_STARTED
+        except asyncio.CancelledError:
+            if self._told is None:
+                raise
+            return 128 + self._told
+        finally:
+            for chore in self._chores:
+                chore.cancel()
+            await asyncio.gather(*(watch.close() for watch in self._watches.values()))
+
+    async def _all(self, ranks: Sequence[Rank]) -> int:
+        """All hosts are entered before anything starts: a process has no use for peers that are not there."""
+        by_host: dict[str, list[Rank]] = {}
+        for rank in ranks:
+            by_host.setdefault(rank.host, []).append(rank)
+        await self._begin_all(list(by_host))
+        for host, placed in by_host.items():
+            await self._watches[host].tell(self._order(placed))
+        self._started = True
+        return await self._ends()
+
+    async def _ends(self) -> int:
+        """Whoever loses a peer tends to fail, and may be heard of first; so one that is lost counts before all."""
+        codes: list[int] = []
+        for ended in asyncio.as_completed([self._end(host) for host in self._watches]):
+            code = await ended
+            if code and not codes:
+                self._chore(self._stop())
+            codes += [code] if code else []
+        if self._told is not None:
+            return 128 + self._told
+        return LOST_WORKER if LOST_WORKER in codes else next(iter(codes), 0)
+
+    async def _begin_all(self, hosts: Sequence[str]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for host in hosts:
+                    group.create_task(self._begin(host))
+        except ExceptionGroup as problems:
+            raise problems.exceptions[0] from None
+
+    async def _begin(self, host: str) -> None:
+        if is_local(host):
+            process = await asyncio.create_subprocess_exec(*SUPERVISOR, stdin=asyncio.subprocess.PIPE)
+            self._watches[host] = LocalSupervision(process)
+        else:
+            self._watches[host] = RemoteSupervision(await self._entrance.enter(host, SUPERVISOR))
+
+    def _order(self, ranks: Sequence[Rank]) -> str:
+        options = self._options
+        order = {
+            "command": options.command,
+            "variables": self._variables,
+            "ranks": [rank.variables for rank in ranks],
+            "folder": options.folder or self._own_folder(),
+            "folder_is_asked": bool(options.folder),
+            "merge": options.merge_output,
+        }
+        return msgspec.json.encode(order).decode()
+
+    def _own_folder(self) -> str:
+        """'' where it belongs to this pod alone."""
+        folder = os.getcwd()
+        return "" if self._entrance.pod_uid in Path(folder).parts else folder
+
+    async def _end(self, host: str) -> int:
+        code = await self._watches[host].end()
+        code = _KILLED if code == rank_supervisor.KILLED else code
+        if code and self._told is None:
+            lost = "the worker is gone, or going, and its processes with it"
+            _say(f"{host}: {lost if code == LOST_WORKER else f'a process ended with code {code}'}")
+        return code
+
+    async def _stop(self) -> None:
+        """Everybody else is asked to end, and then made to."""
+        await self._tell_all("TERM")
+        await asyncio.sleep(_PATIENCE)
+        await self._tell_all("KILL")
+
+    async def _tell_all(self, line: str) -> None:
+        for watch in self._watches.values():
+            await watch.tell(line)
+
+    def _forward(self, number: signal.Signals, work: "asyncio.Task[int]") -> None:
+        self._told = self._told or number
+        if self._started:
+            self._chore(self._tell_all(number.name.removeprefix("SIG")))
+        else:
+            work.cancel()
+
+    def _chore(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._chores.add(task)
+        task.add_done_callback(self._chores.discard)
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"mpirun: {words}\n")
+    sys.stderr.flush()

@@ -1,0 +1,56 @@
+"""Puts mpirun and what belongs to it into a folder that every container has at the end of its PATH."""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import understudy
+from understudy.embedded.agent_protocol import MARK
+from understudy.embedded.mpi import drain, rank_supervisor
+from understudy.objects.mpi import DRAIN, REMOTE_SHELL
+
+_ROOT = Path(understudy.__file__).resolve().parents[1]
+_PACKAGE = "understudy.embedded.mpi"
+_MODULES = {"mpirun": "__main__", "mpiexec": "__main__", REMOTE_SHELL: "rsh"}
+
+
+def install(folder: Path, socket: Path) -> Path:
+    """`socket` is the agent's, which they go through."""
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    for name, text in _scripts(socket).items():
+        if _is_installed(folder / name, text):
+            continue  # also where the disk is full
+        fresh = folder / f".{name}"
+        fresh.write_text(text)
+        fresh.chmod(0o755)
+        fresh.rename(folder / name)  # one may be being read
+    return folder
+
+
+def _is_installed(path: Path, text: str) -> bool:
+    try:
+        return os.access(path, os.X_OK) and path.read_text() == text
+    except OSError:
+        return False
+
+
+def _scripts(socket: Path) -> Mapping[str, str]:
+    found = {name: _script(_starter(module, socket)) for name, module in _MODULES.items()}
+    return {**found, DRAIN: _script([drain.__file__, MARK, rank_supervisor.__file__, f"{_PACKAGE}.__main__"])}
+
+
+def _starter(module: str, socket: Path) -> list[str]:
+    """Whatever the container says about Python is not for these programs."""
+    lines = (
+        "import pathlib, sys",
+        f"sys.path.insert(0, {str(_ROOT)!r})",
+        f"from {_PACKAGE}.{module} import main",
+        f"sys.exit(main(pathlib.Path({str(socket)!r}), sys.argv[1:]))",
+    )
+    return ["-c", "; ".join(lines)]
+
+
+def _script(words: list[str]) -> str:
+    return f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", *words])} "$@"\n'

@@ -1,0 +1,136 @@
+"""Runs in a worker, or wherever ranks run: starts the processes of its host, passes signals on to them, and ends as the
+first that fails. On its standard input come a line of JSON that says what to start, then names of signals, a line each;
+its end is theirs. A program of its own, without anything but the standard library, so that it is there at once.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+LEAVING = 219  # this worker is told to go; what its processes did since is not their fault
+KILLED = 250  # a process was killed; 137, which would say so, is what is heard of a warden that was killed itself
+_PATIENCE = 10.0  # seconds processes have to end when one of them has failed
+_NOT_FOUND, _NOT_RUN = 127, 126
+_NAMES = {"TERM": signal.SIGTERM, "INT": signal.SIGINT, "KILL": signal.SIGKILL}
+
+
+class RankSupervisor:
+    def __init__(self, order: dict[str, Any], heard: bytes) -> None:
+        """`heard` are signals that came with the order."""
+        self._order = order
+        self._heard = heard
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._failed = 0
+        self._leaving = False
+        self._wake, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._deadline: float | None = None
+
+    def run(self) -> int:
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._told_to_go)
+        signal.signal(signal.SIGINT, lambda *_: None)  # it comes on the line, if it is meant
+        for variables in self._order["ranks"]:
+            if self._failed or not self._start(variables):
+                break
+        self._pass_on(self._heard)
+        self._attend()
+        return LEAVING if self._leaving else self._failed
+
+    def _start(self, variables: dict[str, str]) -> bool:
+        command = self._order["command"]
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**os.environ, **self._order["variables"], **variables},
+                cwd=_folder(self._order),
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.STDOUT if self._order["merge"] else None,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            rank = variables["OMPI_COMM_WORLD_RANK"]
+            sys.stderr.write(f"mpirun: rank {rank} cannot run {command[0]}: {problem.strerror}\n")
+            self._fail(_NOT_FOUND if isinstance(problem, FileNotFoundError) else _NOT_RUN)
+            return False
+        self._running[process.pid] = process
+        return True
+
+    def _attend(self) -> None:
+        poll = select.poll()
+        poll.register(self._wake, select.POLLIN)
+        poll.register(0, select.POLLIN)
+        while self._running:
+            for file, _ in poll.poll(self._time_left()):
+                if file == self._wake:
+                    os.read(self._wake, 4096)
+                elif not self._listen():
+                    poll.unregister(0)
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                self._strike(signal.SIGKILL)
+            self._bury()
+
+    def _time_left(self) -> float | None:
+        """In milliseconds; None: as long as it takes."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic()) * 1000
+
+    def _listen(self) -> bool:
+        """Whether there may be more to hear."""
+        words = os.read(0, 4096)
+        self._pass_on(words or b"KILL")
+        return bool(words)
+
+    def _pass_on(self, words: bytes) -> None:
+        for word in words.decode(errors="replace").split():
+            self._strike(_NAMES.get(word, signal.SIGTERM))
+
+    def _bury(self) -> None:
+        for process in list(self._running.values()):
+            code = process.poll()
+            if code is None:
+                continue
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # what it left behind
+            del self._running[process.pid]
+            if code:
+                self._fail(KILLED if code in (-signal.SIGKILL, 128 + signal.SIGKILL) else code)
+
+    def _fail(self, code: int) -> None:
+        """The first failure is that of all; the others are told to end."""
+        if not self._failed:
+            self._failed = 128 - code if code < 0 else code
+            self._deadline = time.monotonic() + _PATIENCE
+            self._strike(signal.SIGTERM)
+
+    def _told_to_go(self, *_: object) -> None:
+        self._leaving = True
+        self._strike(signal.SIGTERM)
+
+    def _strike(self, number: int) -> None:
+        for pid in list(self._running):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, number)
+
+
+def _folder(order: dict[str, Any]) -> str | None:
+    """That of mpirun where it is here as well, or the one that was asked for; else that of the worker."""
+    folder: str = order["folder"]
+    return folder if folder and (order["folder_is_asked"] or os.path.isdir(folder)) else None
+
+
+def _order_and_rest() -> tuple[dict[str, Any], bytes]:
+    text = b""
+    while b"\n" not in text and (block := os.read(0, 1 << 16)):
+        text += block
+    line, _, rest = text.partition(b"\n")
+    return json.loads(line), rest
+
+
+if __name__ == "__main__":
+    sys.exit(RankSupervisor(*_order_and_rest()).run())

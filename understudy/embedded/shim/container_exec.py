@@ -1,0 +1,125 @@
+"""Runs a command beside a container: in its mounts, environment, folder and limits; its streams come from outside."""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import socket
+import termios
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from understudy.embedded.niceness import set_niceness
+from understudy.embedded.shim import child_processes, container_files, linux, messages
+from understudy.embedded.shim.container_files import Launch, ShimState
+from understudy.embedded.shim.container_process import (
+    Streams,
+    change_folder,
+    environment,
+    error_text,
+    execute,
+    join_cgroup,
+    restore_signals,
+    take_streams,
+)
+from understudy.embedded.shim.pod_folders import AttemptFolder
+from understudy.embedded.shim.shim import send_message
+
+_SIGNALLED = 128
+_NOT_RUN = 126
+_NAMESPACES = ("user", "mnt", "uts")  # the user namespace first: it gives the right to enter the others
+
+
+class _HungUp(Exception):
+    """Nobody wants to know how the command ends."""
+
+
+def _hang_up(*_: object) -> None:
+    raise _HungUp
+
+
+def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socket) -> None:
+    """Ends with the command; when the listener is gone, or this process is told to end, the command is killed."""
+    os.setsid()
+    with contextlib.suppress(OSError):
+        linux.set_name("understudy-exec")
+        linux.adopt_orphans()
+    children = child_processes.ChildProcesses()
+    signal.signal(signal.SIGTERM, _hang_up)
+    report_out, report_in = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _become(order, Streams(*files), report_in)
+    for file in (*files, report_in):
+        os.close(file)
+    with open(report_out, "rb") as report:
+        problem = report.read().decode(errors="replace")
+    code = None
+    with contextlib.suppress(_HungUp):
+        code = _attend(pid, children, news)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child_processes.kill_descendants()
+    if code is not None:
+        send_message(news, messages.ExecEnded(order.session, _NOT_RUN if problem else _exit_code(code), problem))
+
+
+def _attend(pid: int, children: child_processes.ChildProcesses, news: socket.socket) -> int:
+    poll = select.poll()
+    poll.register(children.wake, select.POLLIN)
+    poll.register(news.fileno(), select.POLLHUP)
+    while True:
+        for file, _ in poll.poll():
+            if file == news.fileno():
+                raise _HungUp
+            code = children.ended().get(pid)
+            if code is not None:
+                return code
+
+
+def _exit_code(code: int) -> int:
+    return _SIGNALLED - code if code < 0 else code
+
+
+def _become(order: messages.ExecOrder, streams: Streams, report: int) -> NoReturn:
+    try:
+        folder = AttemptFolder(Path(order.folder))
+        launch, state = container_files.read(folder.launch, Launch), container_files.read(folder.state, ShimState)
+        if launch is None or state is None or linux.start_ticks(state.pid) != state.pid_birth:
+            raise ProcessLookupError("the container is not running")
+        _prepare(order, launch, state, streams)
+        given = environment(launch)
+        execute(order.argv, {"TERM": "xterm", **given} if order.tty else given)
+    except BaseException as problem:
+        os.write(report, error_text(problem).encode())
+    finally:
+        os._exit(_NOT_RUN)
+
+
+def _prepare(order: messages.ExecOrder, launch: Launch, state: ShimState, streams: Streams) -> None:
+    with contextlib.suppress(OSError):
+        linux.die_with_parent()
+    os.setsid()
+    set_niceness(launch.niceness)
+    for cgroup in launch.cgroups:
+        join_cgroup(cgroup)
+    _join_namespaces(state.pid)
+    change_folder(launch)
+    restore_signals()
+    take_streams(streams)
+    if order.tty:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _join_namespaces(pid: int) -> None:
+    """And take the container's root folder, which need not be that of its mounts."""
+    namespaces = [(f"/proc/{pid}/ns/{name}", f"/proc/self/ns/{name}") for name in _NAMESPACES]
+    foreign = [theirs for theirs, ours in namespaces if os.stat(theirs).st_ino != os.stat(ours).st_ino]
+    files = [os.open(name, os.O_RDONLY | os.O_CLOEXEC) for name in foreign]
+    root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for file in files:
+        linux.join_namespace(file)
+    if files:
+        os.fchdir(root)
+        os.chroot(".")

@@ -1,0 +1,53 @@
+"""Holds a container before its command, and gives it its cue: turns a Launch into one that waits, and into what it is
+told when it is somebody's turn."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.shim import container_files
+from understudy.embedded.shim.container_files import Launch
+from understudy.embedded.shim.pod_folders import AttemptFolder
+from understudy.embedded.warm_start.python_program import python_program
+
+_HOLD = str(Path(__file__).with_name("hold.py"))
+
+
+def warm_launch(launch: Launch, folder: AttemptFolder, imports: Iterable[str] = ()) -> Launch:
+    """The same container, holding; `imports` are modules to load besides those the program names."""
+    with contextlib.suppress(FileExistsError):
+        os.mkfifo(folder.cue_call, 0o600)
+    program = python_program(launch.argv, launch.env.get("PATH", os.defpath))
+    if program is None:
+        argv: tuple[str, ...] = (sys.executable, "-I", _HOLD)
+    else:
+        argv = (*program.interpreter, _HOLD, program.mode, program.target, ",".join(imports), *program.interpreter)
+    return msgspec.structs.replace(launch, argv=argv, hold_folder=str(folder.path))
+
+
+def write_activation(folder: AttemptFolder, launch: Launch) -> None:
+    """What it is to become, for when it is called. It reads that once, however often it is written."""
+    program = python_program(launch.argv, launch.env.get("PATH", os.defpath))
+    cue: dict[str, Any] = {
+        "argv": launch.argv,
+        "env": launch.env,
+        "cwd": launch.cwd,
+        "root": launch.root,
+        "hostname": launch.hostname if launch.isolated else "",  # else it would be the machine's
+    }
+    container_files.write(folder.cue, cue if program is None else cue | msgspec.to_builtins(program))
+
+
+def activate(folder: AttemptFolder) -> None:
+    """It is its turn. Whoever has gone on already does not hear it."""
+    with contextlib.suppress(OSError):  # nobody listens yet: it looks before it listens
+        activate = os.open(folder.cue_call, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.write(activate, b"\n")
+        finally:
+            os.close(activate)

@@ -1,1 +1,0 @@
-"""The wings: where understudies hold themselves ready, and what they are told when it is their turn."""
