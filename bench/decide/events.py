@@ -14,7 +14,9 @@ from understudy.control.view import View
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
 from understudy.model.snapshot import Snapshot
-from understudy.objects import KubeObject, Node, Pod
+from understudy.objects.meta import KubeObject
+from understudy.objects.nodes import Node
+from understudy.objects.pods import Pod
 
 Event = Callable[[], None]
 

@@ -17,9 +17,10 @@ from bench.decide.scenarios import Scenario
 from understudy.control.view import View
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
+from understudy.kinds.decoding import decode_json
 from understudy.model.plans import Plan, Start
 from understudy.model.snapshot import Snapshot
-from understudy.objects import KubeObject, decode_json
+from understudy.objects.meta import KubeObject
 
 Result = dict[str, str | int | float]
 

@@ -16,7 +16,7 @@ Decoder = Callable[[str], Callable[[bytes], Any]]  # of the plural, what turns o
 
 
 def ours(plural: str) -> Callable[[bytes], Any]:
-    wire = importlib.import_module("understudy.objects.wire")
+    wire = importlib.import_module("understudy.objects.bulk_decoding")
     [reader] = [reader for resource, reader in wire.READERS.items() if resource.plural == plural]
     return lambda page: reader.page(page).objects
 

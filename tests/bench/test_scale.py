@@ -9,8 +9,8 @@ import pytest
 from bench.scale import table
 from bench.scale.__main__ import main
 from bench.scale.recording import Layout, Recording
+from understudy.objects.bulk_decoding import BULK_DECODERS
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
-from understudy.objects.wire import READERS
 
 
 def test_a_small_cluster_is_started_and_sent_events(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,7 +36,7 @@ def test_a_recording_is_what_an_api_server_would_list() -> None:
     assert len({p["metadata"]["uid"] for p in pods}) == 496
     assert not any("kind" in p for p in pods)
     page = b'{"metadata":{},"items":[' + b",".join(recording.lists["pods"]) + b"]}"
-    assert len(READERS[PODS].page(page).objects) == 496
+    assert len(BULK_DECODERS[PODS].page(page).objects) == 496
     owners = {p["metadata"]["ownerReferences"][0]["uid"] for p in pods}
     jobs = {msgspec.json.decode(text)["metadata"]["uid"] for text in recording.lists["jobs"]}
     assert jobs <= owners

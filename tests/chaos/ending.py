@@ -17,10 +17,10 @@ from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
+from understudy.kinds.decoding import decode_json
 from understudy.model.gangs import Gang, Member, Suspension
 from understudy.model.nodes import Node
 from understudy.model.snapshot import Snapshot
-from understudy.objects.decoding import decode_json
 from understudy.objects.errors import BadObject
 from understudy.objects.resources import EVENTS
 

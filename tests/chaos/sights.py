@@ -8,8 +8,8 @@ from bench.hotswap.replay import JobSight as JobSight
 from bench.hotswap.replay import PodSight as PodSight
 from bench.hotswap.replay import seats_in
 from understudy.kinds.annotations import HOLDS, PREFIX
+from understudy.kinds.decoding import decode_json
 from understudy.kinds.ownership import owner_of
-from understudy.objects.decoding import decode_json
 from understudy.objects.pods import Pod
 
 Document = dict[str, Any]

@@ -20,7 +20,7 @@ from understudy.cli.complaint import BadInput
 from understudy.cli.settings import Settings
 from understudy.cli.survey import Survey
 from understudy.control.following import SOURCES
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
 from understudy.objects.resources import LEASES
 from understudy.ports import Ref, Refused
 

@@ -9,7 +9,8 @@ from understudy.cli.complaint import BadInput
 from understudy.cli.finding import Found
 from understudy.cli.pausing import Stand, all_run, resumption, stand_of, suspension
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
-from understudy.objects import Pod, decode
+from understudy.kinds.decoding import decode
+from understudy.objects.pods import Pod
 from understudy.objects.resources import JOBS, MPI_JOBS, PYTORCH_JOBS, Resource
 
 WHEN = "2026-01-01T00:00:00Z"

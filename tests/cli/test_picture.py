@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from tests.objects.documents import MADE, MADE_AT, jobset, jobset_pod, node, replicated_job
 from understudy.cli.picture import drawn
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Health, Verdict
 from understudy.model.snapshot import Snapshot
-from understudy.objects import decode
 
 
 def seen() -> Snapshot:

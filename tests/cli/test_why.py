@@ -11,7 +11,7 @@ from tests.cli.commands import shows
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, Setup, node, play
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import written_time, written_times
+from understudy.kinds.annotations import format_time, format_times
 from understudy.objects.resources import NODES
 
 POOL = "pool"
@@ -44,21 +44,19 @@ def test_every_guard_is_told_with_its_end(tmp_path: Path, monkeypatch: pytest.Mo
         now, until = time.time(), cluster.witness.until
         await cluster.priorities(low=1, high=2)
 
-        buggy = bound_to("kept", job("buggy", gpus=1, failed_at=written_times([now - 9, now + 500])))
+        buggy = bound_to("kept", job("buggy", gpus=1, failed_at=format_times([now - 9, now + 500])))
         await cluster.create(buggy)
         line = await told(cluster, "buggy", "back-off")
         assert line.startswith("It waits: back-off: it failed 2 times on healthy nodes lately, until ")
 
         await cluster.create(bound_to("taken", job("small", "low", gpus=1)))
         await until("small runs", lambda: running(cluster, "small"))
-        await cluster.create(
-            bound_to("taken", job("greedy", "high", gpus=1, preempted_for=written_time(int(now) - 60)))
-        )
+        await cluster.create(bound_to("taken", job("greedy", "high", gpus=1, preempted_for=format_time(int(now) - 60))))
         line = await told(cluster, "greedy", "preemption budget")
         assert "others were preempted for it 1 times within the hour, until " in line
         assert running(cluster, "small")
 
-        failed = {"metadata": {"annotations": {"understudy.dev/failed-at": written_times([now - 3, now - 2, now - 1])}}}
+        failed = {"metadata": {"annotations": {"understudy.dev/failed-at": format_times([now - 3, now - 2, now - 1])}}}
         await cluster.patch(NODES, "lemon", failed)
         await cluster.create(bound_to("lemon", job("unlucky", gpus=1)))
         assert "lemon node: failed 3 times lately, until " in await told(cluster, "unlucky", "lemon node")

@@ -11,7 +11,7 @@ import pytest
 from tests.client.scripted_server import Request, Server, serving
 from tests.client.tiny_api import Fault, TinyApi, crumble, cut, end, garble
 from understudy.client import KubeClient
-from understudy.objects import Pod
+from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
 from understudy.ports import Change, ChangeType, Refused
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from understudy.client.evictions import evict_pods
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import format_time
 from understudy.objects import resources
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Change, ChangeType, Clock, Departure, PatchForm, Ref, Refused, Seating
@@ -63,7 +63,7 @@ class FakeCluster:
         new = key not in self.documents
         old = self.documents.get(key, {"metadata": {}})
         meta.setdefault("uid", old["metadata"].get("uid") or f"uid-{next(self._uids)}")
-        meta.setdefault("creationTimestamp", old["metadata"].get("creationTimestamp") or written_time(self.clock.now()))
+        meta.setdefault("creationTimestamp", old["metadata"].get("creationTimestamp") or format_time(self.clock.now()))
         self.documents[key] = document
         self._tell(key, ChangeType.ADDED if new else ChangeType.MODIFIED)
         return document
@@ -185,7 +185,7 @@ class FakeCluster:
         if uid and document["metadata"]["uid"] != uid:
             raise Refused(409, "Conflict", f"{ref.name} has another uid")
         if ref.resource is PODS and grace != 0 and document["spec"].get("nodeName"):
-            document["metadata"].setdefault("deletionTimestamp", written_time(self.clock.now()))
+            document["metadata"].setdefault("deletionTimestamp", format_time(self.clock.now()))
             self.change(document)
         else:
             self.take_away(document)

@@ -9,16 +9,17 @@ from collections.abc import Iterator
 import msgspec
 
 from tests.control.fake_cluster import Document, FakeCluster
-from understudy.kinds import KINDS
-from understudy.kinds.annotations import STEPS_IN, written_time
+from understudy.kinds.annotations import STEPS_IN, format_time
 from understudy.kinds.context import Context
-from understudy.kinds.groups import group_named
+from understudy.kinds.decoding import decode
+from understudy.kinds.job_control import LEFT_TO_END
 from understudy.kinds.jobset import EXCLUSIVE
-from understudy.kinds.levers import LEFT_TO_END
-from understudy.kinds.outlines import Outline, Role
+from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import owner_of
-from understudy.objects import Pod, decode
+from understudy.kinds.pod_groups.lookup import group_named
+from understudy.kinds.registry import KINDS
 from understudy.objects.jobs import TrainingRuntime
+from understudy.objects.pods import Pod
 from understudy.objects.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     JOB_KINDS,
@@ -69,7 +70,7 @@ class Hands:
         self._cluster.change(job)
         return True
 
-    def _make(self, job: Document, outline: Outline, pods: list[Document]) -> bool:
+    def _make(self, job: Document, outline: GangOutline, pods: list[Document]) -> bool:
         acted = False
         slots = {owner_of(pod).slot for pod in map(_decoded, pods)}
         loose = sum(
@@ -85,7 +86,7 @@ class Hands:
                     acted = True
         return acted
 
-    def _may_be_made(self, job: Document, role: Role, position: int, pods: list[Document]) -> bool:
+    def _may_be_made(self, job: Document, role: RoleOutline, position: int, pods: list[Document]) -> bool:
         """The first version of MPIJob makes its launcher when all workers run; a JobSet that places its islands itself
         makes followers when their leader has a seat."""
         if position and job["kind"] == "JobSet" and _is_placed(job, role):
@@ -96,7 +97,7 @@ class Hands:
         running = [pod for pod in pods if pod.get("status", {}).get("phase") == "Running"]
         return bool(len(running) == job["spec"]["replicas"])
 
-    def _make_pod(self, job: Document, role: Role, position: int) -> None:
+    def _make_pod(self, job: Document, role: RoleOutline, position: int) -> None:
         place = role.names[position]
         meta = job["metadata"]
         kind = "JobSet" if job["kind"] == "TrainJob" else job["kind"]
@@ -129,7 +130,7 @@ class Hands:
 
     def _delete(self, pod: Document) -> None:
         if pod["spec"].get("nodeName"):
-            pod["metadata"]["deletionTimestamp"] = written_time(self._cluster.clock.now())
+            pod["metadata"]["deletionTimestamp"] = format_time(self._cluster.clock.now())
             self._cluster.change(pod)
         else:
             self._cluster.take_away(pod)
@@ -185,7 +186,7 @@ class Hands:
             return True
         if pod.setdefault("status", {}).get("phase", "Pending") != "Pending":
             return False
-        pod["status"] |= {"phase": "Running", "startTime": written_time(self._cluster.clock.now())}
+        pod["status"] |= {"phase": "Running", "startTime": format_time(self._cluster.clock.now())}
         self._cluster.change(pod)
         return True
 
@@ -209,7 +210,7 @@ def group_key(pod: Pod) -> str:
     return group.key if group is not None else ""
 
 
-def _is_placed(job: Document, role: Role) -> bool:
+def _is_placed(job: Document, role: RoleOutline) -> bool:
     """Whether it stands on the JobSet, or on this very part of it, that its islands are alone where they are."""
     notes = job["metadata"].get("annotations", {})
     parts = [part for part in job["spec"]["replicatedJobs"] if f"-{part['name']}-" in role.island]

@@ -9,8 +9,8 @@ from tests.objects.documents import MADE_AT, lease, node
 from understudy.control.arrivals import Arrivals
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Verdict
-from understudy.objects import decode
 
 DAY = 86_400.0
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.control.living import Living, live
 from tests.control.test_releasing import gpu_job, gpus, with_victim
-from tests.kinds.groups.documents import BY_FIELD, pod_group
+from tests.kinds.pod_groups.documents import BY_FIELD, pod_group
 from tests.objects.documents import Document, node, pod
 from understudy.control.scheduling import LoopSettings
 from understudy.kinds.annotations import PREFIX

@@ -6,8 +6,8 @@ import pytest
 
 from tests.objects.documents import Document, metadata, pod
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.snapshot import Budget
-from understudy.objects import decode
 
 
 def budget(name: str = "b", status: Document | None = None, **spec: Any) -> Document:

@@ -6,7 +6,8 @@ import pytest
 
 from tests.objects.documents import Document, pod
 from understudy.control.expecting import Expectations, Shows, at_version, leaving, seated
-from understudy.objects import KubeObject, decode
+from understudy.kinds.decoding import decode
+from understudy.objects.meta import KubeObject
 
 X = ("Pod", "default", "x")
 

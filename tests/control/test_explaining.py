@@ -3,7 +3,7 @@
 from tests.control.living import Living, live
 from tests.objects.documents import node, priority_class
 from tests.scenarios.test_random_walks import torch
-from understudy.kinds.annotations import REQUEUED_AT, written_time
+from understudy.kinds.annotations import REQUEUED_AT, format_time
 from understudy.objects.resources import PODS, PYTORCH_JOBS
 
 READY = {"type": "Ready", "status": "True"}
@@ -17,7 +17,7 @@ def test_a_requeued_job_is_told_itself_while_its_last_pods_are_taken_away() -> N
         await world.settle()
         world.hands.idle.add("PyTorchJob/default/hero")  # its controller has yet to take the pod away
         job = world.cluster.find(PYTORCH_JOBS, "hero")
-        job["metadata"]["annotations"][REQUEUED_AT] = written_time(world.clock.now())
+        job["metadata"]["annotations"][REQUEUED_AT] = format_time(world.clock.now())
         job["spec"]["runPolicy"] = {"suspend": True}
         world.cluster.change(job)
         await world.settle()

@@ -7,7 +7,7 @@ import pytest
 from tests.control.living import Living, live
 from tests.objects.documents import Document, job, node, pod
 from understudy.control.failing import FailureBook
-from understudy.kinds.annotations import FAILED_AT, written_time
+from understudy.kinds.annotations import FAILED_AT, format_time
 from understudy.objects.resources import JOBS, NODES, PODS
 from understudy.ports import Unreachable
 
@@ -31,7 +31,7 @@ def fail(world: Living, *pods: Document, gone: bool = True) -> None:
 def lose(world: Living, name: str, since: float = 0.0) -> None:
     lost = world.cluster.find(NODES, name)
     moment = world.clock.now() - since
-    lost["status"]["conditions"] = [{"type": "Ready", "status": "Unknown", "lastTransitionTime": written_time(moment)}]
+    lost["status"]["conditions"] = [{"type": "Ready", "status": "Unknown", "lastTransitionTime": format_time(moment)}]
     world.cluster.change(lost)
 
 

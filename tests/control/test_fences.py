@@ -14,9 +14,11 @@ from understudy.control.scheduling import LoopSettings
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.describe import describe
-from understudy.kinds.annotations import FENCED, fence_in, written_fence
+from understudy.kinds.annotations import FENCED, format_fence, read_fence
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Fence, Health, Verdict
-from understudy.objects import BadObject, Pod, decode
+from understudy.objects.errors import BadObject
+from understudy.objects.pods import Pod
 from understudy.objects.resources import NODES, PODS
 from understudy.ports import Refused
 
@@ -36,7 +38,7 @@ class Watched:
 
     def show(self, lost: bool, at: float = 0.0) -> Health:
         status = "Unknown" if lost else "True"
-        notes = {FENCED: written_fence(self.fence)} if self.fence is not None else {}
+        notes = {FENCED: format_fence(self.fence)} if self.fence is not None else {}
         document = node("n", {"uid": self.uid, "annotations": notes}, conditions=[{"type": "Ready", "status": status}])
         document["status"]["nodeInfo"] = {"bootID": self.boot}
         self.view.put(decode(document))
@@ -56,16 +58,16 @@ def fenced(at: float = 0.0, **fields: Any) -> Fence:
 
 def test_a_fence_is_written_and_read_back() -> None:
     for fence in (fenced(), fenced(boot=""), fenced(returned=MADE_AT + 7.5)):
-        document = node("n", {"annotations": {FENCED: written_fence(fence)}})
+        document = node("n", {"annotations": {FENCED: format_fence(fence)}})
         read = decode(document)
-        assert fence_in(read.metadata.annotations, read) == fence
+        assert read_fence(read.metadata.annotations, read) == fence
 
 
 @pytest.mark.parametrize("text", ["", "yes", "at=2026-01-01T00:00:00Z", "at=soon,grace=30", "grace=30", "at=,grace=-1"])
 def test_a_fence_that_makes_no_sense_is_refused(text: str) -> None:
     read = decode(node("n", {"annotations": {FENCED: text}}))
     with pytest.raises(BadObject, match=r"understudy\.dev/fenced"):
-        fence_in(read.metadata.annotations, read)
+        read_fence(read.metadata.annotations, read)
 
 
 def test_a_node_with_a_fence_is_held_back_from_its_return_on_until_grace_and_margin_have_passed() -> None:
@@ -85,7 +87,7 @@ def test_since_when_it_is_back_is_written_down_and_counts_for_who_comes_later() 
     watched = Watched()
     watched.fence = fenced()
     watched.show(lost=False, at=100)
-    assert watched.note == written_fence(fenced(returned=MADE_AT + 100))
+    assert watched.note == format_fence(fenced(returned=MADE_AT + 100))
     later = Watched()
     later.fence = fenced(returned=MADE_AT + 100)
     assert later.show(lost=False, at=100 + HELD - 1).verdict is Verdict.SUSPECT
@@ -106,7 +108,7 @@ def test_a_node_that_is_lost_again_is_held_back_from_its_next_return_on() -> Non
     watched.show(lost=False, at=100)
     watched.fence = fenced(returned=MADE_AT + 100)
     assert watched.show(lost=True, at=110).verdict is Verdict.LOST
-    assert watched.note == written_fence(fenced())
+    assert watched.note == format_fence(fenced())
     assert watched.show(lost=False, at=155).verdict is Verdict.SUSPECT
     assert watched.look(155 + HELD - 1).verdict is Verdict.SUSPECT
     assert watched.look(155 + HELD) == Health()
@@ -170,7 +172,7 @@ def test_a_node_that_is_lost_but_heard_of_is_told_of_deletions_and_its_time_pass
 def test_what_is_worse_is_said_instead() -> None:
     watched = Watched()
     watched.fence = fenced()
-    leaving = node("n", {"annotations": {FENCED: written_fence(watched.fence)}}, conditions=[READY])
+    leaving = node("n", {"annotations": {FENCED: format_fence(watched.fence)}}, conditions=[READY])
     leaving["spec"]["taints"] = [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]
     watched.view.put(decode(leaving))
     assert watched.look(10).verdict is Verdict.LEAVING
@@ -184,7 +186,7 @@ def test_a_pod_that_vanishes_from_a_lost_node_fences_it_whoever_deleted_it() -> 
         watched.look(1)
         watched.view.remove(gone)
     assert watched.look(2).verdict is Verdict.LOST
-    assert watched.note == written_fence(fenced(at=1, grace=45))
+    assert watched.note == format_fence(fenced(at=1, grace=45))
     assert watched.show(lost=False, at=3).verdict is Verdict.SUSPECT  # before the node shows it
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.control.test_view import NOW, facts, gangs, viewed
 from tests.kinds.gangs import CLASSES
-from tests.kinds.groups.documents import (
+from tests.kinds.pod_groups.documents import (
     BY_ANNOTATION,
     BY_FIELD,
     BY_LABEL,
@@ -22,8 +22,9 @@ from tests.kinds.groups.documents import (
 from tests.objects.documents import MADE_AT, Document, job, jobset, jobset_pod, owner, pod, replicated_job, training_job
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.gangs import Gang, OnPreemption, Topology, TopologyMode
-from understudy.objects import KubeObject, decode
+from understudy.objects.meta import KubeObject
 
 GROUP = "PodGroup/default/g"
 

@@ -4,8 +4,10 @@ import pytest
 
 from tests.objects.documents import MADE, MADE_AT, Document, lease, node
 from understudy.control.health import Finding, HealthLimits, examined, heartbeat
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Health, Verdict
-from understudy.objects import BadObject, Lease, Node, decode
+from understudy.objects.errors import BadObject
+from understudy.objects.nodes import Lease, Node
 
 HEALTHY, SUSPECT, LOST, LEAVING = Verdict.HEALTHY, Verdict.SUSPECT, Verdict.LOST, Verdict.LEAVING
 LIMITS = HealthLimits()

@@ -8,7 +8,7 @@ from tests.objects.documents import lease
 from tests.scenarios.test_random_walks import torch
 from understudy.control.scheduling import LoopSettings
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, format_time
 from understudy.objects.resources import NODES
 from understudy.ports import Refused
 
@@ -99,10 +99,10 @@ def test_a_node_whose_silence_is_marked_later_has_failed_once() -> None:
     async def story(world: Living) -> None:
         await begin(world, "a b")
         for name in ("a", "b"):
-            world.cluster.put(lease(name, written_time(world.clock.now())))
+            world.cluster.put(lease(name, format_time(world.clock.now())))
         for _ in range(8):
             await world.clock.let_pass(5.0)
-            world.cluster.put(lease("b", written_time(world.clock.now())))
+            world.cluster.put(lease("b", format_time(world.clock.now())))
             await world.settle()
         assert len(failures(world, "a")) == 1
         lose(world, "a", "NodeStatusUnknown")

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 from tests.decide.builders import queued
 from tests.objects.documents import Document, pod
 from understudy.control.holding import LONGEST_NOTE, is_seatable, seats_note, wants_a_seat
+from understudy.kinds.decoding import decode
 from understudy.model.gangs import Gang
-from understudy.objects import Pod, decode
+from understudy.objects.pods import Pod
 
 
 def placed(gang: Gang) -> Gang:

@@ -8,7 +8,7 @@ from tests.objects.documents import Document, node, priority_class
 from tests.scenarios.test_random_walks import torch
 from understudy.control.records import COALESCE, LOOK_AGAIN
 from understudy.control.scheduling import LoopSettings, SchedulingLoop
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, format_time
 from understudy.objects.resources import INCIDENTS, NODES, PODS, PYTORCH_JOBS
 from understudy.ports import Refused
 
@@ -30,7 +30,7 @@ async def begin(world: Living, nodes: str, *jobs: Document) -> None:
 
 def lose(world: Living, name: str, reason: str = "AgentGone") -> None:
     document = world.cluster.find(NODES, name)
-    when = written_time(world.clock.now() - 0.25)
+    when = format_time(world.clock.now() - 0.25)
     ready = {"type": "Ready", "status": "Unknown", "reason": reason, "lastTransitionTime": when}
     document["status"]["conditions"] = [ready]
     world.cluster.change(document)
@@ -177,7 +177,7 @@ def test_a_node_that_leaves_is_an_incident_when_its_members_move_ahead_of_time()
     async def story(world: Living) -> None:
         await begin(world, "a b spare", torch("hero", 2, "high"))
         document = world.cluster.find(NODES, "a")
-        document["metadata"].setdefault("annotations", {})[f"{PREFIX}drain-deadline"] = written_time(
+        document["metadata"].setdefault("annotations", {})[f"{PREFIX}drain-deadline"] = format_time(
             world.clock.now() + 60
         )
         world.cluster.change(document)

@@ -6,9 +6,11 @@ from tests.objects.documents import MADE, MADE_AT, Document, lease, node
 from understudy.control.health import HealthLimits
 from understudy.control.nodes import NodeBook
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
-from understudy.objects import BadObject, Lease, decode
-from understudy.objects import Node as NodeObject
+from understudy.objects.errors import BadObject
+from understudy.objects.nodes import Lease
+from understudy.objects.nodes import Node as NodeObject
 
 
 def made(document: Document) -> Node:

@@ -13,8 +13,9 @@ from understudy.control.arrivals import Arrivals
 from understudy.control.health import HealthLimits, heartbeat
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Verdict
-from understudy.objects import Lease, decode
+from understudy.objects.nodes import Lease
 
 NAMES = ("a", "b", "c")
 ALL_WELL = dict.fromkeys(NAMES, Verdict.HEALTHY)

@@ -7,7 +7,7 @@ import pytest
 from tests.control.living import Living, live
 from tests.objects.documents import Document, job, lease, metadata, node, owner, pod, pod_spec, priority_class
 from understudy.control.scheduling import LoopSettings
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, format_time
 from understudy.objects.resources import EVENTS, JOBS, PODS
 from understudy.ports import Refused, Seating, Unreachable
 
@@ -166,14 +166,14 @@ def test_a_node_that_falls_silent_is_noticed_by_the_clock_alone() -> None:
     async def story(world: Living) -> None:
         for name in ("a", "b"):
             world.cluster.put(node(name, conditions=[{"type": "Ready", "status": "True"}]))
-            world.cluster.put(lease(name, written_time(world.clock.now())))
+            world.cluster.put(lease(name, format_time(world.clock.now())))
         made = world.cluster.put(job("j", completionMode="Indexed", completions=1))
         await world.settle()
         assert made["metadata"]["uid"]
         assert list(world.seats().values()) == ["a"]
         for _ in range(4):
             await world.clock.let_pass(9.0)
-            world.cluster.put(lease("b", written_time(world.clock.now())))
+            world.cluster.put(lease("b", format_time(world.clock.now())))
         await world.settle()
         assert list(world.seats().values()) == ["b"]
 

@@ -11,7 +11,7 @@ from tests.objects.documents import pod
 from understudy.control.happenings import About, Happening
 from understudy.control.series_events import ALLOWANCE, SeriesEvents
 from understudy.control.telling import Teller
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
 from understudy.objects.resources import EVENTS, SERIES_EVENTS
 
 NEWS = Happening("Scheduled", "Successfully assigned default/x to n3")

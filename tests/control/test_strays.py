@@ -5,8 +5,8 @@ from tests.objects.documents import MADE_AT, job, owner, pod
 from understudy.control.arrivals import Arrivals
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.model.gangs import Gang
-from understudy.objects import decode
 
 LAG = 30.0
 JOB = decode(job("j", completionMode="Indexed", completions=4, parallelism=4))

@@ -10,7 +10,7 @@ from tests.control.fake_cluster import FakeCluster
 from tests.control.virtual_clock import VirtualClock, spin
 from tests.objects.documents import pod
 from understudy.control.telling import LATEST, PAUSE, SAY_AGAIN_AFTER, About, Happening, Teller
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
 from understudy.objects.resources import EVENTS, PODS
 from understudy.ports import Ref, Refused, Unreachable
 from understudy.precedence import TIMES_AS_LONG

@@ -26,10 +26,12 @@ from tests.objects.documents import (
 )
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.kinds.decoding import decode
 from understudy.kinds.jobset import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.snapshot import Snapshot
-from understudy.objects import BadObject, KubeObject, decode
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import KubeObject
 
 NOW = MADE_AT + 3600
 

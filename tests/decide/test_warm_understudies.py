@@ -25,7 +25,7 @@ from tests.decide.builders import (
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy, SpareRule
 from understudy.decide.projection import snapshot_after
-from understudy.kinds.pod import LEAST
+from understudy.kinds.gangs.lone_pod import UNDERSTUDY_PRIORITY
 from understudy.model.gangs import Gang, Suspension
 from understudy.model.plans import Dismiss, Start, Wait
 from understudy.model.snapshot import Snapshot
@@ -33,7 +33,7 @@ from understudy.model.snapshot import Snapshot
 
 def warm(name: str, of: str, on: str = "", **rest: Any) -> Gang:
     """An understudy of the gang `of`; with `on`, it holds itself ready there."""
-    as_usual = {"priority": LEAST, "warm_for": f"Job/default/{of}", **rest}
+    as_usual = {"priority": UNDERSTUDY_PRIORITY, "warm_for": f"Job/default/{of}", **rest}
     return running(name, on, **as_usual) if on else queued(name, **as_usual)
 
 

@@ -18,12 +18,12 @@ from understudy.control.troubles import Troubles
 from understudy.control.view import View
 from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
-from understudy.kinds.children import FAMILIES
+from understudy.kinds.children.families import FAMILIES
+from understudy.kinds.decoding import decode_json
 from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
 from understudy.model.snapshot import Snapshot
 from understudy.objects import resources
-from understudy.objects.decoding import decode_json
 from understudy.objects.errors import BadObject
 from understudy.objects.pods import Pod
 from understudy.objects.resources import EVENTS, LEASES, PODS, Resource

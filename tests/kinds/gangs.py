@@ -4,11 +4,15 @@ from collections.abc import Iterable
 from typing import get_args
 
 from tests.objects.documents import Document, priority_class
-from understudy.kinds import Context, gang_of, owner_of, sighted
+from understudy.kinds.context import Context
+from understudy.kinds.decoding import decode
+from understudy.kinds.observed_pod import observe_pod
+from understudy.kinds.ownership import owner_of
+from understudy.kinds.registry import gang_of
 from understudy.model.gangs import Gang
-from understudy.objects import Pod, PriorityClass, decode
-from understudy.objects.cluster import Namespace
+from understudy.objects.cluster_objects import Namespace, PriorityClass
 from understudy.objects.jobs import TrainingRuntime, Workload
+from understudy.objects.pods import Pod
 
 CLASSES = (
     priority_class("high", 1000),
@@ -39,7 +43,7 @@ def made(document: Document, pods: Iterable[Document] = (), context: Context | N
     for each in pods:
         found = decode(each)
         assert isinstance(found, Pod)
-        seen.append(sighted(found, owner_of(found), context))
+        seen.append(observe_pod(found, owner_of(found), context))
     return gang_of(obj, context, seen)
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.kinds.gangs import gang
 from tests.objects.documents import MADE_AT, Document, job, owner, pod
 from understudy.model.gangs import Gang, OnPreemption, Topology, TopologyMode
-from understudy.objects import BadObject
+from understudy.objects.errors import BadObject
 
 
 def noted(pods: list[Document] | None = None, parallelism: int = 4, **notes: str) -> Gang:

@@ -7,7 +7,7 @@ import pytest
 from tests.kinds.gangs import CLASSES, context_of, gang
 from tests.objects.documents import Document, job, owner, pod, priority_class, template
 from understudy.model.gangs import Gang
-from understudy.objects import BadObject
+from understudy.objects.errors import BadObject
 
 
 def with_template(*classes: Document, **spec: Any) -> Gang:

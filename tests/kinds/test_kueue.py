@@ -4,10 +4,12 @@ import pytest
 
 from tests.kinds.gangs import gang, layout
 from tests.objects.documents import Document, job, jobset, jobset_pod, pod, replicated_job, template, training_job
-from understudy.kinds import kueue, lever_of
-from understudy.kinds.levers import paused
+from understudy.kinds import kueue
+from understudy.kinds.decoding import decode
+from understudy.kinds.job_control import suspend_patch
+from understudy.kinds.registry import control_of
 from understudy.model.gangs import Suspension, Topology, TopologyMode
-from understudy.objects import Job, decode
+from understudy.objects.jobs import Job
 from understudy.objects.meta import ObjectMeta
 
 QUEUED = {"labels": {"kueue.x-k8s.io/queue-name": "team-a"}}
@@ -27,7 +29,7 @@ REQUEUED = {"understudy.dev/requeued-at": "2026-01-01T00:00:00Z"}
     ],
 )
 def test_whose_suspend_it_is(meta: ObjectMeta, owned: bool) -> None:
-    assert kueue.owns(meta) is owned
+    assert kueue.manages_suspend(meta) is owned
 
 
 def test_a_suspended_job_of_kueue_is_suspended_by_its_owner_whatever_is_written_on_it() -> None:
@@ -40,9 +42,9 @@ def test_a_job_of_kueue_cannot_be_paused_nor_let_go_on() -> None:
     queued, own = decode(job("train", QUEUED)), decode(job("train"))
     assert isinstance(queued, Job)
     assert isinstance(own, Job)
-    assert paused(lever_of(queued), True) == paused(lever_of(queued), False) == {}
-    assert paused(lever_of(own), True) == {"spec": {"suspend": True}}
-    assert lever_of(queued).end == lever_of(own).end
+    assert suspend_patch(control_of(queued), True) == suspend_patch(control_of(queued), False) == {}
+    assert suspend_patch(control_of(own), True) == {"spec": {"suspend": True}}
+    assert control_of(queued).end == control_of(own).end
 
 
 def annotated(**notes: str) -> Document:

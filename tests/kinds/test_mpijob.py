@@ -6,9 +6,9 @@ import pytest
 
 from tests.kinds.gangs import CLASSES, context_of, gang, made, names
 from tests.objects.documents import Document, container, metadata, owner, pod, template
-from understudy.kinds import lever_of
+from understudy.kinds.decoding import decode
+from understudy.kinds.registry import control_of
 from understudy.model.gangs import Suspension
-from understudy.objects import decode
 from understudy.objects.jobs import MPIJob
 
 
@@ -145,4 +145,4 @@ def test_a_job_that_is_made_to_fail_spares_its_launcher(version: str, label: str
     spec = {"template": template(), "replicas": 1} if version == "v1alpha1" else {"mpiReplicaSpecs": replicas()}
     job = decode(mpijob(version, **spec))
     assert isinstance(job, MPIJob)
-    assert lever_of(job).spared == {label: "launcher"}
+    assert control_of(job).spared == {label: "launcher"}

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tests.objects.documents import Document, owner, pod
+from understudy.kinds.decoding import decode
 from understudy.kinds.ownership import GangRef, owner_of
-from understudy.objects import Pod, decode
+from understudy.objects.pods import Pod
 
 
 def ref(labels: Document | None = None, owned_by: Document | None = None, **fields: Any) -> GangRef:

@@ -9,7 +9,7 @@ from tests.objects.documents import Document, container, metadata, replicated_jo
 from understudy.kinds.jobset import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.nodes import Toleration
-from understudy.objects import BadObject
+from understudy.objects.errors import BadObject
 
 API = "trainer.kubeflow.org/v1alpha1"
 

@@ -29,7 +29,7 @@ from understudy.control.arrivals import Arrivals
 from understudy.control.clock import SystemClock
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import format_time
 from understudy.objects import resources
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import Ref, Refused
@@ -181,7 +181,7 @@ class KubeWorld(RunningWorld):
     async def _die(self, name: str) -> None:
         """Nobody looks after the node any more, and what its control plane would say after a while is said at once."""
         self.kube.nodes.die(name)
-        now = written_time(int(time.time()))
+        now = format_time(int(time.time()))
         unheard = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
         await self.client.patch(Ref(NODES, name=name), {"status": {"conditions": [unheard]}}, sub="status")
 

@@ -16,9 +16,9 @@ from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
 from tests.kube.gangs import job, make_priorities
 from tests.kube.serving import SHORT_TERMS, Replica, serve
-from understudy.kinds.annotations import FENCED, fence_in
+from understudy.kinds.annotations import FENCED, read_fence
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Fence
-from understudy.objects import decode
 
 SECONDS = 90.0
 GRACE = 2
@@ -52,7 +52,7 @@ def seated(api: Api) -> list[Object]:
 
 def fence(kube: Cluster) -> Fence | None:
     node = decode({**kube.nodes.get("a"), "apiVersion": "v1", "kind": "Node"})
-    return fence_in(node.metadata.annotations, node)
+    return read_fence(node.metadata.annotations, node)
 
 
 def begin(kube: Cluster, name: str) -> None:

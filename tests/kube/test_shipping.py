@@ -19,7 +19,7 @@ from understudy.client.kubeconfig import read_kubeconfig
 from understudy.control.clock import SystemClock
 from understudy.control.following import Bare, Following
 from understudy.main import main
-from understudy.objects import BadObject
+from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject
 
 Document = dict[str, Any]

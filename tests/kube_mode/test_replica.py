@@ -14,7 +14,7 @@ from tests.kube_mode.candidates import DEADLINE, DURATION, LATEST, Line
 from tests.objects.documents import node, pod, priority_class
 from tests.scenarios.test_random_walks import torch
 from understudy.control.scheduling import Cycle, LoopSettings
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, format_time
 from understudy.kube.fenced_client import ClientWrapper, FencedClient, WriteNotAllowed, WritePermit
 from understudy.kube.leader_election import Candidate, LeaderElection
 from understudy.kube.replica import Replica, SoleLeadership
@@ -112,7 +112,7 @@ def tell(story: Callable[[World], Awaitable[None]], *nodes: str) -> None:
 
 def lose(world: World, name: str) -> None:
     document: Document = world.cluster.find(NODES, name)
-    when = written_time(world.clock.now())
+    when = format_time(world.clock.now())
     document["status"]["conditions"] = [{"type": "Ready", "status": "Unknown", "lastTransitionTime": when}]
     world.cluster.change(document)
 

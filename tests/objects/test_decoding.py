@@ -15,7 +15,12 @@ from tests.objects.documents import (
     template,
     training_job,
 )
-from understudy.objects import KINDS, BadObject, Job, Node, Pod, PriorityClass, decode, decode_json
+from understudy.kinds.decoding import KINDS, decode, decode_json
+from understudy.objects.cluster_objects import PriorityClass
+from understudy.objects.errors import BadObject
+from understudy.objects.jobs import Job
+from understudy.objects.nodes import Node
+from understudy.objects.pods import Pod
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -17,8 +17,8 @@ from tests.scenarios.worlds import name_of
 from understudy.embedded.clusters.process_lock import CONTROL
 from understudy.embedded.shim import container_files
 from understudy.embedded.shim.container_files import ShimState
-from understudy.kinds.annotations import WARM_FOR, written_time
-from understudy.kinds.children import FAMILIES
+from understudy.kinds.annotations import WARM_FOR, format_time
+from understudy.kinds.children.families import FAMILIES
 from understudy.model.nodes import Verdict
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
@@ -125,7 +125,7 @@ class EmbeddedWorld(RunningWorld):
 
     async def _silence(self, name: str) -> None:
         """As if nothing had been heard of the node for a while; nothing will be from now on."""
-        renewed = written_time(time.time() - SILENCE)
+        renewed = format_time(time.time() - SILENCE)
         ref = Ref(LEASES, "kube-node-lease", name)
         await self.client.patch(ref, {"spec": {"renewTime": renewed}}, form=PatchForm.MERGE)
 

@@ -28,7 +28,7 @@ from understudy.client import KubeClient
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, format_time
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
 from understudy.model.plans import Plan, Wait
@@ -144,7 +144,7 @@ class RunningWorld(abc.ABC):
     def leave(self, node: str, seconds: float) -> None:
         self._hold_still()
         self.unwell.add(node)
-        self._annotate(NODES, node, "drain-deadline", written_time(time.time() + seconds))
+        self._annotate(NODES, node, "drain-deadline", format_time(time.time() + seconds))
 
     def _hold_still(self) -> None:
         if not self.stopped:
@@ -161,7 +161,7 @@ class RunningWorld(abc.ABC):
         self.submitted.add(name)
         for document in self.manifests[self.keys[name]]:
             meta = document["metadata"]
-            notes = {f"{PREFIX}queued-at": written_time(time.time()), **meta.get("annotations", {})}
+            notes = {f"{PREFIX}queued-at": format_time(time.time()), **meta.get("annotations", {})}
             self._do(self._create({**document, "metadata": {**meta, "annotations": notes}}))
 
     async def _create(self, *documents: Document) -> None:
@@ -176,14 +176,14 @@ class RunningWorld(abc.ABC):
 
     def _checkpoint(self, name: str) -> None:
         for document in self.manifests[self.keys[name]]:
-            self._annotate(resource_of(document), name, "last-checkpoint", written_time(time.time()))
+            self._annotate(resource_of(document), name, "last-checkpoint", format_time(time.time()))
 
     def _fail(self, name: str) -> None:
         """That it failed is written down here as well: the loop takes its time, and then says the same."""
         self.lost.add(name)
         self._do(self._die(name))
         known = self._node(name)["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
-        self._annotate(NODES, name, "failed-at", f"{known},{written_time(time.time())}".strip(","))
+        self._annotate(NODES, name, "failed-at", f"{known},{format_time(time.time())}".strip(","))
 
     def _recover(self, name: str) -> None:
         self.lost.discard(name)
@@ -197,7 +197,7 @@ class RunningWorld(abc.ABC):
         self._set_condition(name, "True")
 
     def _set_condition(self, name: str, status: str) -> None:
-        condition = {"type": "KubeletUnhealthy", "status": status, "lastTransitionTime": written_time(int(time.time()))}
+        condition = {"type": "KubeletUnhealthy", "status": status, "lastTransitionTime": format_time(int(time.time()))}
         patch = {"status": {"conditions": [condition]}}
         self._do(self.client.patch(Ref(NODES, name=name), patch, sub="status"))
 

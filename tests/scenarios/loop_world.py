@@ -19,7 +19,7 @@ from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
 from understudy.control.scheduling import Cycle, LoopSettings
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import PREFIX, written_time
+from understudy.kinds.annotations import PREFIX, format_time
 from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Preempt, Swap
 from understudy.model.snapshot import Snapshot
@@ -71,7 +71,7 @@ class LoopWorld:
         self.runner.run(self.living.clock.let_pass(seconds))
 
     def leave(self, node: str, seconds: float) -> None:
-        deadline = written_time(self.living.clock.now() + seconds)
+        deadline = format_time(self.living.clock.now() + seconds)
         self._change_node(node, annotations={f"{PREFIX}drain-deadline": deadline})
 
     def _submit(self, name: str) -> None:
@@ -87,7 +87,7 @@ class LoopWorld:
 
     def _checkpoint(self, name: str) -> None:
         for document in self._objects(name):
-            self._annotate(document, "last-checkpoint", written_time(self.living.clock.now()))
+            self._annotate(document, "last-checkpoint", format_time(self.living.clock.now()))
 
     def _crash(self, name: str) -> None:
         """Its pods have failed and are taken away, its owner makes new ones."""
@@ -103,7 +103,7 @@ class LoopWorld:
         self.living.hands.clinging.discard(self.keys[name])
 
     def _fail(self, name: str) -> None:
-        now = written_time(self.living.clock.now())
+        now = format_time(self.living.clock.now())
         died = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
         self._change_node(name, [died])
 
@@ -117,7 +117,7 @@ class LoopWorld:
         node.setdefault("status", {})["nodeInfo"] = {"bootID": f"boot-{next(self.boots)}"}
 
     def _suspect(self, name: str) -> None:
-        now = written_time(self.living.clock.now())
+        now = format_time(self.living.clock.now())
         unwell = {"type": "KubeletUnhealthy", "status": "True", "lastTransitionTime": now}
         self._change_node(name, [READY, unwell])
 

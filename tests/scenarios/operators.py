@@ -6,10 +6,10 @@ import msgspec
 
 from tests.embedded.real_cluster import RealCluster
 from tests.scenarios.scenario_file import Document
-from understudy.kinds import KINDS
 from understudy.kinds.context import Context
-from understudy.kinds.outlines import Role
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
+from understudy.kinds.outline import RoleOutline
+from understudy.kinds.registry import KINDS
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Ref, Refused
 
@@ -56,7 +56,7 @@ def _owned(pod: Document, job: Document) -> bool:
     return any(owner["uid"] == job["metadata"]["uid"] for owner in pod["metadata"].get("ownerReferences", ()))
 
 
-def _may_be_made(job: Document, role: Role, pods: Iterable[Document]) -> bool:
+def _may_be_made(job: Document, role: RoleOutline, pods: Iterable[Document]) -> bool:
     """The first version of MPIJob makes its launcher when all workers run."""
     if job["apiVersion"] != "kubeflow.org/v1alpha1" or not role.names[0].endswith("-launcher"):
         return True
@@ -64,7 +64,7 @@ def _may_be_made(job: Document, role: Role, pods: Iterable[Document]) -> bool:
     return bool(len(running) == job["spec"]["replicas"])
 
 
-def _pod(job: Document, role: Role, position: int) -> Document:
+def _pod(job: Document, role: RoleOutline, position: int) -> Document:
     meta = job["metadata"]
     owner = {"apiVersion": job["apiVersion"], "kind": job["kind"], "name": meta["name"], "uid": meta["uid"]}
     spec = msgspec.to_builtins(role.template.spec)

@@ -17,14 +17,17 @@ from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
 from understudy.decide.projection import snapshot_after
-from understudy.kinds import KINDS, owner_of
-from understudy.kinds.groups import KIND
+from understudy.kinds.decoding import decode
+from understudy.kinds.ownership import owner_of
+from understudy.kinds.pod_groups.definition import POD_GROUP
+from understudy.kinds.registry import KINDS
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Health, Node, Verdict
 from understudy.model.plans import Plan, Preempt, Swap, Wait
 from understudy.model.snapshot import Budget, Snapshot
-from understudy.objects import Pod, PodDisruptionBudget, decode
-from understudy.objects.selecting import selector_of
+from understudy.objects.cluster_objects import PodDisruptionBudget
+from understudy.objects.pods import Pod
+from understudy.objects.selectors import selector_of
 
 BEGIN = 1_767_225_600.0  # the first second of 2026
 MOST_PLANS = 30  # a world that is not at rest by then never will be
@@ -206,7 +209,7 @@ def key_of(document: Document) -> str:
     obj = decode(document)
     if isinstance(obj, Pod):
         return group_key(obj) or owner_of(obj).key
-    assert obj.kind in (*KINDS, KIND), f"{obj.title} is no job"
+    assert obj.kind in (*KINDS, POD_GROUP), f"{obj.title} is no job"
     return f"{obj.kind}/{obj.metadata.namespace}/{obj.metadata.name}"
 
 

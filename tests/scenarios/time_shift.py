@@ -6,7 +6,7 @@ from datetime import datetime
 from tests.embedded.witness import Witness
 from tests.scenarios.scenario_file import Document
 from understudy.client import KubeClient
-from understudy.kinds.annotations import PREFIX, written_time, written_times
+from understudy.kinds.annotations import PREFIX, format_time, format_times
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
 
@@ -50,4 +50,4 @@ def _older_condition(condition: Document, seconds: float) -> Document:
 def _older(moments: str, seconds: float) -> str:
     """Of one moment, or of several with commas between them."""
     times = [datetime.fromisoformat(moment).timestamp() - seconds for moment in moments.split(",")]
-    return written_time(times[0]) if len(times) == 1 else written_times(times)
+    return format_time(times[0]) if len(times) == 1 else format_times(times)

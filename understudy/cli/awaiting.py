@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from understudy.cli.complaint import listed
-from understudy.kinds import owner_of
-from understudy.objects import BadObject, Pod, decode_json
+from understudy.kinds.decoding import decode_json
+from understudy.kinds.ownership import owner_of
+from understudy.objects.errors import BadObject
+from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
 from understudy.ports import ChangeType
 

@@ -144,7 +144,7 @@ def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _yaml_values(text: Text) -> list[Loaded]:
     import yaml  # costs a fifth of the start-up, and JSON does without
 
-    from understudy.objects.yamls import DuplicateKey, ExcessiveYaml, load_all
+    from understudy.objects.yaml_reader import DuplicateKey, ExcessiveYaml, load_all
 
     try:
         return [Loaded(*loaded) for loaded in load_all(text.text)]

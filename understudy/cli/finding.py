@@ -8,7 +8,7 @@ import msgspec
 
 from understudy.cli.complaint import BadInput, listed, suggestion
 from understudy.cli.jobtypes import kind_named
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import Workload
 from understudy.objects.resources import (

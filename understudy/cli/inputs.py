@@ -10,9 +10,10 @@ from understudy.cli.documents import TOO_DEEP, Document
 from understudy.cli.settings import Settings
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
+from understudy.kinds.decoding import KINDS, decode
 from understudy.model.snapshot import Snapshot
-from understudy.objects import KINDS, BadObject, KubeObject, decode
-from understudy.objects.meta import CLUSTER_SCOPED
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
 
 CLUSTER = Document("the cluster", 0, 0, {})  # where objects are from that no file holds
 

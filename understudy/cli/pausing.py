@@ -12,9 +12,11 @@ from understudy.cli.awaiting import Pods
 from understudy.cli.complaint import BadInput
 from understudy.cli.ending import ended_at
 from understudy.cli.finding import Found
-from understudy.kinds import KINDS, Context, kueue, lever_of
+from understudy.kinds import kueue
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
-from understudy.kinds.levers import Lever, Patch, paused
+from understudy.kinds.context import Context
+from understudy.kinds.job_control import JobControl, MergePatch, suspend_patch
+from understudy.kinds.registry import KINDS, control_of
 from understudy.objects.jobs import TrainJob
 
 
@@ -34,24 +36,24 @@ def stand_of(job: Found) -> Stand:
     return Stand.REQUEUED if notes.get(REQUEUED_AT) else Stand.SUSPENDED
 
 
-def suspension(job: Found) -> Patch:
+def suspension(job: Found) -> MergePatch:
     """A merge patch: paused, by its owner; seats that were held for it are nobody's business any more."""
     notes: dict[str, None] = {REQUEUED_AT: None, HOLDS: None}
-    return {**paused(_lever(job), True), "metadata": {"uid": job.uid, "annotations": notes}}
+    return {**suspend_patch(_lever(job), True), "metadata": {"uid": job.uid, "annotations": notes}}
 
 
-def resumption(job: Found) -> Patch:
-    return {**paused(_lever(job), False), "metadata": {"uid": job.uid}}
+def resumption(job: Found) -> MergePatch:
+    return {**suspend_patch(_lever(job), False), "metadata": {"uid": job.uid}}
 
 
-def _lever(job: Found) -> Lever:
+def _lever(job: Found) -> JobControl:
     typed = job.typed()
-    if kueue.owns(typed.metadata):
+    if kueue.manages_suspend(typed.metadata):
         raise BadInput(
             f"{job.title} is queued by Kueue, which suspends and resumes it itself, and would undo this; "
             f"set spec.active of its Workload instead (`kubectl get workloads -n {job.namespace}` shows it)"
         )
-    lever = lever_of(typed)
+    lever = control_of(typed)
     if not lever.pause:
         raise BadInput(
             f"{job.title} cannot be suspended: the {job.resource.kind} of {job.resource.group}/v1alpha1 has no field"
@@ -60,7 +62,7 @@ def _lever(job: Found) -> Lever:
     return lever
 
 
-def _is_paused(document: Mapping[str, Any], lever: Lever) -> bool:
+def _is_paused(document: Mapping[str, Any], lever: JobControl) -> bool:
     value: Any = document
     for field in lever.pause:
         value = value.get(field) if isinstance(value, Mapping) else None

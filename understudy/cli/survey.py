@@ -9,9 +9,11 @@ from urllib.parse import urlencode
 import msgspec
 
 from understudy.control.following import SOURCES, Source
-from understudy.objects import BadObject, KubeObject, Lease, decode_json
+from understudy.kinds.decoding import decode_json
 from understudy.objects import resources as known
-from understudy.objects.meta import seconds
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import KubeObject, seconds
+from understudy.objects.nodes import Lease
 from understudy.objects.resources import Resource
 from understudy.ports import Refused
 

@@ -252,7 +252,7 @@ def parsed(data: bytes) -> object:
             pass  # flow-style YAML
     import yaml
 
-    from understudy.objects.yamls import load_one
+    from understudy.objects.yaml_reader import load_one
 
     try:
         document: object = load_one(data.decode("utf-8-sig"), yaml.SafeLoader)  # a key that stands twice is allowed

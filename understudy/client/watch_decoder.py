@@ -2,10 +2,10 @@
 
 import msgspec
 
+from understudy.objects.bulk_decoding import BULK_DECODERS
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject
 from understudy.objects.resources import Resource
-from understudy.objects.wire import READERS
 
 ObjectKey = tuple[str, str]  # (namespace, name)
 
@@ -66,7 +66,7 @@ class WatchDecoder:
     """Of one resource. What cannot be decoded is told as text: whoever needs it decoded finds out what is wrong."""
 
     def __init__(self, resource: Resource, decoded: bool) -> None:
-        self._wire = READERS.get(resource) if decoded else None
+        self._wire = BULK_DECODERS.get(resource) if decoded else None
         self._head = msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind})[:-1] + b","
         self._namespaced = resource.namespaced
 

@@ -33,7 +33,7 @@ from understudy.kinds.annotations import (
     PREEMPTED_FOR,
     REQUEUED_AT,
     STEPS_IN,
-    written_times,
+    format_times,
 )
 from understudy.model.gangs import Gang, Suspension, TopologyMode
 from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
@@ -187,7 +187,7 @@ class Applier:
         book, now = book_of(self._desk, task.gang), self._desk.clock.now()
         if book is not None and not is_preempting_now(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
-            await self._desk.note(book, {PREEMPTED_FOR: written_times((*recent, float(int(now))))})
+            await self._desk.note(book, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
 
     async def _resume(self, task: Task) -> None:
         await resume(self._desk, task.gang, task.deed.starts)

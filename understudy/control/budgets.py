@@ -5,9 +5,9 @@ from math import ceil
 
 from understudy.model.selectors import Selector
 from understudy.model.snapshot import Budget
-from understudy.objects.cluster import BudgetSpec, PodDisruptionBudget
+from understudy.objects.cluster_objects import BudgetSpec, PodDisruptionBudget
 from understudy.objects.pods import Pod
-from understudy.objects.selecting import selector_of
+from understudy.objects.selectors import selector_of
 
 
 class BudgetBook:

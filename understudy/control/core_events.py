@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from understudy.control.happenings import About, Allowance, Happening, cut
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import format_time
 from understudy.objects.resources import EVENTS, Resource
 
 COMPONENT = "understudy"
@@ -26,7 +26,7 @@ class CoreEvents(msgspec.Struct, frozen=True):
         return "\n".join((about.uid, about.kind, happening.reason, happening.message))
 
     def new(self, name: str, about: About, happening: Happening, now: float) -> dict[str, Any]:
-        moment = written_time(int(now))
+        moment = format_time(int(now))
         return {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
@@ -44,7 +44,7 @@ class CoreEvents(msgspec.Struct, frozen=True):
         }
 
     def again(self, count: int, now: float) -> dict[str, Any]:
-        return {"count": count, "lastTimestamp": written_time(int(now))}
+        return {"count": count, "lastTimestamp": format_time(int(now))}
 
     def count(self, event: Mapping[str, Any]) -> int:
         return int(event.get("count") or 1)

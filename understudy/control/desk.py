@@ -12,13 +12,13 @@ from understudy.control.expecting import AS_LONG_AS_IT_TAKES, Expectations, Show
 from understudy.control.telling import Teller
 from understudy.control.together import together
 from understudy.control.view import View
-from understudy.kinds.annotations import FENCED, written_fence
-from understudy.kinds.levers import Patch
+from understudy.kinds.annotations import FENCED, format_fence
+from understudy.kinds.decoding import decode_json
+from understudy.kinds.job_control import MergePatch
 from understudy.model.nodes import Fence
-from understudy.objects import decode_json
-from understudy.objects.cluster import PersistentVolumeClaim
+from understudy.objects.cluster_objects import PersistentVolumeClaim
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import Condition, KubeObject, holds
+from understudy.objects.meta import Condition, KubeObject, has_condition
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, NODES, PODS, job_resource
 from understudy.objects.volumes import SELECTED_NODE
@@ -57,7 +57,7 @@ class Desk:
         self.expectations = Expectations()
         self._uncertain: dict[str, Pod] = {}  # by uid: pods of writes that were not answered
 
-    async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: Patch | None = None) -> None:
+    async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: MergePatch | None = None) -> None:
         """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
         metadata = {"uid": obj.metadata.uid, "annotations": dict(notes)}
         await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
@@ -68,7 +68,7 @@ class Desk:
         patch = {"metadata": {"uid": meta.uid, "annotations": {SELECTED_NODE: node}}}
         await self._cluster.patch(Ref(CLAIMS, meta.namespace, meta.name), patch, form=PatchForm.MERGE)
 
-    async def let_go_on(self, job: Workload, notes: Mapping[str, str | None], spec: Patch) -> None:
+    async def let_go_on(self, job: Workload, notes: Mapping[str, str | None], spec: MergePatch) -> None:
         """The same for a paused job, if it is as it was seen: its owner may have suspended it meanwhile, for good."""
         metadata = {
             "uid": job.metadata.uid,
@@ -77,7 +77,7 @@ class Desk:
         }
         await self._patch(job, {**spec, "metadata": metadata}, form=PatchForm.MERGE)
 
-    async def end(self, job: Workload, change: Patch | list[Patch]) -> None:
+    async def end(self, job: Workload, change: MergePatch | list[MergePatch]) -> None:
         """Writes the status that makes a job fail."""
         test = {"op": "test", "path": "/metadata/uid", "value": job.metadata.uid}
         if isinstance(change, list):
@@ -97,7 +97,7 @@ class Desk:
             if error.code != NOT_FOUND:
                 raise
             return False
-        return holds(found.status.conditions, "Ready")
+        return has_condition(found.status.conditions, "Ready")
 
     async def _patch(
         self, obj: Workload | Pod, patch: Any, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
@@ -187,7 +187,7 @@ class Desk:
     async def _raise_fence(self, name: str, fence: Fence) -> None:
         """A node that is gone, or was made anew, has nothing of these pods."""
         node = self.view.node(name)
-        patch = fence_patch(node.metadata.uid if node is not None else "", written_fence(fence))
+        patch = fence_patch(node.metadata.uid if node is not None else "", format_fence(fence))
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
         except Refused as error:
@@ -209,7 +209,7 @@ class Desk:
         return self.view.job_of(f"{obj.kind}/{meta.namespace}/{meta.name}")
 
 
-def fence_patch(uid: str, note: str | None) -> Patch:
+def fence_patch(uid: str, note: str | None) -> MergePatch:
     """None: the annotation goes."""
     return {"metadata": {"uid": uid, "annotations": {FENCED: note}}}
 

@@ -14,7 +14,7 @@ import msgspec
 from understudy.control.desk import Desk
 from understudy.control.together import together
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import FAILED_AT, written_times
+from understudy.kinds.annotations import FAILED_AT, format_times
 from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
 from understudy.model.nodes import Verdict
@@ -115,7 +115,7 @@ class FailureBook:
 
     async def _note(self, job: Workload, moments: tuple[float, ...]) -> None:
         try:
-            await self._desk.note(job, {FAILED_AT: written_times(moments) or None})
+            await self._desk.note(job, {FAILED_AT: format_times(moments) or None})
         except Refused as error:  # it is gone, most likely
             _log.debug("not written down that %s failed: %s", job.title, error)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from understudy.control.health import Finding, graver
 from understudy.decide.describe import until_clause
-from understudy.kinds.annotations import FENCED, fence_in, written_fence
+from understudy.kinds.annotations import FENCED, format_fence, read_fence
 from understudy.model.nodes import Fence, Health, Verdict
 from understudy.objects.errors import BadObject
 from understudy.objects.nodes import Node
@@ -41,7 +41,7 @@ class FenceBook:
             return None
         new = Fence(now, max(map(_grace, running)), node.status.node_info.boot_id)
         try:
-            known = fence_in(node.metadata.annotations, node)
+            known = read_fence(node.metadata.annotations, node)
         except BadObject:  # what makes no sense is written anew
             known = None
         if known is None:
@@ -99,7 +99,7 @@ class FenceBook:
 
     def _known(self, node: Node) -> Fence:
         """What the node shows, and what it is to show."""
-        name, shown = node.metadata.name, fence_in(node.metadata.annotations, node)
+        name, shown = node.metadata.name, read_fence(node.metadata.annotations, node)
         raised = self._raised.get(name)
         if shown is None or raised is None:
             fence = shown or raised
@@ -111,7 +111,7 @@ class FenceBook:
         return _both(shown, raised)
 
     def _note(self, node: Node, fence: Fence | None) -> None:
-        text, name = None if fence is None else written_fence(fence), node.metadata.name
+        text, name = None if fence is None else format_fence(fence), node.metadata.name
         if text == node.metadata.annotations.get(FENCED):
             self._notes.pop(name, None)
         else:

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import msgspec
 
+from understudy.kinds.decoding import decode_json
 from understudy.objects import resources
-from understudy.objects.decoding import decode_json
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject, ObjectMeta, title
 from understudy.objects.nodes import LEASE_NAMESPACE

@@ -8,23 +8,24 @@ from understudy.control.gathered import Entry, Group
 from understudy.control.rolls import Rolls
 from understudy.control.strays import Strays
 from understudy.control.troubles import Troubles
-from understudy.kinds import KINDS, gang_of, trainjob
+from understudy.kinds import trainjob
 from understudy.kinds.annotations import WARM_FOR
-from understudy.kinds.bystanders import bystanders
+from understudy.kinds.completion_indexes import parse_indexes
 from understudy.kinds.context import Context
-from understudy.kinds.groups import KIND, Definition, GroupRef, group_named
-from understudy.kinds.groups.forming import group_gang
-from understudy.kinds.indexes import read_indexes
+from understudy.kinds.gangs.group_gang import group_gang
+from understudy.kinds.gangs.lone_pod import gang_of_one, is_live, is_unchanged, lone_gang
+from understudy.kinds.gangs.without_job import gang_of_invalid_job, gang_of_jobless_pods
 from understudy.kinds.job import is_plain_single
-from understudy.kinds.orphans import orphan_gang
+from understudy.kinds.observed_pod import ObservedPod, observe_pod
 from understudy.kinds.ownership import GangRef, owner_of
-from understudy.kinds.pod import gang_of_one, is_as_before, is_live, lone_gang
-from understudy.kinds.sightings import Sighting, sighted
+from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
+from understudy.kinds.pod_groups.lookup import group_named
+from understudy.kinds.registry import KINDS, gang_of
 from understudy.model.gangs import Gang
 from understudy.objects.errors import BadObject
-from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
 from understudy.objects.meta import seconds
+from understudy.objects.pod_groups import AnyGroup
 from understudy.objects.pods import Pod
 from understudy.objects.volumes import claim_names
 
@@ -80,7 +81,7 @@ class GangBook:
             self._enroll(home, group, own)
         ref = own if group is None else self._rolls.ref(group, own)
         if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
-            if not is_as_before(pod, entry.pod):
+            if not is_unchanged(pod, entry.pod):
                 entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
                 self._dirty[ref.key] = None
             self._book_claims(home, entry.pod, pod)
@@ -152,7 +153,7 @@ class GangBook:
     def _put_child(self, key: str, job: Job, gone: bool = False) -> None:
         """A pod that has succeeded is not made again, also when its object was deleted: its Job counts it."""
         name, group = job.metadata.name, self._groups.get(key)
-        done = frozenset(f"{name}-{index}" for index in read_indexes(job.status.completed_indexes) if not gone)
+        done = frozenset(f"{name}-{index}" for index in parse_indexes(job.status.completed_indexes) if not gone)
         if done != (group.done.get(name, frozenset()) if group is not None else frozenset()):
             found = self._group(key)
             found.done = {**found.done, name: done}
@@ -262,7 +263,7 @@ class GangBook:
             if self._troubles is None:
                 raise
             self._troubles.found(key, error)
-            return bystanders(((entry.pod, entry.ref) for entry in group.entries), self._context)
+            return gang_of_invalid_job(((entry.pod, entry.ref) for entry in group.entries), self._context)
         if self._troubles is not None:
             self._troubles.over(key)
         if group.passed_over and gang is not None:
@@ -292,16 +293,16 @@ class GangBook:
                 created = seconds(job.metadata.creation_timestamp) or 0.0
                 return gang_of_one(entry.pod, entry.ref, created, self._context)
         seen = self._sightings(group)
-        if entries and entries[0].ref.kind == KIND and (named := entries[0].group) is not None:
+        if entries and entries[0].ref.kind == POD_GROUP and (named := entries[0].group) is not None:
             return group_gang(self._rolls.definition(named), seen, self._context)
         if isinstance(job, TrainJob) and group.made is not None:
-            job = trainjob.as_made(job, group.made)
+            job = trainjob.from_made_jobset(job, group.made)
         if job is not None:
             done = frozenset().union(*group.done.values())
             return gang_of(job, self._context, seen, self._groups_of(entries), done)
-        return orphan_gang(seen, self._context) if seen else None
+        return gang_of_jobless_pods(seen, self._context) if seen else None
 
-    def _groups_of(self, entries: Iterable[Entry]) -> dict[str, Definition]:
+    def _groups_of(self, entries: Iterable[Entry]) -> dict[str, GroupDefinition]:
         """What the groups that a job's pods name ask for, by island."""
         found = {}
         for entry in entries:
@@ -311,11 +312,11 @@ class GangBook:
                     found[entry.ref.island] = definition
         return found
 
-    def _sightings(self, group: Group) -> list[Sighting]:
+    def _sightings(self, group: Group) -> list[ObservedPod]:
         found = []
         for entry in group.entries:
             if entry.seen is None:
-                entry.seen = sighted(entry.pod, entry.ref, self._context)
+                entry.seen = observe_pod(entry.pod, entry.ref, self._context)
             found.append(entry.seen)
         return found
 

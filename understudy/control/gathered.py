@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from understudy.kinds.groups import KIND, GroupRef
+from understudy.kinds.observed_pod import ObservedPod
 from understudy.kinds.ownership import GangRef
-from understudy.kinds.sightings import Sighting
+from understudy.kinds.pod_groups.definition import POD_GROUP, GroupRef
 from understudy.model.gangs import Gang
 from understudy.objects.jobs import JobSet, TrainJob, Workload
 from understudy.objects.pods import Pod
@@ -19,7 +19,7 @@ class Entry(msgspec.Struct, gc=False):
     ref: GangRef  # the gang it counts for
     own: GangRef  # its job's, which may be another one
     group: GroupRef | None = None  # the group it names
-    seen: Sighting | None = None
+    seen: ObservedPod | None = None
 
 
 class Group(msgspec.Struct, gc=False):
@@ -41,7 +41,7 @@ class Group(msgspec.Struct, gc=False):
 
     @property
     def is_stray(self) -> bool:
-        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", KIND)
+        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", POD_GROUP)
 
     @property
     def is_unfinished(self) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from understudy.kinds.annotations import time_in
+from understudy.kinds.annotations import read_time
 from understudy.model.nodes import Health, Verdict
 from understudy.objects.meta import Condition, seconds
 from understudy.objects.nodes import Lease, Node
@@ -229,7 +229,7 @@ def maintenance(case: Case) -> Iterator[Finding]:
 
 def drain_deadline(case: Case) -> Iterator[Finding]:
     meta = case.node.metadata
-    if meta.annotations and (deadline := time_in(meta.annotations, "drain-deadline", case.node)) is not None:
+    if meta.annotations and (deadline := read_time(meta.annotations, "drain-deadline", case.node)) is not None:
         yield Finding(Health(Verdict.LEAVING, "it is being drained", None, deadline))
 
 

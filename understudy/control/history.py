@@ -10,7 +10,7 @@ from understudy.control.moments import wait_for
 from understudy.control.telling import IN_TROUBLE
 from understudy.decide.guards import mass_failure, pool_of
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import FAILED_AT, written_times
+from understudy.kinds.annotations import FAILED_AT, format_times
 from understudy.model.node_info import NODE_GONE
 from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
@@ -88,7 +88,7 @@ class NodeHistory:
 
     async def _write(self) -> None:
         name, note = next(iter(self._notes.items()))
-        patch = {"metadata": {"annotations": {FAILED_AT: written_times(note)}}}
+        patch = {"metadata": {"annotations": {FAILED_AT: format_times(note)}}}
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
         except (Refused, Unreachable) as error:

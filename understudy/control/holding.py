@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from understudy.control.desk import Desk
-from understudy.kinds.annotations import HOLDS, written_seats
-from understudy.kinds.pod import is_live
+from understudy.kinds.annotations import HOLDS, format_seats
+from understudy.kinds.gangs.lone_pod import is_live
 from understudy.model.gangs import Gang
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import seconds
@@ -21,7 +21,7 @@ def by_place(gang: Gang, seats: Mapping[str, str]) -> dict[str, str]:
 
 def seats_note(gang: Gang, seats: Mapping[str, str]) -> str | None:
     """None where there is nothing to write, or too much."""
-    text = written_seats(by_place(gang, seats))
+    text = format_seats(by_place(gang, seats))
     return text if text and len(text) <= LONGEST_NOTE else None
 
 

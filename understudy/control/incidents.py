@@ -14,8 +14,8 @@ from understudy.control.losses import broken_nodes, decisions, foreseen, losses,
 from understudy.control.records import Records
 from understudy.control.tally import Tally
 from understudy.control.telling import About, Happening
-from understudy.kinds.groups import group_named
 from understudy.kinds.ownership import owner_of
+from understudy.kinds.pod_groups.lookup import group_named
 from understudy.model.gangs import Gang
 from understudy.model.incidents import (
     GangLoss,

@@ -18,7 +18,7 @@ from understudy.control.health import (
 )
 from understudy.control.pulse import Pulse
 from understudy.control.troubles import Troubles
-from understudy.kinds.annotations import PREFIX, times_in
+from understudy.kinds.annotations import PREFIX, read_times
 from understudy.model.nodes import Fence, Health, Node, SpareRole, Taint, Verdict
 from understudy.model.quantity import parse_quantity
 from understudy.objects import nodes as objects
@@ -44,7 +44,7 @@ def node_of(node: objects.Node, health: Health) -> Node:
         spec.unschedulable,
         health,
         spare_role(node) if SPARE in meta.labels else SpareRole.NONE,
-        times_in(meta.annotations, "failed-at", node) if meta.annotations else (),
+        read_times(meta.annotations, "failed-at", node) if meta.annotations else (),
     )
 
 

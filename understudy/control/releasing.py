@@ -17,7 +17,6 @@ from understudy.control.telling import About, Happening
 from understudy.control.together import together
 from understudy.decide.describe import describe
 from understudy.decide.guards import HOUR
-from understudy.kinds import lever_of
 from understudy.kinds.annotations import (
     DISPLACED_AT,
     HOLDS,
@@ -25,17 +24,18 @@ from understudy.kinds.annotations import (
     QUEUED_AT,
     REQUEUED_AT,
     STALLED_AT,
-    written_time,
-    written_times,
+    format_time,
+    format_times,
 )
-from understudy.kinds.groups import KIND
-from understudy.kinds.levers import LEFT_TO_END, Ending, Patch, ended, paused
-from understudy.kinds.pod import is_live
+from understudy.kinds.gangs.lone_pod import is_live
+from understudy.kinds.job_control import LEFT_TO_END, JobFailure, MergePatch, failure_patch, suspend_patch
+from understudy.kinds.pod_groups.definition import POD_GROUP
+from understudy.kinds.registry import control_of
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.model.plans import Requeue, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import JobSet, Workload
-from understudy.objects.meta import holds
+from understudy.objects.meta import has_condition
 from understudy.objects.pods import Pod
 from understudy.objects.resources import JOB_SETS
 from understudy.ports import Departure, Ref
@@ -87,7 +87,7 @@ class Release(msgspec.Struct, frozen=True):
     def _spared(self, pods: list[Pod]) -> list[Pod]:
         """Pods that end by themselves when the others are gone. One that is in the way even then goes like them."""
         job = self.desk.view.job_of(self.deed.key)
-        labels = lever_of(job).spared.items() if job is not None else ()
+        labels = control_of(job).spared.items() if job is not None else ()
         spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
         return spared if len(spared) < len(pods) else []
 
@@ -119,7 +119,7 @@ class Release(msgspec.Struct, frozen=True):
             "status": "True",
             "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
             "message": happening.message,
-            "lastTransitionTime": written_time(int(self.desk.clock.now())),
+            "lastTransitionTime": format_time(int(self.desk.clock.now())),
         }
 
     def _preempted(self, pod: Pod) -> Happening:
@@ -143,21 +143,21 @@ class Release(msgspec.Struct, frozen=True):
         lost = [pod for pod in pods if self._is_lost(pod)]
         await self._remove(lost if pause else pods)
 
-    def _pause(self) -> Patch:
+    def _pause(self) -> MergePatch:
         """What pauses the job; nothing where there is none, or it cannot be paused."""
         job = self.desk.view.job_of(self.deed.key)
-        return paused(lever_of(job), True) if job is not None else {}
+        return suspend_patch(control_of(job), True) if job is not None else {}
 
     async def _keep(self, pods: Iterable[Pod]) -> None:
         await together(partial(self.keep, pod, self.deed.gang) for pod in pods if asks_to_come_back(pod))
 
     def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
-        gang, now = self.deed.gang, written_time(int(self.desk.clock.now()))
+        gang, now = self.deed.gang, format_time(int(self.desk.clock.now()))
         seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
         return {
             **({REQUEUED_AT: now} if pausing else {}),
             **self._cause(gang, now),
-            QUEUED_AT: written_time(gang.queued_at),
+            QUEUED_AT: format_time(gang.queued_at),
             LAST_SEATS: seats_note(gang, seats),
             HOLDS: None,
         }
@@ -170,14 +170,14 @@ class Release(msgspec.Struct, frozen=True):
         if not any(isinstance(action, Requeue) and action.stalled for action in self.deed.actions):
             return {DISPLACED_AT: now}
         recent = [at for at in gang.stalls if self.desk.clock.now() - at < HOUR]
-        return {STALLED_AT: written_times((*recent, float(int(self.desk.clock.now()))))}
+        return {STALLED_AT: format_times((*recent, float(int(self.desk.clock.now()))))}
 
     async def _end(self, pods: list[Pod]) -> None:
         """The job fails by the means of its own kind, so that its controller makes no new pods."""
         job = self.desk.view.job_of(self.deed.key)
         if job is not None:
-            now = written_time(int(self.desk.clock.now()))
-            await fail(self.desk, job, Ending(PREEMPTED, self.happening.message, now))
+            now = format_time(int(self.desk.clock.now()))
+            await fail(self.desk, job, JobFailure(PREEMPTED, self.happening.message, now))
         await self._remove(pods)
 
     async def _remove(self, pods: Iterable[Pod]) -> None:
@@ -200,15 +200,15 @@ class Release(msgspec.Struct, frozen=True):
         return is_lost(self.snapshot, pod.spec.node_name)
 
 
-async def fail(desk: Desk, job: Workload, ending: Ending) -> None:
-    lever = lever_of(job)
-    if holds(job.status.conditions, lever.end):
+async def fail(desk: Desk, job: Workload, ending: JobFailure) -> None:
+    lever = control_of(job)
+    if has_condition(job.status.conditions, lever.end):
         return
     if lever.end_through == "JobSet":
         child = await desk.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
         assert isinstance(child, JobSet)
-        job, lever = child, lever_of(child)
-    await desk.end(job, ended(lever, job.status.conditions, ending))
+        job, lever = child, control_of(child)
+    await desk.end(job, failure_patch(lever, job.status.conditions, ending))
 
 
 async def fence(desk: Desk, snapshot: Snapshot) -> None:
@@ -243,7 +243,7 @@ def _excused(pod: Pod) -> str:
 
 def would_be_gone_for_good(desk: Desk, deed: Deed, snapshot: Snapshot) -> bool:
     """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
-    if deed.gang.kind not in ("Pod", KIND) or not deed.replaces:
+    if deed.gang.kind not in ("Pod", POD_GROUP) or not deed.replaces:
         return False
     going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
     bare = [pod for pod in going if not pod.metadata.owner_references and not asks_to_come_back(pod)]

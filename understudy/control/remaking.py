@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from understudy.control.desk import Desk
-from understudy.kinds.annotations import LAST_SEATS, PREFIX, QUEUED_AT, written_time
+from understudy.kinds.annotations import LAST_SEATS, PREFIX, QUEUED_AT, format_time
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CONFIG_MAPS, PODS
@@ -152,7 +152,7 @@ def _body(place: Ref, kept: Kept) -> dict[str, Any]:
 def _anew(manifest: dict[str, Any], gang: Gang, node: str) -> dict[str, Any]:
     """The pod as it was asked for, without what came over it since."""
     meta = manifest["metadata"]
-    notes = {QUEUED_AT: written_time(gang.queued_at), LAST_SEATS: f"{meta['name']}={node}"}
+    notes = {QUEUED_AT: format_time(gang.queued_at), LAST_SEATS: f"{meta['name']}={node}"}
     kept = {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
     return {
         "apiVersion": "v1",

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from understudy.kinds.groups import KIND, Definition, GroupRef, defined
 from understudy.kinds.ownership import GangRef
-from understudy.objects.groups import AnyGroup
+from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
+from understudy.kinds.pod_groups.lookup import definition_of
+from understudy.objects.pod_groups import AnyGroup
 
 PodName = tuple[str, str]  # (namespace, name)
 RollName = tuple[str, str]  # (namespace, name of the group)
@@ -57,7 +58,7 @@ class Rolls:
         """The gang a pod of this group counts for."""
         if not self._rolls[group.namespace, group.name].is_a_gang:
             return own
-        return GangRef(group.key, KIND, group.namespace, group.name, group.name, own.slot)
+        return GangRef(group.key, POD_GROUP, group.namespace, group.name, group.name, own.slot)
 
     def put(self, group: AnyGroup) -> Iterable[PodName]:
         """Returns the pods whose group it is."""
@@ -76,12 +77,12 @@ class Rolls:
         roll = self._rolls.get((meta.namespace, meta.name))
         return roll.members if roll is not None else ()
 
-    def definition(self, group: GroupRef) -> Definition:
+    def definition(self, group: GroupRef) -> GroupDefinition:
         """Raises BadObject where its object makes no sense."""
         if group.said is not None:
             return group.said
         found = self._objects.get((group.api, group.namespace, group.name))
-        return Definition(group.title, absent=True) if found is None else defined(found)
+        return GroupDefinition(group.title, absent=True) if found is None else definition_of(found)
 
 
 def _roll_name(group: GroupRef | None) -> RollName | None:

@@ -7,9 +7,9 @@ import msgspec
 from understudy.control.deeds import Deed
 from understudy.control.desk import Desk
 from understudy.control.holding import is_seatable, seats_note
-from understudy.kinds import lever_of
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
-from understudy.kinds.levers import paused
+from understudy.kinds.job_control import suspend_patch
+from understudy.kinds.registry import control_of
 from understudy.model.gangs import Gang
 from understudy.objects.pods import Pod
 
@@ -37,7 +37,7 @@ async def resume(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> None:
     job = desk.view.job_of(gang.key)
     if job is not None:  # else it was deleted since the plan was made
         notes = {REQUEUED_AT: None, HOLDS: seats_note(gang, seats)}
-        await desk.let_go_on(job, notes, paused(lever_of(job), False))
+        await desk.let_go_on(job, notes, suspend_patch(control_of(job), False))
 
 
 def seats_to_take(desk: Desk, deed: Deed) -> Seats:

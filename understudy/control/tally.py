@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable
 
-from understudy.kinds.pod import is_live
+from understudy.kinds.gangs.lone_pod import is_live
 from understudy.objects.pods import Pod
 
 

@@ -18,7 +18,7 @@ from understudy.control.happenings import EventForm
 from understudy.control.happenings import Happening as Happening
 from understudy.control.moments import wait_for
 from understudy.control.sparing import Buckets
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import format_time
 from understudy.objects.meta import Condition
 from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
@@ -230,7 +230,7 @@ class Teller:
         if about.kind != "Pod":
             await self.tell(about, Happening("Waiting", message, warning=True))
         elif known or not await self._says_already(about, message):
-            status = {"conditions": [_unschedulable(message, gated, written_time(int(self._clock.now())))]}
+            status = {"conditions": [_unschedulable(message, gated, format_time(int(self._clock.now())))]}
             patch = {"metadata": {"uid": about.uid}, "status": status}
             await self._cluster.patch(Ref(PODS, about.namespace, about.name), patch, sub="status")
             await self.tell(about, Happening("FailedScheduling", message, warning=True))

@@ -7,7 +7,7 @@ from understudy.control.deeds import is_lost
 from understudy.control.desk import Desk
 from understudy.control.together import together
 from understudy.kinds.annotations import STEPS_IN
-from understudy.kinds.pod import is_live
+from understudy.kinds.gangs.lone_pod import is_live
 from understudy.model.plans import Action, Dismiss, Plan
 from understudy.model.snapshot import Snapshot
 from understudy.objects.pods import Pod

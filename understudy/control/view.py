@@ -14,7 +14,7 @@ from understudy.control.troubles import Troubles
 from understudy.kinds.context import Context
 from understudy.model.nodes import Fence
 from understudy.model.snapshot import Snapshot
-from understudy.objects.cluster import (
+from understudy.objects.cluster_objects import (
     Namespace,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -22,12 +22,12 @@ from understudy.objects.cluster import (
     PriorityClass,
     StorageClass,
 )
-from understudy.objects.groups import AnyGroup
 from understudy.objects.jobs import TrainingRuntime, Workload
 from understudy.objects.meta import KubeObject
 from understudy.objects.nodes import Lease, Node
+from understudy.objects.pod_groups import AnyGroup
 from understudy.objects.pods import Pod
-from understudy.objects.volumes import NamedClaim, unmade
+from understudy.objects.volumes import NamedClaim, unprovisioned_claims
 
 
 class View:
@@ -139,7 +139,7 @@ class View:
         return self._nodes.fence_notes
 
     def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
-        return unmade(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
+        return unprovisioned_claims(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
 
     def pass_over(self, gang: str) -> None:
         """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else; if it has

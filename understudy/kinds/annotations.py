@@ -26,20 +26,20 @@ WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is on
 UNDERSTUDY_OF = f"{PREFIX}understudy-of"  # a label: the name of its job
 WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules an understudy loads besides those its program names
 STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
-MOST_WARM = 64
+MAX_UNDERSTUDIES = 64
 _TOPOLOGIES = {
     f"{PREFIX}{mode}-topology": mode for mode in (TopologyMode.EXCLUSIVE, TopologyMode.REQUIRED, TopologyMode.PREFERRED)
 }
 
 
-class Titled(Protocol):
+class HasTitle(Protocol):
     """Something whose annotations are read; it is only named where one of them is wrong."""
 
     @property
     def title(self) -> str: ...
 
 
-class Notes(msgspec.Struct, frozen=True):
+class JobAnnotations(msgspec.Struct, frozen=True):
     topology: Topology | None = None
     min_members: int | None = None
     on_preemption: OnPreemption = OnPreemption.REQUEUE
@@ -55,14 +55,14 @@ class Notes(msgspec.Struct, frozen=True):
     warm_for: str = ""
 
 
-NO_NOTES = Notes()
+NO_ANNOTATIONS = JobAnnotations()
 
 
-def notes_of(annotations: Mapping[str, str], titled: Titled) -> Notes:
+def read_annotations(annotations: Mapping[str, str], titled: HasTitle) -> JobAnnotations:
     if not annotations or not any(key.startswith(PREFIX) for key in annotations):
-        return NO_NOTES
+        return NO_ANNOTATIONS
     reader = _Reader(annotations, titled)
-    return Notes(
+    return JobAnnotations(
         topology=reader.topology(),
         min_members=reader.count("min-members"),
         on_preemption=reader.on_preemption(),
@@ -79,52 +79,52 @@ def notes_of(annotations: Mapping[str, str], titled: Titled) -> Notes:
     )
 
 
-def times_in(annotations: Mapping[str, str], name: str, titled: Titled) -> tuple[float, ...]:
+def read_times(annotations: Mapping[str, str], name: str, titled: HasTitle) -> tuple[float, ...]:
     """The moments an understudy.dev annotation lists, oldest first."""
     return _Reader(annotations, titled).times(name)
 
 
-def time_in(annotations: Mapping[str, str], name: str, titled: Titled) -> float | None:
+def read_time(annotations: Mapping[str, str], name: str, titled: HasTitle) -> float | None:
     return _Reader(annotations, titled).time(name)
 
 
-def fence_in(annotations: Mapping[str, str], titled: Titled) -> Fence | None:
+def read_fence(annotations: Mapping[str, str], titled: HasTitle) -> Fence | None:
     return _Reader(annotations, titled).fence() if FENCED in annotations else None
 
 
-def written_fence(fence: Fence) -> str:
-    parts = [f"at={written_time(fence.at)}", f"grace={fence.grace}"]
+def format_fence(fence: Fence) -> str:
+    parts = [f"at={format_time(fence.at)}", f"grace={fence.grace}"]
     parts += [f"boot={fence.boot}"] if fence.boot else []
-    parts += [f"returned={written_time(fence.returned)}"] if fence.returned is not None else []
+    parts += [f"returned={format_time(fence.returned)}"] if fence.returned is not None else []
     return ",".join(parts)
 
 
-def written_time(moment: float) -> str:
+def format_time(moment: float) -> str:
     """As Kubernetes writes it: whole seconds, unless that would lose something."""
     if moment == int(moment):
         return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def written_times(moments: Iterable[float]) -> str:
-    return ",".join(written_time(moment) for moment in sorted(moments))
+def format_times(moments: Iterable[float]) -> str:
+    return ",".join(format_time(moment) for moment in sorted(moments))
 
 
-def written_seats(seats: Mapping[str, str]) -> str:
+def format_seats(seats: Mapping[str, str]) -> str:
     return ",".join(f"{member}={seats[member]}" for member in sorted(seats))
 
 
-def warm_wanted(annotations: Mapping[str, str], titled: Titled) -> int:
+def wanted_understudies(annotations: Mapping[str, str], titled: HasTitle) -> int:
     """How many warm understudies a job wants to have; raises BadObject."""
     text = annotations.get(WARM, "0").strip()
-    if not (text.isascii() and text.isdigit() and int(text) <= MOST_WARM):
-        problem = f"{text!r} is not a number of understudies; write 0 to {MOST_WARM}"
+    if not (text.isascii() and text.isdigit() and int(text) <= MAX_UNDERSTUDIES):
+        problem = f"{text!r} is not a number of understudies; write 0 to {MAX_UNDERSTUDIES}"
         raise BadObject(titled.title, f"metadata.annotations[{WARM}]", problem)
     return int(text)
 
 
 class _Reader:
-    def __init__(self, annotations: Mapping[str, str], titled: Titled) -> None:
+    def __init__(self, annotations: Mapping[str, str], titled: HasTitle) -> None:
         self._annotations = annotations
         self._titled = titled
 

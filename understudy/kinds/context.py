@@ -2,18 +2,18 @@
 
 import msgspec
 
-from understudy.kinds.annotations import PREFIX, Titled
-from understudy.objects.cluster import PriorityClass
+from understudy.kinds.annotations import PREFIX, HasTitle
+from understudy.objects.cluster_objects import PriorityClass
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import TrainingRuntime
+from understudy.objects.pod_shapes import ShapeCache, Surroundings
 from understudy.objects.pods import DEFAULT_SCHEDULER, PodSpec, PodTemplate
-from understudy.objects.shapes import Shapes, Surroundings
 
 OPT_IN = f"{PREFIX}schedule"  # the label by which a namespace gives us its pods ("true"), and a pod stays out ("false")
-BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+BUILT_IN_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
+class PodPriority(msgspec.Struct, frozen=True, gc=False):
     """How important a pod is, and whether others may go for it."""
 
     priority: int = 0
@@ -26,9 +26,9 @@ class Context:
         self.classes: dict[str, PriorityClass] = {}
         self.runtimes: dict[tuple[str, str, str], TrainingRuntime] = {}  # by kind, namespace ('' for cluster), name
         self.surroundings = Surroundings()
-        self.shapes = Shapes(self.surroundings)
+        self.shapes = ShapeCache(self.surroundings)
         self._default: PriorityClass | None = None
-        self._standings: dict[tuple[int | None, str, str], Standing] = {}
+        self._standings: dict[tuple[int | None, str, str], PodPriority] = {}
 
     def changed(self) -> None:
         """To be called after any of the surroundings was changed."""
@@ -50,25 +50,25 @@ class Context:
         opted_in = around is not None and around.metadata.labels.get(OPT_IN) == "true"
         return opted_in and template.metadata.labels.get(OPT_IN) != "false"
 
-    def standing(self, spec: PodSpec, titled: Titled, field: str) -> Standing:
+    def standing(self, spec: PodSpec, titled: HasTitle, field: str) -> PodPriority:
         """A priority that is written down wins, else the class decides. `field` is where the spec stands."""
         key = (spec.priority, spec.priority_class_name, spec.preemption_policy)
         found = self._standings.get(key)
         if found is None:
             given = self._class_of(spec, titled, field)
             policy = spec.preemption_policy or given.preemption_policy
-            found = Standing(given.value if spec.priority is None else spec.priority, policy != "Never")
+            found = PodPriority(given.value if spec.priority is None else spec.priority, policy != "Never")
             self._standings[key] = found
         return found
 
-    def _class_of(self, spec: PodSpec, titled: Titled, field: str) -> PriorityClass:
+    def _class_of(self, spec: PodSpec, titled: HasTitle, field: str) -> PriorityClass:
         name = spec.priority_class_name
         if not name:  # a priority that is written down was given its default long ago
             return self._default if self._default and spec.priority is None else _NO_CLASS
         if found := self.classes.get(name):
             return found
-        if name in BUILT_IN:
-            return msgspec.structs.replace(_NO_CLASS, value=BUILT_IN[name])
+        if name in BUILT_IN_CLASSES:
+            return msgspec.structs.replace(_NO_CLASS, value=BUILT_IN_CLASSES[name])
         if spec.priority is not None:  # the class is gone, what it meant for this pod is not
             return _NO_CLASS
         known = ", ".join(sorted(self.classes)) or "none"

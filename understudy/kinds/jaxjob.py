@@ -1,11 +1,11 @@
 """JAXJob: workers, the first of which coordinates."""
 
-from understudy.kinds.outlines import Outline
-from understudy.kinds.training import RUN_POLICY, replicas_outline
+from understudy.kinds.outline import GangOutline
+from understudy.kinds.training_operator import RUN_POLICY_CONTROL, replicas_outline
 from understudy.objects.jobs import JAXJob
 
-LEVER = RUN_POLICY
+CONTROL = RUN_POLICY_CONTROL
 
 
-def outline(job: JAXJob) -> Outline:
+def outline(job: JAXJob) -> GangOutline:
     return replicas_outline(job, "jaxReplicaSpecs", ("worker",))

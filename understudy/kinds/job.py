@@ -2,27 +2,27 @@
 
 from collections.abc import Sequence
 
-from understudy.kinds.annotations import notes_of
-from understudy.kinds.indexes import read_indexes
-from understudy.kinds.levers import Lever
-from understudy.kinds.outlines import Outline, Role
+from understudy.kinds.annotations import read_annotations
+from understudy.kinds.completion_indexes import parse_indexes
+from understudy.kinds.job_control import JobControl
+from understudy.kinds.observed_pod import ObservedPod, PodState
+from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
-from understudy.kinds.sightings import Sighting, State
 from understudy.objects.jobs import Job, JobSpec
-from understudy.objects.meta import holds
+from understudy.objects.meta import has_condition
 
 # FailureTarget asks the Job controller to take the pods away and to end the Job as Failed, with the same reason.
-LEVER = Lever(("spec", "suspend"), end="FailureTarget")
+CONTROL = JobControl(("spec", "suspend"), end="FailureTarget")
 
 
-def outline(job: Job, seen: Sequence[Sighting]) -> Outline:
+def outline(job: Job, seen: Sequence[ObservedPod]) -> GangOutline:
     if finished(job):
-        return Outline()
+        return GangOutline()
     name = job.metadata.name
     indexed = job.spec.completion_mode == "Indexed"
-    succeeded = max(job.status.succeeded, sum(s.state is State.DONE for s in seen))
+    succeeded = max(job.status.succeeded, sum(s.state is PodState.DONE for s in seen))
     indexes = pod_indexes(job.spec, indexed, succeeded, job.status.completed_indexes)
-    role = Role(
+    role = RoleOutline(
         island=name,
         names=tuple(f"{name}-{i}" for i in indexes),
         template=job.spec.template,
@@ -30,9 +30,9 @@ def outline(job: Job, seen: Sequence[Sighting]) -> Outline:
         labels={JOB_NAME: name, OLD_JOB_NAME: name},
         index_label=COMPLETION_INDEX if indexed else "",
         indexes=indexes,
-        topology=notes_of(job.metadata.annotations, job).topology,
+        topology=read_annotations(job.metadata.annotations, job).topology,
     )
-    return Outline((role,), job.spec.suspend)
+    return GangOutline((role,), job.spec.suspend)
 
 
 def is_plain_single(job: Job) -> bool:
@@ -49,7 +49,7 @@ def is_plain_single(job: Job) -> bool:
 
 def finished(job: Job) -> bool:
     """Also one that is about to be: its controller makes no more pods."""
-    return holds(job.status.conditions, "Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
+    return has_condition(job.status.conditions, "Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
 
 
 def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str = "") -> tuple[int, ...]:
@@ -61,5 +61,5 @@ def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str
         return tuple(range(parallelism))
     if not indexed:
         return tuple(range(min(parallelism, max(0, spec.completions - succeeded))))
-    done = read_indexes(completed)
+    done = parse_indexes(completed)
     return tuple([i for i in range(spec.completions) if i not in done][:parallelism])

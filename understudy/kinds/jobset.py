@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from understudy.kinds.annotations import Titled, notes_of
+from understudy.kinds.annotations import HasTitle, read_annotations
 from understudy.kinds.job import pod_indexes
-from understudy.kinds.levers import Lever
-from understudy.kinds.outlines import Outline, Role
+from understudy.kinds.job_control import JobControl
+from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import (
     COMPLETION_INDEX,
     JOB_INDEX,
@@ -21,7 +21,7 @@ from understudy.kinds.ownership import (
 )
 from understudy.model.gangs import PodCreation, Topology, TopologyMode
 from understudy.objects.jobs import JobSet, ReplicatedJob
-from understudy.objects.meta import holds
+from understudy.objects.meta import has_condition
 from understudy.objects.pods import PodTemplate, PodToleration
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
@@ -30,9 +30,9 @@ _NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
 _NO_SCHEDULE = PodToleration("alpha.jobset.sigs.k8s.io/no-schedule", "Exists", "", "NoSchedule")
 
 
-def outline(jobset: JobSet) -> Outline:
-    if holds(jobset.status.conditions, "Completed", "Failed"):
-        return Outline(topologies=_topologies(jobset))
+def outline(jobset: JobSet) -> GangOutline:
+    if has_condition(jobset.status.conditions, "Completed", "Failed"):
+        return GangOutline(topologies=_topologies(jobset))
     finished = {status.name: status.succeeded for status in jobset.status.replicated_jobs_status}
     roles = [
         role
@@ -40,7 +40,7 @@ def outline(jobset: JobSet) -> Outline:
         if finished.get(job.name, 0) < job.replicas
         for role in _roles(jobset, job, f"spec.replicatedJobs[{position}].template.spec.template")
     ]
-    return Outline(tuple(roles), jobset.spec.suspend)
+    return GangOutline(tuple(roles), jobset.spec.suspend)
 
 
 def _topologies(jobset: JobSet) -> dict[str, Topology | None]:
@@ -48,7 +48,7 @@ def _topologies(jobset: JobSet) -> dict[str, Topology | None]:
     return {role.island: role.topology for job in jobset.spec.replicated_jobs for role in _roles(jobset, job, "")}
 
 
-LEVER = Lever(("spec", "suspend"))
+CONTROL = JobControl(("spec", "suspend"))
 
 
 class _Stage(NamedTuple):
@@ -70,14 +70,14 @@ def _stages(jobset: JobSet) -> dict[str, _Stage]:
     return stages
 
 
-def topology_of(annotations: Mapping[str, str], titled: Titled) -> Topology | None:
+def topology_of(annotations: Mapping[str, str], titled: HasTitle) -> Topology | None:
     """JobSet's own annotation, else ours. With the node-selector strategy the nodes were labelled beforehand."""
     if EXCLUSIVE in annotations and NODE_SELECTOR not in annotations:
         return Topology(annotations[EXCLUSIVE], TopologyMode.EXCLUSIVE)
-    return notes_of(annotations, titled).topology
+    return read_annotations(annotations, titled).topology
 
 
-def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[Role]:
+def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[RoleOutline]:
     """One role a child Job. What stands on the replicated job's template goes before what stands on the JobSet."""
     own = job.template.metadata.annotations
     topology = topology_of(own, jobset) or topology_of(jobset.metadata.annotations, jobset)
@@ -89,7 +89,7 @@ def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[Role]:
         name = f"{jobset.metadata.name}-{job.name}-{replica}"
         template = job.template.spec.template
         roles.append(
-            Role(
+            RoleOutline(
                 island=name,
                 names=tuple(f"{name}-{i}" for i in indexes),
                 template=_preselected(template, jobset.metadata.namespace, name) if preselected else template,

@@ -3,8 +3,8 @@ domains the pods of a job belong."""
 
 from collections.abc import Mapping, Sequence
 
-from understudy.kinds.outlines import Outline, in_one_island
-from understudy.kinds.sightings import Sighting
+from understudy.kinds.observed_pod import ObservedPod
+from understudy.kinds.outline import GangOutline, in_one_island
 from understudy.model.gangs import Topology, TopologyMode
 from understudy.objects.meta import ObjectMeta
 
@@ -17,7 +17,7 @@ SLICE_REQUIRED = "kueue.x-k8s.io/podset-slice-required-topology"
 SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 
 
-def owns(meta: ObjectMeta) -> bool:
+def manages_suspend(meta: ObjectMeta) -> bool:
     """Whether Kueue decides when this job is suspended. Without a queue a job it manages stays suspended for good, and
     that is left alone like anybody else's suspend."""
     return any(key in meta.labels for key in (QUEUE, WORKLOAD)) or (
@@ -32,7 +32,7 @@ def topology_of(annotations: Mapping[str, str]) -> Topology | None:
     return Topology(label, TopologyMode.PREFERRED) if (label := annotations.get(PREFERRED)) else None
 
 
-def constrained(outline: Outline, seen: Sequence[Sighting]) -> tuple[Outline, Sequence[Sighting]]:
+def with_kueue_topology(outline: GangOutline, seen: Sequence[ObservedPod]) -> tuple[GangOutline, Sequence[ObservedPod]]:
     """The outline of a job, with what its templates ask of Kueue where the job itself asks for nothing.
 
     What is asked for the pods of a template binds all that are made from it: they become one island. Slices do so where

@@ -2,36 +2,44 @@
 
 import msgspec
 
-from understudy.kinds.annotations import notes_of
-from understudy.kinds.levers import Lever
-from understudy.kinds.outlines import Outline, Role
+from understudy.kinds.annotations import read_annotations
+from understudy.kinds.job_control import JobControl
+from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
-from understudy.kinds.training import RUN_POLICY, in_order, minimum
+from understudy.kinds.training_operator import RUN_POLICY_CONTROL, min_members, ordered_replicas
 from understudy.model.gangs import PodCreation
 from understudy.objects.jobs import MPIJob
-from understudy.objects.meta import holds
+from understudy.objects.meta import has_condition
 from understudy.objects.pods import PodTemplate, Resources
 
 _ON_MASTER = "launcherOnMaster is not supported; give the launcher a node selector instead"
 
 
-def outline(job: MPIJob) -> Outline:
-    if holds(job.status.conditions, "Succeeded", "Failed") or job.status.launcher_status in ("Succeeded", "Failed"):
-        return Outline()
+def has_ended(job: MPIJob) -> bool:
+    ends = ("Succeeded", "Failed")
+    return has_condition(job.status.conditions, *ends) or job.status.launcher_status in ends
+
+
+def outline(job: MPIJob) -> GangOutline:
+    if has_condition(job.status.conditions, "Succeeded", "Failed") or job.status.launcher_status in (
+        "Succeeded",
+        "Failed",
+    ):
+        return GangOutline()
     if not job.spec.mpi_replica_specs:
         return _first_version(job)
-    ordered = in_order(job.spec.mpi_replica_specs, "spec.mpiReplicaSpecs", ("launcher", "worker"))
+    ordered = ordered_replicas(job.spec.mpi_replica_specs, "spec.mpiReplicaSpecs", ("launcher", "worker"))
     roles = [_role(job, role, spec.replicas, spec.template, field) for role, spec, field in ordered]
-    return Outline(tuple(roles), job.spec.run_policy.suspend, minimum(job.spec.run_policy, None))
+    return GangOutline(tuple(roles), job.spec.run_policy.suspend, min_members(job.spec.run_policy, None))
 
 
-def lever(job: MPIJob) -> Lever:
+def control_of(job: MPIJob) -> JobControl:
     """The first version cannot be paused. In all of them a launcher without workers ends by itself; it has the log of
     the job."""
     spared = {key: "launcher" for key in (MPI_ROLE, REPLICA_TYPE, JOB_ROLE) if key in _labels(job, "launcher")}
     if not job.spec.mpi_replica_specs:
-        return Lever(end_status={"launcherStatus": "Failed"}, spared=spared)
-    return msgspec.structs.replace(RUN_POLICY, spared=spared)
+        return JobControl(end_status={"launcherStatus": "Failed"}, spared=spared)
+    return msgspec.structs.replace(RUN_POLICY_CONTROL, spared=spared)
 
 
 def _launcher_waits(job: MPIJob) -> bool:
@@ -41,7 +49,7 @@ def _launcher_waits(job: MPIJob) -> bool:
     return any(condition.type in ("Running", "Restarting") for condition in job.status.conditions)
 
 
-def _first_version(job: MPIJob) -> Outline:
+def _first_version(job: MPIJob) -> GangOutline:
     """v1alpha1: one template for all. The launcher runs it without the workers' resources."""
     template = job.spec.template
     assert template is not None  # decoding asks for it
@@ -52,7 +60,7 @@ def _first_version(job: MPIJob) -> Outline:
     first = _role(job, "launcher", 1, launcher, "spec.template")
     if job.spec.launcher_on_master:
         first = msgspec.structs.replace(first, unsupported=(_ON_MASTER,))
-    return Outline((first, _role(job, "worker", workers, template, "spec.template")))
+    return GangOutline((first, _role(job, "worker", workers, template, "spec.template")))
 
 
 def _workers(job: MPIJob) -> tuple[int, int]:
@@ -77,12 +85,12 @@ def _with_resources(template: PodTemplate, resources: Resources) -> PodTemplate:
     return msgspec.structs.replace(template, spec=msgspec.structs.replace(template.spec, containers=containers))
 
 
-def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: str) -> Role:
+def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: str) -> RoleOutline:
     """Launchers are one, and are named without a number."""
     name = job.metadata.name
     indexes = tuple(range(replicas))
     late = role == "launcher" and _launcher_waits(job)
-    return Role(
+    return RoleOutline(
         island=name,
         names=tuple(f"{name}-launcher" if role == "launcher" else f"{name}-{role}-{i}" for i in indexes),
         template=template,
@@ -90,7 +98,7 @@ def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: s
         labels=_labels(job, role),
         index_label=REPLICA_INDEX if job.spec.mpi_replica_specs else "",
         indexes=indexes,
-        topology=notes_of(job.metadata.annotations, job).topology,
+        topology=read_annotations(job.metadata.annotations, job).topology,
         stage=2 if late else 0,
         made=PodCreation.WHEN_READY if late else PodCreation.AT_ONCE,
     )

@@ -1,13 +1,13 @@
 """PyTorchJob: a master and workers; an elastic policy says how few workers will do."""
 
-from understudy.kinds.outlines import Outline
-from understudy.kinds.training import RUN_POLICY, replicas_outline
+from understudy.kinds.outline import GangOutline
+from understudy.kinds.training_operator import RUN_POLICY_CONTROL, replicas_outline
 from understudy.objects.jobs import PyTorchJob
 
-LEVER = RUN_POLICY
+CONTROL = RUN_POLICY_CONTROL
 
 
-def outline(job: PyTorchJob) -> Outline:
+def outline(job: PyTorchJob) -> GangOutline:
     return replicas_outline(job, "pytorchReplicaSpecs", ("master", "worker"), _least(job))
 
 

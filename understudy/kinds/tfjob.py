@@ -1,11 +1,11 @@
 """TFJob: a chief, parameter servers, workers and evaluators."""
 
-from understudy.kinds.outlines import Outline
-from understudy.kinds.training import RUN_POLICY, replicas_outline
+from understudy.kinds.outline import GangOutline
+from understudy.kinds.training_operator import RUN_POLICY_CONTROL, replicas_outline
 from understudy.objects.jobs import TFJob
 
-LEVER = RUN_POLICY
+CONTROL = RUN_POLICY_CONTROL
 
 
-def outline(job: TFJob) -> Outline:
+def outline(job: TFJob) -> GangOutline:
     return replicas_outline(job, "tfReplicaSpecs", ("chief", "master", "ps", "worker", "evaluator"))

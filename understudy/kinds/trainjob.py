@@ -7,24 +7,24 @@ import msgspec
 from understudy.kinds import jobset
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.context import Context
-from understudy.kinds.levers import Lever
-from understudy.kinds.outlines import Outline
+from understudy.kinds.job_control import JobControl
+from understudy.kinds.outline import GangOutline
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import JobSet, JobSetStatus, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
-from understudy.objects.meta import holds
+from understudy.objects.meta import has_condition
 from understudy.objects.pods import PodSpec, Resources
 
 # Its state is copied from the JobSet it makes.
-LEVER = Lever(("spec", "suspend"), end_through="JobSet")
+CONTROL = JobControl(("spec", "suspend"), end_through="JobSet")
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
-def outline(job: TrainJob | JobSet, context: Context) -> Outline:
+def outline(job: TrainJob | JobSet, context: Context) -> GangOutline:
     """For a JobSet, see `as_made`."""
     if isinstance(job, JobSet):
         return jobset.outline(job)
-    if holds(job.status.conditions, "Complete", "Failed"):
-        return Outline()
+    if has_condition(job.status.conditions, "Complete", "Failed"):
+        return GangOutline()
     return jobset.outline(jobset_of(job, _runtime(job, context)))
 
 
@@ -49,10 +49,10 @@ def jobset_of(job: TrainJob, runtime: TrainingRuntime) -> JobSet:
     return JobSet(kind=job.kind, api_version=job.api_version, metadata=metadata, spec=spec, status=status)
 
 
-def as_made(job: TrainJob, made: JobSet) -> TrainJob | JobSet:
+def from_made_jobset(job: TrainJob, made: JobSet) -> TrainJob | JobSet:
     """The JobSet that was made of it, by the job's name and title: what its runtime has become since means nothing to
     it. Whether it stands back, and whether it is over, the job itself says."""
-    if holds(job.status.conditions, "Complete", "Failed"):
+    if has_condition(job.status.conditions, "Complete", "Failed"):
         return job
     metadata = msgspec.structs.replace(job.metadata, annotations={**made.metadata.annotations, **_ours(job)})
     spec = msgspec.structs.replace(made.spec, suspend=job.spec.suspend)

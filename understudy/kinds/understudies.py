@@ -13,7 +13,7 @@ from understudy.model.quantity import parse_quantity
 
 Document = dict[str, Any]
 
-MAKE = f"{PREFIX}warm-make"  # what a change of its members' template is told by
+TEMPLATE_KEY = f"{PREFIX}warm-make"  # what a change of its members' template is told by
 _LONGEST_LABEL = 63
 GRACE = 1  # seconds: one that holds has nothing to save
 _ROLES = (REPLICATED_JOB, REPLICA_TYPE, JOB_ROLE, MPI_ROLE)
@@ -29,7 +29,7 @@ def understudy_name(job: str, number: int) -> str:
     return f"{job}-warm-{number}"
 
 
-def model_for(members: Iterable[Document]) -> Document | None:
+def template_member(members: Iterable[Document]) -> Document | None:
     """The member to be copied: one of those that need accelerators, else of those that are most."""
     roles: dict[str, list[Document]] = {}
     for member in sorted(members, key=lambda one: str(one["metadata"]["name"])):
@@ -50,7 +50,7 @@ def _accelerators(pod: Document) -> int:
     )
 
 
-def make_of(member: Document) -> str:
+def template_key(member: Document) -> str:
     """«accelerators/role/digest»: the same for all members of a role; another when their template asks for something
     else of an understudy."""
     spec = member["spec"]
@@ -64,17 +64,17 @@ def make_of(member: Document) -> str:
 def is_outdated(make: str, model: Document) -> bool:
     """Whether an understudy of this make would not be made like that now. While its own role is being made anew, what
     is left of the job says nothing about it."""
-    wanted = make_of(model)
+    wanted = template_key(model)
     if make.count("/") != 2:
         return True
     (count, role, _), (best, other, _) = make.split("/"), wanted.split("/")
     return make != wanted and (role == other or int(best) > int(count))
 
 
-def understudy(job: Document, gang: str, member: Document, number: int) -> Document:
+def understudy_pod(job: Document, gang: str, member: Document, number: int) -> Document:
     """A pod like the member, that belongs to the job and is none of those its kind counts."""
     meta = job["metadata"]
-    notes = {WARM_FOR: gang, MAKE: make_of(member)}
+    notes = {WARM_FOR: gang, TEMPLATE_KEY: template_key(member)}
     if imports := (meta.get("annotations") or {}).get(WARM_IMPORTS):
         notes[WARM_IMPORTS] = imports
     owner = {"apiVersion": job["apiVersion"], "kind": job["kind"], "name": meta["name"], "uid": meta["uid"]}

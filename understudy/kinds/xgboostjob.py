@@ -1,11 +1,11 @@
 """XGBoostJob: a master and workers."""
 
-from understudy.kinds.outlines import Outline
-from understudy.kinds.training import RUN_POLICY, replicas_outline
+from understudy.kinds.outline import GangOutline
+from understudy.kinds.training_operator import RUN_POLICY_CONTROL, replicas_outline
 from understudy.objects.jobs import XGBoostJob
 
-LEVER = RUN_POLICY
+CONTROL = RUN_POLICY_CONTROL
 
 
-def outline(job: XGBoostJob) -> Outline:
+def outline(job: XGBoostJob) -> GangOutline:
     return replicas_outline(job, "xgbReplicaSpecs", ("master", "worker"))

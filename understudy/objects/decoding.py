@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.objects.checks import check
-from understudy.objects.cluster import (
+from understudy.objects.cluster_objects import (
     Namespace,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -16,24 +15,15 @@ from understudy.objects.cluster import (
     StorageClass,
 )
 from understudy.objects.errors import BadObject, at
-from understudy.objects.groups import CoschedulingGroup, PodGroup, VolcanoGroup
-from understudy.objects.jobs import (
-    JAXJob,
-    Job,
-    JobSet,
-    MPIJob,
-    PaddleJob,
-    PyTorchJob,
-    TFJob,
-    TrainingRuntime,
-    TrainJob,
-    XGBoostJob,
-)
 from understudy.objects.meta import KubeObject, title
 from understudy.objects.nodes import Lease, Node
+from understudy.objects.pod_groups import CoschedulingGroup, PodGroup, VolcanoGroup
 from understudy.objects.pods import Pod
+from understudy.objects.validation import check
 
-STRUCTS: dict[tuple[str, str], type[KubeObject]] = {
+StructsByKind = Mapping[tuple[str, str], type[KubeObject]]  # by API group and kind
+
+STRUCTS: StructsByKind = {
     ("", "Pod"): Pod,
     ("", "Node"): Node,
     ("", "Namespace"): Namespace,
@@ -46,19 +36,7 @@ STRUCTS: dict[tuple[str, str], type[KubeObject]] = {
     ("scheduling.k8s.io", "PodGroup"): PodGroup,
     ("scheduling.x-k8s.io", "PodGroup"): CoschedulingGroup,
     ("scheduling.volcano.sh", "PodGroup"): VolcanoGroup,
-    ("batch", "Job"): Job,
-    ("jobset.x-k8s.io", "JobSet"): JobSet,
-    ("kubeflow.org", "PyTorchJob"): PyTorchJob,
-    ("kubeflow.org", "TFJob"): TFJob,
-    ("kubeflow.org", "XGBoostJob"): XGBoostJob,
-    ("kubeflow.org", "PaddleJob"): PaddleJob,
-    ("kubeflow.org", "JAXJob"): JAXJob,
-    ("kubeflow.org", "MPIJob"): MPIJob,
-    ("trainer.kubeflow.org", "TrainJob"): TrainJob,
-    ("trainer.kubeflow.org", "TrainingRuntime"): TrainingRuntime,
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): TrainingRuntime,
 }
-KINDS = frozenset(kind for _, kind in STRUCTS)
 
 _WORDS = {
     "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false",
@@ -71,49 +49,52 @@ class _Head(msgspec.Struct):
     kind: str = ""
 
 
-def decode(document: Mapping[str, object]) -> KubeObject:
-    struct = _struct_for(document)
-    try:
-        obj = msgspec.convert(document, struct)
-    except msgspec.ValidationError:
-        obj = _converted_slowly(document, struct)
-    return check(obj)
+class Decoder:
+    """Decodes the objects of this package and those of the structs it is given: job kinds bring their own."""
 
+    def __init__(self, more: StructsByKind) -> None:
+        self._structs = {**STRUCTS, **more}
+        self.kinds = frozenset(kind for _, kind in self._structs)
 
-def decode_json(data: bytes) -> KubeObject:
-    """The same for JSON text, without the detour over plain dicts."""
-    try:
-        head = msgspec.json.decode(data, type=_Head)
-        struct = STRUCTS[head.api_version.rpartition("/")[0], head.kind]
-        return check(msgspec.json.decode(data, type=struct))
-    except (KeyError, msgspec.ValidationError):
-        document = msgspec.json.decode(data)
-        if not isinstance(document, dict):
-            raise BadObject("", "", "expected an object with apiVersion, kind and metadata") from None
-        return decode(document)
-    except msgspec.DecodeError as error:
-        raise BadObject("", "", f"not JSON: {error}") from None
+    def decode(self, document: Mapping[str, object]) -> KubeObject:
+        struct = self._struct_for(document)
+        try:
+            obj = msgspec.convert(document, struct)
+        except msgspec.ValidationError:
+            obj = _converted_without_nulls(document, struct)
+        return check(obj)
 
+    def decode_json(self, data: bytes) -> KubeObject:
+        """The same for JSON text. No plain dictionaries are made on the way."""
+        try:
+            head = msgspec.json.decode(data, type=_Head)
+            struct = self._structs[head.api_version.rpartition("/")[0], head.kind]
+            return check(msgspec.json.decode(data, type=struct))
+        except (KeyError, msgspec.ValidationError):
+            document = msgspec.json.decode(data)
+            if not isinstance(document, dict):
+                raise BadObject("", "", "expected an object with apiVersion, kind and metadata") from None
+            return self.decode(document)
+        except msgspec.DecodeError as error:
+            raise BadObject("", "", f"not JSON: {error}") from None
 
-def _struct_for(document: Mapping[str, object]) -> type[KubeObject]:
-    version, kind = document.get("apiVersion"), document.get("kind")
-    if isinstance(version, str) and isinstance(kind, str):
-        struct = STRUCTS.get((version.rpartition("/")[0], kind))
-        if struct is not None:
-            return struct
-    name = _title(document)
-    if not isinstance(kind, str) or not kind:
-        raise BadObject(name, "kind", f"is missing; understood are {_understood()}")
-    groups = sorted(group or "core (v1)" for group, known in STRUCTS if known == kind)
-    if not groups:
-        raise BadObject(name, "kind", f"{kind!r} is not understood; understood are {_understood()}")
-    if not isinstance(version, str) or not version:
-        raise BadObject(name, "apiVersion", f"is missing; {kind} is understood of the group {', '.join(groups)}")
-    raise BadObject(name, "apiVersion", f"{version!r} is not understood; {kind} is of the group {', '.join(groups)}")
-
-
-def _understood() -> str:
-    return ", ".join(sorted(KINDS))
+    def _struct_for(self, document: Mapping[str, object]) -> type[KubeObject]:
+        version, kind = document.get("apiVersion"), document.get("kind")
+        if isinstance(version, str) and isinstance(kind, str):
+            struct = self._structs.get((version.rpartition("/")[0], kind))
+            if struct is not None:
+                return struct
+        name = _title(document)
+        understood = ", ".join(sorted(self.kinds))
+        if not isinstance(kind, str) or not kind:
+            raise BadObject(name, "kind", f"is missing; understood are {understood}")
+        groups = sorted(group or "core (v1)" for group, known in self._structs if known == kind)
+        if not groups:
+            raise BadObject(name, "kind", f"{kind!r} is not understood; understood are {understood}")
+        of = f"{kind} is of the group {', '.join(groups)}"
+        if not isinstance(version, str) or not version:
+            raise BadObject(name, "apiVersion", f"is missing; {kind} is understood of the group {', '.join(groups)}")
+        raise BadObject(name, "apiVersion", f"{version!r} is not understood; {of}")
 
 
 def _title(document: Mapping[str, object]) -> str:
@@ -123,7 +104,7 @@ def _title(document: Mapping[str, object]) -> str:
     return title(str(kind or "object"), str(fields.get("namespace") or "default"), str(name))
 
 
-def _converted_slowly(document: Mapping[str, object], struct: type[KubeObject]) -> KubeObject:
+def _converted_without_nulls(document: Mapping[str, object], struct: type[KubeObject]) -> KubeObject:
     """Kubernetes takes null for absent; only documents with nulls pay for that here."""
     tidy = _without_nulls(document)
     try:

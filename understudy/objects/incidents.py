@@ -55,7 +55,7 @@ class _Metadata(Part, frozen=True):
     creation_timestamp: Time | None = None
 
 
-class KeptIncident(Part, frozen=True):
+class StoredIncident(Part, frozen=True):
     """As the API has it."""
 
     metadata: _Metadata
@@ -84,7 +84,7 @@ class KeptIncident(Part, frozen=True):
         )
 
 
-_read = msgspec.json.Decoder(KeptIncident).decode
+_read = msgspec.json.Decoder(StoredIncident).decode
 
 
 def incident_of(raw: bytes) -> Incident:

@@ -78,7 +78,7 @@ class Condition(Part, frozen=True, gc=False):
     last_transition_time: Time | None = None
 
 
-def holds(conditions: tuple[Condition, ...], *types: str) -> bool:
+def has_condition(conditions: tuple[Condition, ...], *types: str) -> bool:
     """Whether any condition of these types is true."""
     return any(c.type in types and c.status == "True" for c in conditions)
 

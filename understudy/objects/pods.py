@@ -168,7 +168,7 @@ def is_of_daemon_set(metadata: ObjectMeta) -> bool:
     return owner is not None and owner.kind == "DaemonSet"
 
 
-def without_what_nobody_reads(pod: Pod) -> Pod:
+def without_unread_fields(pod: Pod) -> Pod:
     """Changes it in place. Volumes count where they are claimed; and that a pod of a DaemonSet may only sit where it
     sits makes every one of them unlike the others."""
     spec, force = pod.spec, msgspec.structs.force_setattr

@@ -5,16 +5,16 @@ from typing import NamedTuple
 import msgspec
 
 from understudy.model.selectors import NodeTerm, Requirement
-from understudy.objects.cluster import PersistentVolume, PersistentVolumeClaim, StorageClass
+from understudy.objects.cluster_objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from understudy.objects.pods import PodSpec, Volume
-from understudy.objects.selecting import node_terms_of
+from understudy.objects.selectors import node_terms_of
 
 # On a claim: the node for which its volume is to be made. Whoever makes volumes of its class waits for it, and takes it
 # off again where none can be made there.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 FIRST_CONSUMER = "WaitForFirstConsumer"
-NOBODY = "kubernetes.io/no-provisioner"  # makes the volumes of a class whose volumes are there beforehand
+NO_PROVISIONER = "kubernetes.io/no-provisioner"  # makes the volumes of a class whose volumes are there beforehand
 
 Terms = tuple[NodeTerm, ...]
 
@@ -62,23 +62,25 @@ class NamedClaim(NamedTuple):
         return self.claim is None or not self.claim.spec.volume_name
 
 
-class Needs(msgspec.Struct, frozen=True, gc=False):
+class ClaimNeeds(msgspec.Struct, frozen=True, gc=False):
     """What the claims of a pod ask of its seat."""
 
     reach: tuple[Terms, ...] = ()  # for each volume, where it can be reached or made
-    unmade: tuple[tuple[str, str | None], ...] = ()  # claims whose volume is made with the seat, and the node they name
+    unprovisioned: tuple[
+        tuple[str, str | None], ...
+    ] = ()  # claims whose volume is made with the seat, and the node they name
     words: tuple[str, ...] = ()  # on what nobody can know, or do
 
 
-def needs(spec: PodSpec, namespace: str, name: str, storage: Storage) -> Needs:
+def claim_needs(spec: PodSpec, namespace: str, name: str, storage: Storage) -> ClaimNeeds:
     words: list[str] = []
     claims = _claims(spec, namespace, name, storage)
     reach = tuple(terms for one in claims if (terms := _reach(one, namespace, storage, words)))
     waiting = () if spec.node_name else tuple((one.name, one.node) for one in claims if one.is_unmade)
-    return Needs(reach, waiting, tuple(words))
+    return ClaimNeeds(reach, waiting, tuple(words))
 
 
-def unmade(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[NamedClaim]:
+def unprovisioned_claims(spec: PodSpec, namespace: str, name: str, storage: Storage) -> list[NamedClaim]:
     """The claims of a pod without a seat whose volumes are made only when it is known where the pod is to be."""
     return [] if spec.node_name else [one for one in _claims(spec, namespace, name, storage) if one.is_unmade]
 
@@ -128,7 +130,7 @@ def _reach_to_be(claim: PersistentVolumeClaim, title: str, storage: Storage, wor
     if made_by is None or made_by.volume_binding_mode != FIRST_CONSUMER:
         words.append(f"{title} is not bound; where its volume can be reached is not known")
         return ()
-    if made_by.provisioner == NOBODY:
+    if made_by.provisioner == NO_PROVISIONER:
         name = made_by.metadata.name
         words.append(f"{title} is not bound, and nobody makes volumes of the class {name}: name one as its volumeName")
         return ()

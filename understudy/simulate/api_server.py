@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from understudy.kinds.annotations import written_time
-from understudy.objects.decoding import decode_json
+from understudy.kinds.annotations import format_time
+from understudy.kinds.decoding import decode_json
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject
 from understudy.objects.resources import JOB_KINDS, PODS, PRIORITY_CLASSES, Resource
@@ -135,7 +135,7 @@ class ApiServer:
         if name in self.objects[resource.key]:
             raise Refused(409, "AlreadyExists", f"{resource.key} {meta['name']} already exists")
         self._uids += 1
-        meta.update(uid=f"uid-{self._uids}", creationTimestamp=written_time(int(self._now())), generation=1)
+        meta.update(uid=f"uid-{self._uids}", creationTimestamp=format_time(int(self._now())), generation=1)
         if resource is PODS:
             self._admit_pod(document)
         elif resource.key == PRIORITY_CLASSES.key:
@@ -204,7 +204,7 @@ class ApiServer:
         if version.resource is PODS and version.takes_room:
             seconds = document["spec"]["terminationGracePeriodSeconds"] if grace is None else grace
         if "deletionTimestamp" not in meta or seconds < (meta.get("deletionGracePeriodSeconds") or 0):
-            meta["deletionTimestamp"] = written_time(int(self._now()) + seconds)
+            meta["deletionTimestamp"] = format_time(int(self._now()) + seconds)
             meta["deletionGracePeriodSeconds"] = seconds
         if finalizer and finalizer not in meta.get("finalizers", ()):
             meta["finalizers"] = [*meta.get("finalizers", ()), finalizer]

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from understudy.kinds import lever_of
-from understudy.kinds.annotations import PREFIX, written_time
-from understudy.kinds.levers import paused
+from understudy.kinds.annotations import PREFIX, format_time
+from understudy.kinds.job_control import suspend_patch
+from understudy.kinds.registry import control_of
 from understudy.objects.jobs import Workload
 from understudy.objects.resources import CLAIMS, CLUSTER_TRAINING_RUNTIMES, NODES, PODS, STORAGE_CLASSES, Resource
 from understudy.ports import Ref, Refused
@@ -102,7 +102,7 @@ class EventInjector:
         if job is None or not isinstance(job.obj, Workload):
             return
         requeued = f"{PREFIX}requeued-at" in job.metadata.get("annotations", {})
-        patch = paused(lever_of(job.obj), suspended)
+        patch = suspend_patch(control_of(job.obj), suspended)
         if patch and not requeued:
             self._world.checks.suspended(name, suspended)
             self._world.server.merge(job, patch, USER)
@@ -128,14 +128,14 @@ class EventInjector:
         self._change(event.target, {"spec": {"unschedulable": None}, "metadata": {"annotations": None}})
 
     def _drain(self, event: Event) -> None:
-        deadline = written_time(int(self._world.now() + event.seconds))
+        deadline = format_time(int(self._world.now() + event.seconds))
         self._change(event.target, {"metadata": {"annotations": {f"{PREFIX}drain-deadline": deadline}}})
 
     def _notice(self, event: Event) -> None:
         """The cloud announces the end of a node, which comes."""
         node = self._node(event.target)
         if node is not None:
-            taint = {"key": NOTICE, "effect": "NoSchedule", "timeAdded": written_time(int(self._world.now()))}
+            taint = {"key": NOTICE, "effect": "NoSchedule", "timeAdded": format_time(int(self._world.now()))}
             kept = node.document["spec"].get("taints") or []
             self._world.server.merge(node, {"spec": {"taints": [*kept, taint]}}, USER)
             self._world.loop.call_later(max(30.0, event.seconds), self._power_off, event)
@@ -275,14 +275,14 @@ class EventInjector:
 
     def _unready(self, event: Event) -> None:
         """Its kubelet is alive and says that it is unwell, for a while."""
-        now = written_time(int(self._world.now()))
+        now = format_time(int(self._world.now()))
         condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "lastTransitionTime": now}
         if self._world.kubelets[event.target].heard:
             self._change(event.target, {"status": {"conditions": [condition]}})
             self._world.loop.call_later(event.seconds, self._ready_again, event.target)
 
     def _ready_again(self, name: str) -> None:
-        kubelet, now = self._world.kubelets[name], written_time(int(self._world.now()))
+        kubelet, now = self._world.kubelets[name], format_time(int(self._world.now()))
         if kubelet.heard:
             condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": now}
             self._change(name, {"status": {"conditions": [condition]}})

@@ -3,7 +3,7 @@
 import contextlib
 from typing import TYPE_CHECKING
 
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import format_time
 from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import Ref, Refused
@@ -71,7 +71,7 @@ class Kubelet:
         if plan.spare:
             labels["understudy.dev/spare"] = "true"
         amounts = {ACCELERATOR: str(plan.accelerators), "cpu": "64", "memory": "512Gi", "pods": "110"}
-        now = written_time(int(BEGIN + self.world.loop.time()))
+        now = format_time(int(BEGIN + self.world.loop.time()))
         ready = {**READY, "lastTransitionTime": now}
         document: Document = {
             "apiVersion": "v1",
@@ -113,7 +113,7 @@ class Kubelet:
         world.leases.renew(self.name, world.loop.time(), self.plan.skew)
         status: Document = {"nodeInfo": self._info()}
         if world.scenario.mode == "kube":
-            now = written_time(int(BEGIN + world.loop.time()))
+            now = format_time(int(BEGIN + world.loop.time()))
             status["conditions"] = [{**READY, "lastTransitionTime": now}]
         world.server.merge(node, {"status": status}, self.name)
         for uid in list(self.containers):
@@ -188,7 +188,7 @@ class Kubelet:
         return False
 
     def _report(self, pod: Version, phase: str) -> None:
-        now = written_time(int(BEGIN + self.world.loop.time()))
+        now = format_time(int(BEGIN + self.world.loop.time()))
         ready = {"type": "Ready", "status": "True" if phase == "Running" else "False", "lastTransitionTime": now}
         status: Document = {"phase": phase, "conditions": [ready]}
         if phase == "Running":

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from understudy.kinds.annotations import written_time
+from understudy.kinds.annotations import format_time
 from understudy.objects.resources import CLAIMS, NODES, PODS, STORAGE_CLASSES, VOLUMES
 from understudy.objects.volumes import SELECTED_NODE
 from understudy.simulate.api_server import Version
@@ -43,7 +43,7 @@ class NodeLifecycleController:
         self._collect({node.name[1] for node in nodes}, now)
 
     def _mark(self, node: Version) -> None:
-        now = written_time(int(self._world.now()))
+        now = format_time(int(self._world.now()))
         self._world.step("unknown", "node", node.name[1])
         taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
         kept = node.document["spec"].get("taints") or []

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from understudy.embedded.controllers.child_writer import merge_patch
-from understudy.kinds.children import FAMILIES, Family, Observed
-from understudy.kinds.children.seen import read_as
-from understudy.kinds.children.wanted import Create, Wanted
+from understudy.kinds.children.actions import ChildActions, CreateChild, ObservedChildren
+from understudy.kinds.children.families import FAMILIES, Family
+from understudy.kinds.children.partial_objects import struct_for
 from understudy.kinds.jobset import EXCLUSIVE
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_KEY
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
@@ -37,7 +37,7 @@ class Operators:
         self._departed: dict[str, list[Version]] = {}
         self._parents: dict[str, Version] = {}
         self._decoders = {
-            key: msgspec.json.Decoder(read_as(key)).decode for key in ("pods", "jobs.batch", JOB_SETS.key)
+            key: msgspec.json.Decoder(struct_for(key)).decode for key in ("pods", "jobs.batch", JOB_SETS.key)
         }
 
     def observe(self, before: Version | None, after: Version | None, _: str) -> None:
@@ -98,7 +98,7 @@ class Operators:
             if TRACKING in pod.metadata.get("finalizers", ()):
                 server.merge(pod, {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}, WRITER)
 
-    def _observed(self, family: Family, uid: str) -> Observed:
+    def _observed(self, family: Family, uid: str) -> ObservedChildren:
         found: dict[str, list[object]] = {}
         for child in self._world.server.by_owner.get(uid, {}).values():
             found.setdefault(child.resource.key, []).append(self._seen(child))
@@ -107,16 +107,16 @@ class Operators:
             shelf = self._world.server.objects.get(resource.key, {})
             consulted[resource.key] = {name: version.document for name, version in shelf.items()}
         departed = [self._seen(child) for child in self._departed.get(uid, ())]
-        return Observed(found, consulted, tuple(departed))  # type: ignore[arg-type]
+        return ObservedChildren(found, consulted, tuple(departed))  # type: ignore[arg-type]
 
     def _seen(self, child: Version) -> object:
         if child.seen is None:
             key = child.resource.key
-            decode = self._decoders.get(key) or msgspec.json.Decoder(read_as(key)).decode
+            decode = self._decoders.get(key) or msgspec.json.Decoder(struct_for(key)).decode
             child.seen = decode(child.raw)
         return child.seen
 
-    def _carry_out(self, parent: Version, wanted: Wanted) -> bool:
+    def _carry_out(self, parent: Version, wanted: ChildActions) -> bool:
         """One portion of it; whether anything was done."""
         server, acted = self._world.server, False
         if wanted.status is not None:
@@ -146,7 +146,7 @@ class Operators:
             return False
         return True
 
-    def _create(self, parent: Version, creates: Sequence[Create]) -> bool:
+    def _create(self, parent: Version, creates: Sequence[CreateChild]) -> bool:
         """Slow start: one, then two, then four. Pods come in any order."""
         ready = [create for create in creates if self._may_be_made(parent, create)]
         if not ready:
@@ -165,7 +165,7 @@ class Operators:
         self._made[parent.uid] = portion * 2
         return True
 
-    def _may_be_made(self, parent: Version, create: Create) -> bool:
+    def _may_be_made(self, parent: Version, create: CreateChild) -> bool:
         """With exclusive placement, JobSet's webhook refuses followers until their leader has a node."""
         meta = create.document["metadata"]
         labels = meta.get("labels", {})

@@ -24,7 +24,7 @@ from understudy.embedded.controllers.runtime.event_aggregator import EventAggreg
 from understudy.embedded.controllers.runtime.informer import SharedCluster
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
-from understudy.kinds.children import FAMILIES, Family
+from understudy.kinds.children.families import FAMILIES, Family
 from understudy.kube.fenced_client import FencedClient, WritePermit
 from understudy.kube.leader_election import Candidate, LeaderElection, LeaseTimes
 from understudy.kube.replica import Replica

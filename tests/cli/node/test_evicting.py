@@ -4,7 +4,8 @@ import pytest
 
 from tests.objects.documents import owner, pod
 from understudy.cli.node.evicting import MIRROR, named, sorted_out
-from understudy.objects import Pod, decode
+from understudy.kinds.decoding import decode
+from understudy.objects.pods import Pod
 
 
 def made(name: str, meta: dict[str, object] | None = None, phase: str = "Running") -> Pod:

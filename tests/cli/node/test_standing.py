@@ -8,8 +8,9 @@ import pytest
 from understudy.cli.jobs.nodes import Usage
 from understudy.cli.node.standing import POOLS, Judge, Standing, first_of, time_there
 from understudy.control.health import DEFAULT_LIMITS
+from understudy.kinds.decoding import decode
 from understudy.model.nodes import Verdict
-from understudy.objects import Lease, decode
+from understudy.objects.nodes import Lease
 
 NOW = 1_800_000_000.0
 

@@ -5,7 +5,7 @@ from typing import Any
 from tests.objects.documents import MADE, MADE_AT, Document, jobset, jobset_pod, node, replicated_job
 from understudy.cli.story.scene import Scene, news, scene_of
 from understudy.control.view import View
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
 
 JOB = "JobSet/default/j"
 SILENT = [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": MADE}]

@@ -13,42 +13,42 @@ from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.schema.custom.definitions import DefinitionForm, served_by
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 from understudy.kinds.children import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
-from understudy.kinds.children.training import Kind
+from understudy.kinds.children.training.spec import TrainingKind
 
 KINDS = {module.KIND.name: module.KIND for module in (pytorchjob, tfjob, xgboostjob, paddlejob, jaxjob)}
 OWN_FIELDS = ("nprocPerNode", "elasticPolicy", "successPolicy", "enableDynamicWorker")
 
 
-def definition(kind: Kind) -> Document:
+def definition(kind: TrainingKind) -> Document:
     found: Document = yaml.safe_load(bundled_definitions()[kind.resource.key])
     return found
 
 
-def schema(kind: Kind) -> Document:
+def schema(kind: TrainingKind) -> Document:
     (version,) = definition(kind)["spec"]["versions"]
     found: Document = version["schema"]["openAPIV3Schema"]["properties"]
     return found
 
 
-def replicas(kind: Kind) -> Document:
+def replicas(kind: TrainingKind) -> Document:
     found: Document = schema(kind)["spec"]["properties"][kind.field]["additionalProperties"]["properties"]
     return found
 
 
-def form(kind: Kind) -> Form:
+def form(kind: TrainingKind) -> Form:
     read = DefinitionForm().convert(definition(kind), Strictness.STRICT).draft
     assert isinstance(read, CustomResourceDefinition)
     (served,) = served_by(read)
     return served.form
 
 
-def job(kind: Kind, worker: Document, **spec: Any) -> bytes:
+def job(kind: TrainingKind, worker: Document, **spec: Any) -> bytes:
     body = {"spec": {kind.field: {"Worker": worker}, **spec}, "metadata": {"name": "train"}}
     return msgspec.json.encode({"apiVersion": kind.resource.api_version, "kind": kind.name, **body})
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_what_they_share_is_the_same_everywhere(kind: Kind) -> None:
+def test_what_they_share_is_the_same_everywhere(kind: TrainingKind) -> None:
     model, own = KINDS["PyTorchJob"], schema(kind)
     assert own["status"] == schema(model)["status"]
     assert own["spec"]["properties"]["runPolicy"] == schema(model)["spec"]["properties"]["runPolicy"]

@@ -9,7 +9,7 @@ import pytest
 from understudy.embedded.clusters.machine import Gpu, Machine
 from understudy.embedded.clusters.nodes import machine_node, pool_nodes
 from understudy.embedded.clusters.pools import BadPool, Pool
-from understudy.objects import decode
+from understudy.kinds.decoding import decode
 
 MACHINE = Machine(name="host", address="10.0.0.1", cpu="16", memory="64Gi")
 

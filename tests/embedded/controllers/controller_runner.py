@@ -18,7 +18,7 @@ from understudy.embedded.controllers.runtime.controller import Controller, run_c
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.informer import SharedCluster
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
-from understudy.kinds.children import FAMILIES
+from understudy.kinds.children.families import FAMILIES
 
 Made = Callable[["Desk"], Controller]
 

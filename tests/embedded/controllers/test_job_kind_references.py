@@ -2,7 +2,7 @@
 
 from tests.embedded.controllers.controller_runner import at_work, family, story
 from tests.embedded.controllers.fake_cluster import FakeCluster
-from tests.kinds.children.trainjobs import runtime, train_job
+from tests.kinds.children.trainjob.documents import runtime, train_job
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, EVENTS, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
 
 TRAIN_JOB = family("TrainJob")

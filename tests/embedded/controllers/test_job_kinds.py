@@ -5,7 +5,7 @@ import pytest
 from tests.embedded.controllers.controller_runner import at_work, family, story
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
 from tests.objects.documents import job
-from understudy.kinds.children.job.objects import TRACKING
+from understudy.kinds.children.job.spec import TRACKING
 from understudy.objects.resources import EVENTS, JOBS, PODS
 from understudy.ports import Ref
 

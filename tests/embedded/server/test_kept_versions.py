@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.embedded.server.calling import APPLY, MERGE, Server, server
-from tests.kinds.children.mpijob.jobs import VERSIONS, mpijob
+from tests.kinds.children.mpijob.documents import VERSIONS, mpijob
 from understudy.embedded.manifests.definitions import bundled_definitions
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

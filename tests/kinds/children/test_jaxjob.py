@@ -1,6 +1,6 @@
 """JAXJob: what its processes are told, and when it has succeeded or failed."""
 
-from tests.kinds.children.trainings import Training, role, variables
+from tests.kinds.children.training.documents import Training, role, variables
 
 
 def test_everybody_is_told_who_coordinates() -> None:

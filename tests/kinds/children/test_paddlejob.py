@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.kinds.children.trainings import Training, role, variables
+from tests.kinds.children.training.documents import Training, role, variables
 
 ADDRESS = {"fieldRef": {"fieldPath": "status.podIP"}}
 SHARED = {"PYTHONUNBUFFERED": "1", "PADDLE_JOB_ID": "train"}

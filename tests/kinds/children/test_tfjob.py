@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.kinds.children.trainings import Training, role, variables
+from tests.kinds.children.training.documents import Training, role, variables
 
 
 def config(roles: dict[str, Any], pod: str, **spec: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kinds.children.trainings import Training, role, variables
+from tests.kinds.children.training.documents import Training, role, variables
 
 
 @pytest.mark.parametrize(("pod", "rank"), [("train-master-0", "0"), ("train-worker-0", "1"), ("train-worker-1", "2")])

@@ -9,8 +9,15 @@ from typing import Any
 import msgspec
 
 from tests.objects.documents import Document
-from understudy.kinds.children import FAMILIES, Family
-from understudy.kinds.children.wanted import Create, Delete, Note, Observed, Patch, Wanted
+from understudy.kinds.children.actions import (
+    ChildActions,
+    CreateChild,
+    DeleteChild,
+    EventNote,
+    ObservedChildren,
+    PatchChild,
+)
+from understudy.kinds.children.families import FAMILIES, Family
 from understudy.objects.resources import JOBS, PODS
 
 BEGIN = 1_767_225_600.0
@@ -36,15 +43,15 @@ class World:
         self.now = now
         self.children: dict[str, dict[str, Document]] = {resource.key: {} for resource in self.family.offspring}
         self.consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in self.family.consults}
-        self.notes: list[Note] = []
+        self.notes: list[EventNote] = []
         self.expired = False
         self.again_at: float | None = None
         self._names = itertools.count()
 
     # what the kind does
 
-    def wanted(self) -> Wanted:
-        observed = Observed.read({key: list(found.values()) for key, found in self.children.items()})
+    def wanted(self) -> ChildActions:
+        observed = ObservedChildren.read({key: list(found.values()) for key, found in self.children.items()})
         observed = msgspec.structs.replace(observed, consulted=self.consulted)
         return self.family.children(copy.deepcopy(self.parent), observed, self.now)
 
@@ -54,7 +61,7 @@ class World:
                 return
         raise AssertionError("it never comes to rest")
 
-    def carry_out(self, wanted: Wanted, steps: int = 1_000_000) -> bool:
+    def carry_out(self, wanted: ChildActions, steps: int = 1_000_000) -> bool:
         """Whether anything was to be done. `steps` lets it be cut off anywhere, as a crash would."""
         self.again_at = wanted.again_at
         actions: list[Any] = []
@@ -70,17 +77,17 @@ class World:
 
     def _act(self, action: Any) -> None:
         match action:
-            case Create():
+            case CreateChild():
                 self._create(action)
-            case Delete(resource, name, uid):
+            case DeleteChild(resource, name, uid):
                 assert self.children[resource.key][name]["metadata"]["uid"] == uid
                 self.delete(name, resource.key)
-            case Patch(resource, name, patch):
+            case PatchChild(resource, name, patch):
                 self._patch(resource.key, name, patch)
             case _:
                 self.parent["status"] = copy.deepcopy(action)
 
-    def _create(self, create: Create) -> None:
+    def _create(self, create: CreateChild) -> None:
         document = copy.deepcopy(create.document)
         meta = document["metadata"]
         number = next(self._names)
@@ -204,5 +211,5 @@ def json_step(document: Document, step: Document) -> None:
             raise AssertionError(f"no such operation here: {other}")
 
 
-def documents(wanted: Iterable[Create]) -> list[Document]:
+def documents(wanted: Iterable[CreateChild]) -> list[Document]:
     return [msgspec.to_builtins(create.document) for create in wanted]

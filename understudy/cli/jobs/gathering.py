@@ -9,7 +9,7 @@ import msgspec
 from understudy.cli.jobs.seen import SeenEvent, SeenNode, SeenPod
 from understudy.kinds.ownership import JOBSET_NAME, MPI_JOB, OLD_JOB_NAME, TRAINING_JOB
 from understudy.model.incidents import Incident
-from understudy.objects.incidents import KeptIncident
+from understudy.objects.incidents import StoredIncident
 from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resource
 from understudy.ports import Refused
 
@@ -47,7 +47,7 @@ class _Page(msgspec.Struct, Generic[Item], frozen=True):
 _PODS = msgspec.json.Decoder(_Page[SeenPod])
 _EVENTS = msgspec.json.Decoder(_Page[SeenEvent])
 _NODES = msgspec.json.Decoder(_Page[SeenNode])
-_INCIDENTS = msgspec.json.Decoder(_Page[KeptIncident])
+_INCIDENTS = msgspec.json.Decoder(_Page[StoredIncident])
 
 
 async def pods_in(client: "KubeClient", namespace: str, labels: str = "") -> list[SeenPod]:

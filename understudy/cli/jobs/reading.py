@@ -11,7 +11,7 @@ from understudy.cli.jobs.instances import instance_of
 from understudy.cli.jobs.seen import SeenPod
 from understudy.cli.jobs.summaries import JobSummary, by_job, summarised
 from understudy.kinds.annotations import UNDERSTUDY_OF, WARM
-from understudy.objects.meta import holds
+from understudy.objects.meta import has_condition
 
 if TYPE_CHECKING:
     from understudy.cli.target import Session
@@ -40,7 +40,7 @@ async def with_pods(session: "Session", found: Found) -> JobSummary:
 
 
 def _is_ready(pod: SeenPod) -> bool:
-    return pod.metadata.deletion_timestamp is None and holds(pod.status.conditions, "Ready")
+    return pod.metadata.deletion_timestamp is None and has_condition(pod.status.conditions, "Ready")
 
 
 async def all_jobs(session: "Session", wanted_type: str | None, *, everywhere: bool = False) -> list[JobSummary]:

@@ -7,7 +7,7 @@ import msgspec
 
 from understudy.model.nodes import is_accelerator
 from understudy.objects.pods import PodSpec
-from understudy.objects.requests import requests_of
+from understudy.objects.resource_requests import requests_of
 
 Spec = Mapping[str, Any]
 Amounts = dict[str, int]

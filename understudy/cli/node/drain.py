@@ -9,7 +9,7 @@ from understudy.cli.complaint import BadInput, listed
 from understudy.cli.target import FAILED, Session, add_target, with_session
 
 if TYPE_CHECKING:
-    from understudy.objects import Pod
+    from understudy.objects.pods import Pod
 
 _ABOUT = """\
 Drain nodes: cordon them, then evict their pods, each with its grace period and as its

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from understudy.objects import Pod
+from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
 from understudy.ports import Ref, Refused
 

@@ -17,13 +17,14 @@ from understudy.control.scheduling import LoopSettings
 from understudy.decide.describe import until_clause
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import times_in
+from understudy.kinds.annotations import read_times
+from understudy.kinds.decoding import decode
 from understudy.model import nodes as model
 from understudy.model.nodes import Verdict, is_accelerator
 from understudy.model.quantity import format_quantity
-from understudy.objects import BadObject, Lease, Node, decode
+from understudy.objects.errors import BadObject
 from understudy.objects.meta import seconds
-from understudy.objects.nodes import LEASE_NAMESPACE
+from understudy.objects.nodes import LEASE_NAMESPACE, Lease, Node
 from understudy.objects.resources import LEASES, NODES, Resource
 from understudy.ports import Ref, Refused
 
@@ -85,7 +86,7 @@ class Judge(msgspec.Struct, frozen=True):
             found = examined(node, beat, self.now, self.limits)
             silent = is_silent(node, beat, self.now, self.limits)
             health = FenceBook(self.limits.return_margin).judged(node, found, silent, self.now).health
-            failures = times_in(node.metadata.annotations, "failed-at", node)
+            failures = read_times(node.metadata.annotations, "failed-at", node)
         except BadObject as error:
             return Verdict.SUSPECT, str(error)
         return health.verdict, health.cause or self._past(failures)

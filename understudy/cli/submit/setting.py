@@ -56,7 +56,7 @@ def _value(written: str, text: str) -> Any:
     """As YAML reads it: 3 is a number, true is a truth, [a, b] is a list, anything else text."""
     import yaml
 
-    from understudy.objects.yamls import DuplicateKey, load_all
+    from understudy.objects.yaml_reader import DuplicateKey, load_all
 
     try:
         found = [loaded.value for loaded in load_all(written)]

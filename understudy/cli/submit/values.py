@@ -54,11 +54,11 @@ def count(text: str) -> int:
 
 def understudies(text: str) -> int:
     """As many as the annotation may ask for."""
-    from understudy.kinds.annotations import MOST_WARM
+    from understudy.kinds.annotations import MAX_UNDERSTUDIES
 
     number = _whole(text, 0)
-    if number > MOST_WARM:
-        raise ArgumentTypeError(f"{number} understudies are too many; {MOST_WARM} at most can be held ready")
+    if number > MAX_UNDERSTUDIES:
+        raise ArgumentTypeError(f"{number} understudies are too many; {MAX_UNDERSTUDIES} at most can be held ready")
     return number
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from understudy.embedded.clusters.private_files import private_folder
-from understudy.objects.yamls import load_one
+from understudy.objects.yaml_reader import load_one
 
 SECTIONS = ("clusters", "users", "contexts")
 

@@ -17,7 +17,7 @@ from understudy.embedded.clusters.nodes import POOL
 from understudy.embedded.clusters.process_lock import SUPERVISOR
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.manifests.objects import bundled_objects
-from understudy.objects.meta import Condition, ObjectMeta, Part, holds
+from understudy.objects.meta import Condition, ObjectMeta, Part, has_condition
 from understudy.objects.nodes import Node
 from understudy.objects.resources import DEFINITIONS, NODES
 from understudy.ports import ChangeType, Ref, Refused, Unreachable
@@ -186,7 +186,7 @@ async def _until_kinds_are_served(client: KubeClient, found: Readiness) -> None:
     async for change in client.follow(DEFINITIONS):
         if change.raw:
             definition = msgspec.json.decode(change.raw, type=_Definition)
-            if holds(definition.status.conditions, "Established"):
+            if has_condition(definition.status.conditions, "Established"):
                 found.kinds.discard(definition.metadata.name)
         if not found.kinds:
             return

@@ -11,7 +11,7 @@ from understudy.control.together import together
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.manifests.objects import bundled_objects
 from understudy.objects.resources import DEFINITIONS
-from understudy.objects.yamls import load_one
+from understudy.objects.yaml_reader import load_one
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
 
 log = logging.getLogger(__name__)

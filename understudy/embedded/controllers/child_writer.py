@@ -9,7 +9,7 @@ import msgspec
 
 from understudy.control.telling import About
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
-from understudy.kinds.children.wanted import Create, Delete, Document, Note, Patch, Wanted
+from understudy.kinds.children.actions import ChildActions, CreateChild, DeleteChild, Document, EventNote, PatchChild
 from understudy.objects.resources import Resource
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
 
@@ -52,7 +52,7 @@ class ChildWriter:
         self._recorder = recorder
         self._chance = chance
 
-    async def carry_out(self, parent: Parent, wanted: Wanted) -> bool:
+    async def carry_out(self, parent: Parent, wanted: ChildActions) -> bool:
         """Whether anything was to be done. Raises what the cluster said no with; what was done until then is done."""
         namespace = parent.ref.namespace
         wrote = await self._write_status(parent, wanted)
@@ -77,11 +77,11 @@ class ChildWriter:
         """The parent is gone."""
         self._fertile.discard(uid)
 
-    async def free(self, namespace: str, wanted: Wanted) -> None:
+    async def free(self, namespace: str, wanted: ChildActions) -> None:
         """What is wanted of children who have no parent any more: only patches."""
         await _all_of(self._patch(namespace, patch, set()) for patch in wanted.patches)
 
-    async def _write_status(self, parent: Parent, wanted: Wanted) -> bool:
+    async def _write_status(self, parent: Parent, wanted: ChildActions) -> bool:
         if wanted.status is None:
             return False
         change = merge_patch(parent.document.get("status") or {}, wanted.status)
@@ -92,7 +92,7 @@ class ChildWriter:
         await self._cluster.patch(parent.ref, patch, sub="status", form=PatchForm.MERGE)
         return True
 
-    async def _patch(self, namespace: str, patch: Patch, gone: set[str]) -> None:
+    async def _patch(self, namespace: str, patch: PatchChild, gone: set[str]) -> None:
         """Adds the name of a child that is not there to `gone`."""
         form = PatchForm.JSON if isinstance(patch.patch, list) else PatchForm.MERGE
         ref = Ref(patch.resource, namespace, patch.name)
@@ -103,7 +103,7 @@ class ChildWriter:
                 raise
             gone.add(patch.name)
 
-    async def _delete(self, parent: Parent, delete: Delete) -> None:
+    async def _delete(self, parent: Parent, delete: DeleteChild) -> None:
         ref = Ref(delete.resource, parent.ref.namespace, delete.name)
         await self._forgiving(self._cluster.delete(ref, uid=delete.uid, propagation=delete.propagation), 404, 409)
         self.deleted.add(delete.uid)
@@ -117,7 +117,7 @@ class ChildWriter:
             if error.code not in (codes or (404,)):
                 raise
 
-    async def _create_all(self, parent: Parent, creates: Sequence[Create]) -> None:
+    async def _create_all(self, parent: Parent, creates: Sequence[CreateChild]) -> None:
         """The first alone, unless all went well the last time: where it is refused, so would be the others."""
         if not creates:
             return
@@ -129,7 +129,7 @@ class ChildWriter:
         await _all_of(self._create(parent, create) for create in rest)
         self._fertile.add(uid)
 
-    async def _create(self, parent: Parent, create: Create) -> None:
+    async def _create(self, parent: Parent, create: CreateChild) -> None:
         place = Ref(create.resource, parent.ref.namespace)
         tries = NAME_TRIES if "name" not in create.document["metadata"] else 1
         while True:
@@ -142,7 +142,7 @@ class ChildWriter:
                 tries -= 1
                 if error.code == 409 and tries:
                     continue
-                self._tell(parent, Note("FailedCreate", f"Error creating: {error.message}", "Warning"))
+                self._tell(parent, EventNote("FailedCreate", f"Error creating: {error.message}", "Warning"))
                 raise
         self._tell(parent, create.note, name)
 
@@ -170,9 +170,9 @@ class ChildWriter:
                 await self._cluster.get(Ref(place.resource, place.namespace, document["metadata"]["name"]))
                 return
 
-    def _tell(self, parent: Parent, note: Note | None, name: str = "") -> None:
+    def _tell(self, parent: Parent, note: EventNote | None, name: str = "") -> None:
         if note is not None:
-            told = Note(note.reason, note.message.replace("{name}", name), note.type) if name else note
+            told = EventNote(note.reason, note.message.replace("{name}", name), note.type) if name else note
             self._recorder.record(parent.about, told)
 
 

@@ -7,10 +7,10 @@ import msgspec
 
 from understudy.embedded.controllers.runtime.controller import CONFLICT, ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.meta import LabelSelector, Part
 from understudy.objects.resources import CLUSTER_ROLES, Resource
-from understudy.objects.selecting import selector_of
+from understudy.objects.selectors import selector_of
 from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
 
 _GONE = (404, CONFLICT)
@@ -21,7 +21,7 @@ class _Aggregation(Part, frozen=True):
     cluster_role_selectors: tuple[LabelSelector, ...] = ()
 
 
-class SeenRole(SeenObject, frozen=True, kw_only=True):
+class SeenRole(PartialObject, frozen=True, kw_only=True):
     aggregation_rule: _Aggregation | None = None
     rules: tuple[Rule, ...] = ()
 

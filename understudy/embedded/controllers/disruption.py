@@ -9,11 +9,11 @@ import msgspec
 from understudy.embedded.controllers.child_writer import merge_patch
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject, SeenPod, condition_of, written
-from understudy.objects.cluster import BudgetSpec
+from understudy.kinds.children.partial_objects import PartialObject, PartialPod, find_condition, whole_seconds
+from understudy.objects.cluster_objects import BudgetSpec
 from understudy.objects.meta import Condition, Part
 from understudy.objects.resources import BUDGETS, PODS, Resource
-from understudy.objects.selecting import selector_of
+from understudy.objects.selectors import selector_of
 from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
 
 QUIET = 0.02  # seconds in which changes of pods are gathered
@@ -23,21 +23,21 @@ class _Conditions(Part, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ()
 
 
-class SeenBudget(SeenObject, frozen=True, gc=False, kw_only=True):
+class SeenBudget(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: BudgetSpec = BudgetSpec()
     status: _Conditions = _Conditions()
 
-    def covers(self, pod: SeenPod) -> bool:
+    def covers(self, pod: PartialPod) -> bool:
         """No selector covers nothing; an empty one covers everything in its namespace."""
         selector = selector_of(self.spec.selector)
         return selector is not None and selector.matches(pod.metadata.labels)
 
 
 _read_budget = msgspec.json.Decoder(SeenBudget).decode
-_read_pod = msgspec.json.Decoder(SeenPod).decode
+_read_pod = msgspec.json.Decoder(PartialPod).decode
 
 
-def status_of(budget: SeenBudget, pods: Sequence[SeenPod], now: float) -> dict[str, Any]:
+def status_of(budget: SeenBudget, pods: Sequence[PartialPod], now: float) -> dict[str, Any]:
     """`pods` are those of its namespace."""
     expected = [pod for pod in pods if not pod.finished and budget.covers(pod)]
     healthy = sum(pod.ready and not pod.metadata.leaving for pod in expected)
@@ -67,7 +67,7 @@ def _number(value: int | str, expected: int) -> int:
 def _condition(budget: SeenBudget, allowed: int, now: float) -> dict[str, Any]:
     """Keeps the time at which it last turned."""
     value, reason = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
-    old = condition_of(budget.status.conditions, "DisruptionAllowed")
+    old = find_condition(budget.status.conditions, "DisruptionAllowed")
     turned = old.last_transition_time.timestamp() if old and old.status == value and old.last_transition_time else now
     return {
         "type": "DisruptionAllowed",
@@ -75,7 +75,7 @@ def _condition(budget: SeenBudget, allowed: int, now: float) -> dict[str, Any]:
         "reason": reason,
         "message": "",
         "observedGeneration": budget.metadata.generation,
-        "lastTransitionTime": written(turned),
+        "lastTransitionTime": whole_seconds(turned),
     }
 
 
@@ -89,7 +89,7 @@ class DisruptionController:
         self._cluster = cluster
         self._clock = clock
         self._budgets: dict[str, dict[str, bytes]] = {}  # by namespace and name
-        self._pods: dict[str, dict[str, SeenPod]] = {}
+        self._pods: dict[str, dict[str, PartialPod]] = {}
 
     def hearings(self) -> Mapping[Resource, ChangeHandler]:
         return {BUDGETS: self._hear_budget, PODS: self._hear_pod}

@@ -7,7 +7,7 @@ import msgspec
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import PodSpec, PodStatus, SeenObject, SeenPod
+from understudy.kinds.children.partial_objects import PartialObject, PartialPod, PartialPodSpec, PartialPodStatus
 from understudy.objects.meta import Part
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
@@ -31,7 +31,7 @@ class ServiceSpec(Part, frozen=True, gc=False):
     publish_not_ready_addresses: bool = False
 
 
-class Service(SeenObject, frozen=True, gc=False, kw_only=True):
+class Service(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: ServiceSpec = ServiceSpec()
 
     def selects(self, labels: Mapping[str, str]) -> bool:
@@ -48,17 +48,17 @@ class Container(Part, frozen=True, gc=False):
     ports: tuple[ContainerPort, ...] = ()
 
 
-class AddressedSpec(PodSpec, frozen=True, gc=False):
+class AddressedSpec(PartialPodSpec, frozen=True, gc=False):
     hostname: str = ""
     subdomain: str = ""
     containers: tuple[Container, ...] = ()
 
 
-class AddressedStatus(PodStatus, frozen=True, gc=False):
+class AddressedStatus(PartialPodStatus, frozen=True, gc=False):
     pod_ip: str = msgspec.field(name="podIP", default="")
 
 
-class AddressedPod(SeenPod, frozen=True, gc=False, kw_only=True):
+class AddressedPod(PartialPod, frozen=True, gc=False, kw_only=True):
     """A pod, and where it can be reached."""
 
     spec: AddressedSpec = AddressedSpec()
@@ -67,7 +67,7 @@ class AddressedPod(SeenPod, frozen=True, gc=False, kw_only=True):
 
 _read_service = msgspec.json.Decoder(Service).decode
 _read_pod = msgspec.json.Decoder(AddressedPod).decode
-_read_object = msgspec.json.Decoder(SeenObject).decode
+_read_object = msgspec.json.Decoder(PartialObject).decode
 
 Ports = tuple[tuple[str, int, str], ...]  # name, number, protocol
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.controllers.runtime.listing import list_objects
-from understudy.kinds.children.seen import Meta
+from understudy.kinds.children.partial_objects import FullMeta
 from understudy.objects.meta import Part, Time, seconds
 from understudy.objects.resources import EVENTS
 from understudy.ports import Clock, Cluster, Ref, Refused
@@ -21,7 +21,7 @@ class Series(Part, frozen=True, gc=False):
 
 
 class SeenEvent(Part, frozen=True, gc=False):
-    metadata: Meta
+    metadata: FullMeta
     last_timestamp: Time | None = None
     event_time: Time | None = None
     series: Series = Series()
@@ -54,7 +54,7 @@ async def remove_old(cluster: Cluster, now: float) -> None:
     await asyncio.gather(*old)
 
 
-async def _remove(cluster: Cluster, gate: asyncio.Semaphore, meta: Meta) -> None:
+async def _remove(cluster: Cluster, gate: asyncio.Semaphore, meta: FullMeta) -> None:
     async with gate:
         try:
             await cluster.delete(Ref(EVENTS, meta.namespace, meta.name), uid=meta.uid)

@@ -9,8 +9,8 @@ import msgspec
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.object_graph import GraphEntry, ObjectGraph
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import Owner
-from understudy.kinds.children.wanted import finalizer_removal
+from understudy.kinds.children.actions import finalizer_removal
+from understudy.kinds.children.partial_objects import FullOwnerReference
 from understudy.objects.resources import Resource
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
@@ -44,7 +44,9 @@ class Remove(NamedTuple):
 Decision = Keep | Unlink | Remove
 
 
-def decide_collection(owners: Sequence[tuple[Owner, OwnerState]], dependents: Sequence[GraphEntry]) -> Decision:
+def decide_collection(
+    owners: Sequence[tuple[FullOwnerReference, OwnerState]], dependents: Sequence[GraphEntry]
+) -> Decision:
     """What is to become of an object that has owners. `dependents` are the objects it owns itself."""
     fates = {fate for _, fate in owners}
     if OwnerState.UNKNOWN in fates:
@@ -131,7 +133,7 @@ class GarbageCollector:
             case _:
                 assert_never(decision)
 
-    async def _fate(self, entry: GraphEntry, owner: Owner) -> OwnerState:
+    async def _fate(self, entry: GraphEntry, owner: FullOwnerReference) -> OwnerState:
         known = self._catalogue.get(owner.uid)
         if known is not None and known.meta.namespace in ("", entry.meta.namespace):
             waiting = known.leaving and FOREGROUND in known.meta.finalizers

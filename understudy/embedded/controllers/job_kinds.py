@@ -8,9 +8,9 @@ import msgspec
 from understudy.embedded.controllers.child_writer import ChildWriter, Parent
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children import Family, Observed
-from understudy.kinds.children.seen import SeenObject, read_as
-from understudy.kinds.children.wanted import NOTHING, Document
+from understudy.kinds.children.actions import NO_ACTIONS, Document, ObservedChildren
+from understudy.kinds.children.families import Family
+from understudy.kinds.children.partial_objects import PartialObject, struct_for
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Clock
 
@@ -18,7 +18,7 @@ MOST_ROUNDS = 20  # decisions in one go; a kind that is never content does not k
 QUIET = 0.05  # seconds between two looks that children ask for, so that many changes are one look
 SOON = 0.003  # the same where a child goes, which its parent may want to replace at once: others may go with it
 
-_read_parent = msgspec.json.Decoder(SeenObject).decode
+_read_parent = msgspec.json.Decoder(PartialObject).decode
 ChildKey = tuple[str, str, str]  # resource key, namespace, name
 
 
@@ -33,9 +33,9 @@ class JobKindController:
         self._carrier = carrier
         self._clock = clock
         self._parents: dict[str, bytes] = {}
-        self._children: dict[str, dict[ChildKey, SeenObject]] = {}  # by the uid of the parent
+        self._children: dict[str, dict[ChildKey, PartialObject]] = {}  # by the uid of the parent
         self._keys: dict[ChildKey, str] = {}
-        self._departed: dict[str, list[SeenObject]] = {}  # since the last look, by the uid of the parent
+        self._departed: dict[str, list[PartialObject]] = {}  # since the last look, by the uid of the parent
         self._looked: dict[str, float] = {}
         self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in family.consults}
 
@@ -56,7 +56,7 @@ class JobKindController:
         self.worklist.add(uid)
 
     def _child_hearing(self, resource: Resource) -> ChangeHandler:
-        decode = msgspec.json.Decoder(read_as(resource.key)).decode
+        decode = msgspec.json.Decoder(struct_for(resource.key)).decode
 
         def hear(change: Change) -> None:
             child = decode(change.raw)
@@ -94,7 +94,7 @@ class JobKindController:
 
         return hear
 
-    def _forget(self, key: ChildKey) -> tuple[str | None, SeenObject | None]:
+    def _forget(self, key: ChildKey) -> tuple[str | None, PartialObject | None]:
         """Whose child it was until now, and how it was known."""
         owner = self._keys.pop(key, None)
         if owner is None:
@@ -105,11 +105,11 @@ class JobKindController:
             del self._children[owner]
         return owner, child
 
-    def _owner(self, resource: Resource, child: SeenObject) -> str | None:
+    def _owner(self, resource: Resource, child: PartialObject) -> str | None:
         controller = child.metadata.controller
         if controller is None:
-            alone = Observed({resource.key: (child,)})
-            return None if self._family.left_behind(alone) == NOTHING else f"alone {child.metadata.uid}"
+            alone = ObservedChildren({resource.key: (child,)})
+            return None if self._family.left_behind(alone) == NO_ACTIONS else f"alone {child.metadata.uid}"
         parent = self._family.parent
         group = controller.api_version.rpartition("/")[0]
         return controller.uid if (group, controller.kind) == (parent.group, parent.kind) else None
@@ -143,11 +143,11 @@ class JobKindController:
             _, namespace, _ = next(iter(siblings))
             await self._carrier.free(namespace, self._family.left_behind(self._observed(key)))
 
-    def _observed(self, key: str) -> Observed:
-        found: dict[str, list[SeenObject]] = {}
+    def _observed(self, key: str) -> ObservedChildren:
+        found: dict[str, list[PartialObject]] = {}
         for (resource, _, _), child in self._children.get(key, {}).items():
             found.setdefault(resource, []).append(self._as_leaving(child))
-        return Observed(found, self._consulted, tuple(self._departed.get(key, ())))
+        return ObservedChildren(found, self._consulted, tuple(self._departed.get(key, ())))
 
     def _have_been_seen(self, key: str, count: int) -> None:
         """Those who have departed, in a look that came to its end; others may have since."""
@@ -156,7 +156,7 @@ class JobKindController:
             if not departed:
                 del self._departed[key]
 
-    def _as_leaving(self, child: SeenObject) -> SeenObject:
+    def _as_leaving(self, child: PartialObject) -> PartialObject:
         """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""
         meta = child.metadata
         if meta.uid not in self._carrier.deleted or meta.leaving:

@@ -39,7 +39,7 @@ from understudy.embedded.controllers.service_accounts import ServiceAccountContr
 from understudy.embedded.controllers.warm_understudies import WarmUnderstudyController
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.embedded.process_log import log_to_stderr
-from understudy.kinds.children import FAMILIES, Family
+from understudy.kinds.children.families import FAMILIES, Family
 from understudy.ports import Clock
 
 log = logging.getLogger(__name__)

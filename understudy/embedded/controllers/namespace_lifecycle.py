@@ -9,8 +9,8 @@ from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.listing import list_objects
 from understudy.embedded.controllers.runtime.object_graph import GraphEntry, ObjectGraph
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject
-from understudy.kinds.children.wanted import Document
+from understudy.kinds.children.actions import Document
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.resources import EVENTS, NAMESPACES, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
@@ -18,7 +18,7 @@ PAUSE = 1.0  # seconds until what does not want to go is looked at again
 AT_ONCE = 32
 
 Replace = Callable[[str, Document], Awaitable[object]]  # a PUT: nothing else changes who holds a namespace
-_read = msgspec.json.Decoder(SeenObject).decode
+_read = msgspec.json.Decoder(PartialObject).decode
 
 
 class NamespaceLifecycleController:

@@ -15,8 +15,8 @@ from understudy.control.telling import About
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject, condition_of, written
-from understudy.kinds.children.wanted import Note
+from understudy.kinds.children.actions import EventNote
+from understudy.kinds.children.partial_objects import PartialObject, find_condition, whole_seconds
 from understudy.objects.meta import seconds
 from understudy.objects.nodes import LEASE_NAMESPACE, Lease, NodeSpec, NodeStatus
 from understudy.objects.resources import LEASES, NODES, Resource
@@ -26,13 +26,13 @@ UNREACHABLE = "node.kubernetes.io/unreachable"
 SILENT = "NodeStatusUnknown"  # the reason by which a mark of ours is known again
 
 
-class SeenNode(SeenObject, frozen=True, gc=False, kw_only=True):
+class SeenNode(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
     @property
     def marked(self) -> bool:
-        ready = condition_of(self.status.conditions, "Ready")
+        ready = find_condition(self.status.conditions, "Ready")
         silent = ready is not None and ready.status == "Unknown" and ready.reason == SILENT
         return silent or any(taint.key == UNREACHABLE for taint in self.spec.taints)
 
@@ -40,7 +40,7 @@ class SeenNode(SeenObject, frozen=True, gc=False, kw_only=True):
     def marked_at(self) -> float:
         """To the second; for ever ago where that is not written."""
         times = [taint.time_added for taint in self.spec.taints if taint.key == UNREACHABLE]
-        ready = condition_of(self.status.conditions, "Ready")
+        ready = find_condition(self.status.conditions, "Ready")
         times += [ready.last_transition_time] if ready is not None and ready.reason == SILENT else []
         return max((at for time in times if (at := seconds(time)) is not None), default=float("-inf"))
 
@@ -118,18 +118,18 @@ class NodeLifecycleController:
         return self._marked.get(node.metadata.name, False) or beat.renewed > node.marked_at
 
     async def _mark(self, node: SeenNode, raw: bytes) -> None:
-        now = written(self._clock.now())
+        now = whole_seconds(self._clock.now())
         message = "Kubelet stopped posting node status."
         taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
-        ready = condition_of(node.status.conditions, "Ready")
+        ready = find_condition(node.status.conditions, "Ready")
         known = ready is not None and ready.status == "Unknown"  # who found out first said since when, and why
         condition = None if known else _ready("Unknown", SILENT, message, now)
         await self._write(node, condition, [*_other_taints(raw), *taints])
         self._tell(node, "NodeNotReady")
 
     async def _heal(self, node: SeenNode, raw: bytes) -> None:
-        now = written(self._clock.now())
-        ready = condition_of(node.status.conditions, "Ready")
+        now = whole_seconds(self._clock.now())
+        ready = find_condition(node.status.conditions, "Ready")
         ours = ready is not None and ready.reason == SILENT
         condition = _ready("True", "KubeletReady", "kubelet is posting ready status", now) if ours else None
         await self._write(node, condition, _other_taints(raw))
@@ -151,7 +151,7 @@ class NodeLifecycleController:
     def _tell(self, node: SeenNode, reason: str) -> None:
         name = node.metadata.name
         about = About(NODES.api_version, NODES.kind, "", name, node.metadata.uid)
-        self._recorder.record(about, Note(reason, f"Node {name} status is now: {reason}"))
+        self._recorder.record(about, EventNote(reason, f"Node {name} status is now: {reason}"))
 
 
 def _ready(status: str, reason: str, message: str, now: str) -> dict[str, str]:

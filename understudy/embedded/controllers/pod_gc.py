@@ -6,15 +6,15 @@ import msgspec
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject, SeenPod, written
+from understudy.kinds.children.partial_objects import PartialObject, PartialPod, whole_seconds
 from understudy.objects.resources import NODES, PODS, Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
 
 MISSING = 5.0  # seconds a node may be missing before its pods are given up
 MOST_FINISHED = 5_000
 
-_read_node = msgspec.json.Decoder(SeenObject).decode
-_read_pod = msgspec.json.Decoder(SeenPod).decode
+_read_node = msgspec.json.Decoder(PartialObject).decode
+_read_pod = msgspec.json.Decoder(PartialPod).decode
 _FINISHED = "finished pods"  # the key for all of them; no pod has such a name
 
 
@@ -105,7 +105,7 @@ class PodGarbageCollector:
             "status": "True",
             "reason": "DeletionByPodGC",
             "message": "PodGC: node no longer exists",
-            "lastTransitionTime": written(self._clock.now()),
+            "lastTransitionTime": whole_seconds(self._clock.now()),
         }
         ref = Ref(PODS, namespace, name)
         patch = {"metadata": {"uid": uid}, "status": {"phase": "Failed", "conditions": [condition]}}

@@ -8,8 +8,8 @@ import msgspec
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject
-from understudy.kinds.children.wanted import owner_reference
+from understudy.kinds.children.actions import owner_reference
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.meta import Part
 from understudy.objects.resources import CLAIMS, PODS, VOLUMES, Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
@@ -26,7 +26,7 @@ class VolumeSpec(Part, frozen=True, gc=False):
     claim_ref: VolumeRef = VolumeRef()
 
 
-class SeenVolume(SeenObject, frozen=True, gc=False, kw_only=True):
+class SeenVolume(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: VolumeSpec = VolumeSpec()
 
 
@@ -39,11 +39,11 @@ class PodVolumes(Part, frozen=True, gc=False):
     volumes: tuple[EphemeralVolume, ...] = ()
 
 
-class ClaimingPod(SeenObject, frozen=True, gc=False, kw_only=True):
+class ClaimingPod(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: PodVolumes = PodVolumes()
 
 
-_read = msgspec.json.Decoder(SeenObject).decode
+_read = msgspec.json.Decoder(PartialObject).decode
 _read_volume = msgspec.json.Decoder(SeenVolume).decode
 _read_pod = msgspec.json.Decoder(ClaimingPod).decode
 

@@ -6,13 +6,13 @@ import msgspec
 
 from understudy.embedded.controllers.runtime.controller import CONFLICT, ChangeHandler
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.seen import SeenObject
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.resources import NAMESPACES, SERVICE_ACCOUNTS, Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
 
 DEFAULT = "default"
 _NOT_POSSIBLE = (403, 404, CONFLICT)  # the namespace is on its way out, or gone; or it has one by now
-_read = msgspec.json.Decoder(SeenObject).decode
+_read = msgspec.json.Decoder(PartialObject).decode
 
 
 class ServiceAccountController:

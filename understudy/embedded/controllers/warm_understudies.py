@@ -9,15 +9,18 @@ from understudy.control.telling import About
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds import lever_of, owner_of
-from understudy.kinds.annotations import WARM, WARM_FOR, warm_wanted
-from understudy.kinds.children.seen import SeenObject
-from understudy.kinds.children.wanted import Note
-from understudy.kinds.pod import is_live
-from understudy.kinds.understudies import MAKE, is_outdated, model_for, understudy, understudy_name
-from understudy.objects import BadObject, Pod, decode_json
+from understudy.kinds.annotations import WARM, WARM_FOR, wanted_understudies
+from understudy.kinds.children.actions import EventNote
+from understudy.kinds.children.partial_objects import PartialObject
+from understudy.kinds.decoding import decode_json
+from understudy.kinds.gangs.lone_pod import is_live
+from understudy.kinds.ownership import owner_of
+from understudy.kinds.registry import control_of
+from understudy.kinds.understudies import TEMPLATE_KEY, is_outdated, template_member, understudy_name, understudy_pod
+from understudy.objects.errors import BadObject
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import holds, seconds
+from understudy.objects.meta import has_condition, seconds
+from understudy.objects.pods import Pod
 from understudy.objects.resources import JOB_KINDS, PODS, Resource
 from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
 
@@ -27,7 +30,7 @@ _ENDS = ("Complete", "Completed", "Succeeded", "Failed")
 _KINDS = tuple(resource.kind for resource in JOB_KINDS)
 _MARK = WARM_FOR.encode()
 
-_read = msgspec.json.Decoder(SeenObject).decode
+_read = msgspec.json.Decoder(PartialObject).decode
 Document = dict[str, Any]
 Name = tuple[str, str]  # (namespace, name)
 
@@ -116,7 +119,7 @@ class WarmUnderstudyController:
         raw_job = self._jobs.get(key)
         wanted = self._wanted(raw_job) if raw_job is not None else 0
         members = self._members(key)
-        model = model_for(members) if wanted else None
+        model = template_member(members) if wanted else None
         again_at = await self._dismiss(key, wanted, model)
         if raw_job is not None and model is not None and len(self._warm.get(key, {})) < wanted:
             rested_at = self._gone_at.get(key, 0.0) + REST
@@ -138,15 +141,15 @@ class WarmUnderstudyController:
         """None for a job that is over, or paused, or does not say clearly how many."""
         try:
             job = decode_json(raw)
-            wanted = warm_wanted(job.metadata.annotations, job)
+            wanted = wanted_understudies(job.metadata.annotations, job)
         except BadObject as problem:
             document = msgspec.json.decode(raw)
             meta = document["metadata"]
             about = About(document["apiVersion"], document["kind"], meta["namespace"], meta["name"], meta["uid"])
-            self._recorder.record(about, Note("InvalidObject", str(problem), "Warning"))
+            self._recorder.record(about, EventNote("InvalidObject", str(problem), "Warning"))
             return 0
         assert isinstance(job, Workload)
-        over = job.metadata.deletion_timestamp is not None or holds(job.status.conditions, *_ENDS)
+        over = job.metadata.deletion_timestamp is not None or has_condition(job.status.conditions, *_ENDS)
         return 0 if over or _is_paused(job, msgspec.json.decode(raw)) else wanted
 
     async def _dismiss(self, key: str, wanted: int, model: Document | None) -> float | None:
@@ -155,7 +158,7 @@ class WarmUnderstudyController:
         again_at = None
         for pod in list(self._warm.get(key, {}).values()):
             meta = pod.metadata
-            outdated = model is not None and is_outdated(meta.annotations.get(MAKE, ""), model)
+            outdated = model is not None and is_outdated(meta.annotations.get(TEMPLATE_KEY, ""), model)
             ended = pod.status.phase in ("Succeeded", "Failed")
             anew_at = (seconds(meta.creation_timestamp) or 0.0) + ANEW_AFTER
             if ended and meta.name in names and not outdated and self._clock.now() < anew_at:
@@ -175,7 +178,7 @@ class WarmUnderstudyController:
     async def _make(self, key: str, job: Document, model: Document, wanted: int) -> None:
         namespace = job["metadata"]["namespace"]
         for number in range(wanted):
-            made = understudy(job, key, model, number)
+            made = understudy_pod(job, key, model, number)
             if (namespace, made["metadata"]["name"]) not in self._warm.get(key, {}):
                 try:
                     await self._cluster.create(Ref(PODS, namespace), made)
@@ -185,6 +188,6 @@ class WarmUnderstudyController:
 
 
 def _is_paused(job: Workload, document: Any) -> bool:
-    for field in lever_of(job).pause:
+    for field in control_of(job).pause:
         document = document.get(field) if isinstance(document, dict) else None
     return document is True

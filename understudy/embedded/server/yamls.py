@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from understudy.objects.yamls import DuplicateKey, load_one
+from understudy.objects.yaml_reader import DuplicateKey, load_one
 
 
 class BadYaml(ValueError):

@@ -2,8 +2,10 @@
 
 from functools import partial
 
-from understudy.kinds.children import training
-from understudy.kinds.children.training import Kind, Replica, TrainingJob, all_done, when_seats_are_open
+from understudy.kinds.children.training.reconcile import reconcile as training_children
+from understudy.kinds.children.training.spec import Replica, TrainingJob, TrainingKind
+from understudy.kinds.children.training.state import all_workers_done
+from understudy.kinds.children.training.verdict import fails_when_lacking
 from understudy.objects.resources import JAX_JOBS
 
 WORKER = "Worker"
@@ -19,7 +21,7 @@ def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
     }
 
 
-KIND = Kind(
+KIND = TrainingKind(
     resource=JAX_JOBS,
     field="jaxReplicaSpecs",
     roles=(WORKER,),
@@ -27,8 +29,8 @@ KIND = Kind(
     port=("jaxjob-port", 6666),
     restart_policy="Never",
     variables=variables,
-    enough=all_done,
-    failed=when_seats_are_open,
+    enough=all_workers_done,
+    failed=fails_when_lacking,
 )
 
-children = partial(training.children, KIND)
+children = partial(training_children, KIND)

@@ -2,9 +2,11 @@
 
 from functools import partial
 
-from understudy.kinds.children import training
-from understudy.kinds.children.training import Kind, Replica, TrainingJob, all_done, when_seats_are_open
-from understudy.kinds.children.wanted import Document
+from understudy.kinds.children.actions import Document
+from understudy.kinds.children.training.reconcile import reconcile as training_children
+from understudy.kinds.children.training.spec import Replica, TrainingJob, TrainingKind
+from understudy.kinds.children.training.state import all_workers_done
+from understudy.kinds.children.training.verdict import fails_when_lacking
 from understudy.objects.resources import PADDLE_JOBS
 
 MASTER, WORKER = "Master", "Worker"
@@ -28,7 +30,7 @@ def variables(job: TrainingJob, replica: Replica) -> dict[str, str | Document]:
     return told
 
 
-KIND = Kind(
+KIND = TrainingKind(
     resource=PADDLE_JOBS,
     field="paddleReplicaSpecs",
     roles=(MASTER, WORKER),
@@ -36,9 +38,9 @@ KIND = Kind(
     port=("master", 36543),
     restart_policy="OnFailure",
     variables=variables,
-    enough=all_done,
-    failed=when_seats_are_open,
+    enough=all_workers_done,
+    failed=fails_when_lacking,
     leaders=(MASTER,),
 )
 
-children = partial(training.children, KIND)
+children = partial(training_children, KIND)

@@ -3,9 +3,11 @@
 from functools import partial
 from typing import Any
 
-from understudy.kinds.children import training
-from understudy.kinds.children.training import Kind, Replica, Standing, TrainingJob, all_done, when_seats_are_open
-from understudy.kinds.children.wanted import Document
+from understudy.kinds.children.actions import Document
+from understudy.kinds.children.training.reconcile import reconcile as training_children
+from understudy.kinds.children.training.spec import Replica, TrainingJob, TrainingKind
+from understudy.kinds.children.training.state import TrainingState, all_workers_done
+from understudy.kinds.children.training.verdict import fails_when_lacking
 from understudy.objects.resources import PYTORCH_JOBS
 
 MASTER, WORKER = "Master", "Worker"
@@ -56,14 +58,14 @@ def _nodes(job: TrainingJob, policy: Document) -> str:
     return f"{workers if least is None else least}:{workers if most is None else most}"
 
 
-def enough(job: TrainingJob, standing: Standing) -> bool:
+def enough(job: TrainingJob, standing: TrainingState) -> bool:
     """All workers have succeeded; of an elastic set, any: it says so when the whole is done."""
     workers = standing.of(WORKER)
     elastic = job.spec.get("elasticPolicy") is not None
-    return all_done(job, standing) or (elastic and workers is not None and workers.succeeded > 0)
+    return all_workers_done(job, standing) or (elastic and workers is not None and workers.succeeded > 0)
 
 
-KIND = Kind(
+KIND = TrainingKind(
     resource=PYTORCH_JOBS,
     field="pytorchReplicaSpecs",
     roles=(MASTER, WORKER),
@@ -72,8 +74,8 @@ KIND = Kind(
     restart_policy="OnFailure",
     variables=variables,
     enough=enough,
-    failed=when_seats_are_open,
+    failed=fails_when_lacking,
     leaders=(MASTER,),
 )
 
-children = partial(training.children, KIND)
+children = partial(training_children, KIND)

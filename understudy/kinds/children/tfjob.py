@@ -4,9 +4,11 @@ from functools import partial
 
 import msgspec
 
-from understudy.kinds.children import training
-from understudy.kinds.children.training import Kind, Outcome, Replica, RoleStanding, Standing, TrainingJob, all_done
-from understudy.kinds.children.wanted import Document
+from understudy.kinds.children.actions import Document
+from understudy.kinds.children.training.reconcile import reconcile as training_children
+from understudy.kinds.children.training.spec import Replica, TrainingJob, TrainingKind
+from understudy.kinds.children.training.state import RoleState, TrainingState, all_workers_done
+from understudy.kinds.children.training.verdict import TrainingOutcome
 from understudy.objects.resources import TF_JOBS
 
 PS, WORKER, EVALUATOR = "PS", "Worker", "Evaluator"
@@ -43,25 +45,25 @@ def _sparse(cluster: dict[str, list[str]], replica: Replica) -> Document:
     return {"worker": {}, "ps": []}
 
 
-def enough(job: TrainingJob, standing: Standing) -> bool:
+def enough(job: TrainingJob, standing: TrainingState) -> bool:
     """The first worker has succeeded, unless the policy asks for all."""
     workers = standing.of(WORKER)
-    if all_done(job, standing) or workers is None or job.spec.get("successPolicy") == "AllWorkers":
-        return all_done(job, standing)
+    if all_workers_done(job, standing) or workers is None or job.spec.get("successPolicy") == "AllWorkers":
+        return all_workers_done(job, standing)
     first = job.replica_name(WORKER, 0)
     return any(pod.metadata.name == first and pod.status.phase == "Succeeded" for pod in workers.pods)
 
 
-def failed(job: TrainingJob, found: RoleStanding) -> Outcome:
+def failed(job: TrainingJob, found: RoleState) -> TrainingOutcome:
     """Any failure is the end, unless it is known that the pod is being made again."""
     known = found.restarting or found.retried
     if known and found.role.restart_policy != "Never":
-        return Outcome.RESTARTING
+        return TrainingOutcome.RESTARTING
     dynamic = job.spec.get("enableDynamicWorker") and found.role.name == WORKER
-    return Outcome.NONE if dynamic else Outcome.FAILED
+    return TrainingOutcome.NONE if dynamic else TrainingOutcome.FAILED
 
 
-KIND = Kind(
+KIND = TrainingKind(
     resource=TF_JOBS,
     field="tfReplicaSpecs",
     roles=("Chief", EVALUATOR, "Master", PS, WORKER),
@@ -76,4 +78,4 @@ KIND = Kind(
     told_everywhere=False,
 )
 
-children = partial(training.children, KIND)
+children = partial(training_children, KIND)

@@ -2,8 +2,10 @@
 
 from functools import partial
 
-from understudy.kinds.children import training
-from understudy.kinds.children.training import Kind, Outcome, Replica, RoleStanding, TrainingJob, all_done
+from understudy.kinds.children.training.reconcile import reconcile as training_children
+from understudy.kinds.children.training.spec import Replica, TrainingJob, TrainingKind
+from understudy.kinds.children.training.state import RoleState, all_workers_done
+from understudy.kinds.children.training.verdict import TrainingOutcome
 from understudy.objects.resources import XGBOOST_JOBS
 
 MASTER, WORKER = "Master", "Worker"
@@ -23,12 +25,12 @@ def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
     return {**told, "WORKER_PORT": str(job.port(WORKER)), "WORKER_ADDRS": workers}
 
 
-def failed(_: TrainingJob, found: RoleStanding) -> Outcome:
+def failed(_: TrainingJob, found: RoleState) -> TrainingOutcome:
     """Any failure is the end, unless exit codes are looked at."""
-    return Outcome.RESTARTING if found.role.restart_policy == "ExitCode" else Outcome.FAILED
+    return TrainingOutcome.RESTARTING if found.role.restart_policy == "ExitCode" else TrainingOutcome.FAILED
 
 
-KIND = Kind(
+KIND = TrainingKind(
     resource=XGBOOST_JOBS,
     field="xgbReplicaSpecs",
     roles=(MASTER, WORKER),
@@ -36,10 +38,10 @@ KIND = Kind(
     port=("xgboostjob-port", 9999),
     restart_policy="Never",
     variables=variables,
-    enough=all_done,
+    enough=all_workers_done,
     failed=failed,
     leaders=(MASTER,),
     needs_leader=True,
 )
 
-children = partial(training.children, KIND)
+children = partial(training_children, KIND)

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.kinds.children.mpijob.jobs import OPERATED, VERSIONS, mpijob, template
+from tests.kinds.children.mpijob.documents import OPERATED, VERSIONS, mpijob, template
 from tests.objects.documents import Document
 from understudy.kinds.children.mpijob.config import config_map, service
-from understudy.kinds.children.mpijob.objects import read
 from understudy.kinds.children.mpijob.pods import launcher_job, launcher_pod, worker
+from understudy.kinds.children.mpijob.spec import read
 from understudy.objects.mpi import LOST_WORKER
 
 SLEEPS = ["sleep", "365d"]

@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.kinds.children.trainings import KINDS, Training, role, torch, training
+from tests.kinds.children.training.documents import KINDS, Training, role, torch, training
 from tests.kinds.children.world import BEGIN, World, moment
 from tests.kinds.gangs import gang, names
-from understudy.kinds import owner_of
-from understudy.objects import Pod, decode
+from understudy.kinds.decoding import decode
+from understudy.kinds.ownership import owner_of
+from understudy.objects.pods import Pod
 
 PREFIX = "training.kubeflow.org/"
 

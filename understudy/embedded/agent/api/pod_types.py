@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.kinds.levers import LEFT_TO_END
+from understudy.kinds.job_control import LEFT_TO_END
 from understudy.objects.meta import Part, Time
 
 Quantity = str | int | float

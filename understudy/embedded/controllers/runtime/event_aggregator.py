@@ -3,7 +3,7 @@
 from collections import OrderedDict
 
 from understudy.control.telling import About, Happening, Teller
-from understudy.kinds.children.wanted import Note
+from understudy.kinds.children.actions import EventNote
 
 FLOOD = 10  # different messages about one thing, after which the others are told as one
 MOST_REMEMBERED = 4096
@@ -14,11 +14,11 @@ class EventAggregator:
         self._teller = teller
         self._told: OrderedDict[tuple[About, str, str], set[str]] = OrderedDict()
 
-    def record(self, about: About, note: Note) -> None:
+    def record(self, about: About, note: EventNote) -> None:
         """Never waits."""
         self._teller.event(about, Happening(note.reason, self._message(about, note), note.type == "Warning"))
 
-    def _message(self, about: About, note: Note) -> str:
+    def _message(self, about: About, note: EventNote) -> str:
         key = (about, note.type, note.reason)
         told = self._told.setdefault(key, set())
         self._told.move_to_end(key)

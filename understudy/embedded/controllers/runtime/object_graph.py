@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.controllers.runtime.informer import SharedCluster
-from understudy.kinds.children.seen import Owner
+from understudy.kinds.children.partial_objects import FullOwnerReference
 from understudy.objects import resources
 from understudy.objects.meta import Part
 from understudy.objects.resources import DEFINITIONS, Resource
@@ -47,7 +47,7 @@ class _Meta(Part, frozen=True, gc=False):
     uid: str = ""
     resource_version: str = ""
     finalizers: tuple[str, ...] = ()
-    owner_references: tuple[Owner, ...] = ()
+    owner_references: tuple[FullOwnerReference, ...] = ()
     deletion_timestamp: str = ""
 
 
@@ -72,7 +72,7 @@ class GraphEntry(msgspec.Struct, frozen=True, gc=False):
         return bool(self.meta.deletion_timestamp)
 
     @property
-    def owners(self) -> tuple[Owner, ...]:
+    def owners(self) -> tuple[FullOwnerReference, ...]:
         return self.meta.owner_references
 
 

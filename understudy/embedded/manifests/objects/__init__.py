@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Any
 
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, NAMESPACES
-from understudy.objects.yamls import load_one
+from understudy.objects.yaml_reader import load_one
 from understudy.ports import Ref
 
 Document = dict[str, Any]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from understudy.kinds.children.job.failures import Attempts
-from understudy.kinds.children.job.objects import FAILURE_COUNT, IGNORED_COUNT, TRACKING, JobObject
-from understudy.kinds.children.wanted import Create, Document, Note, owner_reference
+from understudy.kinds.children.actions import CreateChild, Document, EventNote, owner_reference
+from understudy.kinds.children.job.pod_failures import IndexFailures
+from understudy.kinds.children.job.spec import FAILURE_COUNT, IGNORED_COUNT, TRACKING, JobObject
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
 from understudy.objects.resources import JOBS, PODS
 
@@ -13,7 +13,7 @@ CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 OLD_CONTROLLER_UID = "controller-uid"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 LONGEST_PREFIX = 58  # a pod's name has 63 characters at most, and 5 of them are chance
-CREATED = Note("SuccessfulCreate", "Created pod: {name}")
+CREATED = EventNote("SuccessfulCreate", "Created pod: {name}")
 
 
 class PodMaker:
@@ -39,10 +39,10 @@ class PodMaker:
         }
         self._spec: Document = _with_index_variable(template["spec"]) if job.indexed else template["spec"]
 
-    def plain(self) -> Create:
+    def plain(self) -> CreateChild:
         return self._created(_prefix(self._job.metadata.name, "-"), self._labels, self._annotations, self._spec)
 
-    def indexed(self, index: int, attempts: Attempts | None = None) -> Create:
+    def indexed(self, index: int, attempts: IndexFailures | None = None) -> CreateChild:
         """`attempts`: how often the index failed before, where that is limited."""
         name, told = self._job.metadata.name, {COMPLETION_INDEX: str(index)}
         noted: dict[str, str] = {}
@@ -54,11 +54,11 @@ class PodMaker:
         prefix = _prefix(name, f"-{index}-")
         return self._created(prefix, {**self._labels, **told}, {**self._annotations, **told, **noted}, spec)
 
-    def _created(self, prefix: str, labels: dict[str, str], annotations: dict[str, str], spec: Document) -> Create:
+    def _created(self, prefix: str, labels: dict[str, str], annotations: dict[str, str], spec: Document) -> CreateChild:
         metadata: Document = {"generateName": prefix, **self._shared, "labels": labels}
         if annotations:
             metadata["annotations"] = annotations
-        return Create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, CREATED)
+        return CreateChild(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, CREATED)
 
 
 def _prefix(name: str, ending: str) -> str:

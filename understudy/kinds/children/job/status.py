@@ -2,52 +2,52 @@
 
 from typing import NamedTuple
 
-from understudy.kinds.children.job.counting import Tally
-from understudy.kinds.children.job.endings import Ending
-from understudy.kinds.children.job.objects import JobObject
-from understudy.kinds.children.seen import condition_of, with_condition, written
-from understudy.kinds.children.wanted import Document, Note
-from understudy.kinds.indexes import write_indexes
+from understudy.kinds.children.actions import Document, EventNote
+from understudy.kinds.children.job.ending import JobEnd
+from understudy.kinds.children.job.pod_counts import PodCounts
+from understudy.kinds.children.job.spec import JobObject
+from understudy.kinds.children.partial_objects import find_condition, whole_seconds, with_condition
+from understudy.kinds.completion_indexes import format_indexes
 
 
-class Report(NamedTuple):
+class JobStatusUpdate(NamedTuple):
     status: Document
-    notes: tuple[Note, ...] = ()
+    notes: tuple[EventNote, ...] = ()
 
 
-def running_status(job: JobObject, old: Document, tally: Tally, now: float) -> Report:
+def running_status(job: JobObject, old: Document, tally: PodCounts, now: float) -> JobStatusUpdate:
     """Of a Job that goes on, or stands back."""
     status = _with_figures(job, old, tally)
-    suspended = condition_of(job.status.conditions, "Suspended")
+    suspended = find_condition(job.status.conditions, "Suspended")
     was_suspended = suspended is not None and suspended.status == "True"
-    notes: tuple[Note, ...] = ()
+    notes: tuple[EventNote, ...] = ()
     if job.spec.suspend and not was_suspended:
-        _set_condition(status, "Suspended", Note("JobSuspended", "Job suspended"), now)
-        notes = (Note("Suspended", "Job suspended"),)
+        _set_condition(status, "Suspended", EventNote("JobSuspended", "Job suspended"), now)
+        notes = (EventNote("Suspended", "Job suspended"),)
     elif was_suspended and not job.spec.suspend:
-        _set_condition(status, "Suspended", Note("JobResumed", "Job resumed"), now, value="False")
-        notes = (Note("Resumed", "Job resumed"),)
+        _set_condition(status, "Suspended", EventNote("JobResumed", "Job resumed"), now, value="False")
+        notes = (EventNote("Resumed", "Job resumed"),)
     if not job.spec.suspend and (was_suspended or job.status.start_time is None):
-        status["startTime"] = written(now)  # anew after every pause: deadlines do not run while it stands back
-    return Report(status, notes)
+        status["startTime"] = whole_seconds(now)  # anew after every pause: deadlines do not run while it stands back
+    return JobStatusUpdate(status, notes)
 
 
-def ending_status(job: JobObject, old: Document, tally: Tally, ending: Ending, now: float) -> Report:
+def ending_status(job: JobObject, old: Document, tally: PodCounts, ending: JobEnd, now: float) -> JobStatusUpdate:
     """Of a Job whose end is in sight. It is sealed once every pod is gone or finished, and every figure is final."""
     status = _with_figures(job, old, tally)
-    status.setdefault("startTime", written(now))
-    if condition_of(job.status.conditions, ending.announced_as) is None:
-        _set_condition(status, ending.announced_as, Note(ending.reason, ending.message), now)
+    status.setdefault("startTime", whole_seconds(now))
+    if find_condition(job.status.conditions, ending.announced_as) is None:
+        _set_condition(status, ending.announced_as, EventNote(ending.reason, ending.message), now)
     if not tally.settled:
-        return Report(status)
-    _set_condition(status, ending.sealed_as, Note(ending.reason, ending.message), now)
+        return JobStatusUpdate(status)
+    _set_condition(status, ending.sealed_as, EventNote(ending.reason, ending.message), now)
     if ending.success:
-        status["completionTime"] = written(now)
-        return Report(status, (Note("Completed", "Job completed"),))
-    return Report(status, (Note(ending.reason, ending.message, "Warning"),))
+        status["completionTime"] = whole_seconds(now)
+        return JobStatusUpdate(status, (EventNote("Completed", "Job completed"),))
+    return JobStatusUpdate(status, (EventNote(ending.reason, ending.message, "Warning"),))
 
 
-def _with_figures(job: JobObject, old: Document, tally: Tally) -> Document:
+def _with_figures(job: JobObject, old: Document, tally: PodCounts) -> Document:
     status = dict(old)
     for field, count in (
         ("active", len(tally.active)),
@@ -64,14 +64,14 @@ def _with_figures(job: JobObject, old: Document, tally: Tally) -> Document:
     if job.indexed:
         status.pop("completedIndexes", None)
         if tally.done:
-            status["completedIndexes"] = write_indexes(tally.done)
+            status["completedIndexes"] = format_indexes(tally.done)
     if job.spec.backoff_limit_per_index is not None:
-        status["failedIndexes"] = write_indexes(tally.failed_indexes)
+        status["failedIndexes"] = format_indexes(tally.failed_indexes)
     return status
 
 
-def _set_condition(status: Document, kind: str, why: Note, now: float, value: str = "True") -> None:
-    moment = written(now)
+def _set_condition(status: Document, kind: str, why: EventNote, now: float, value: str = "True") -> None:
+    moment = whole_seconds(now)
     condition = {
         "type": kind,
         "status": value,

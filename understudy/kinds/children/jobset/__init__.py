@@ -1,5 +1,1 @@
-"""JobSet: from the object and its Jobs to the Jobs it wants, attempt by attempt."""
-
-from understudy.kinds.children.jobset.deciding import children
-
-__all__ = ["children"]
+"""The controller of JobSet: the Jobs it wants, attempt by attempt."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from understudy.kinds.children.jobset.objects import ATTEMPT, PREFIX, JobSetObject, ReplicatedJob
-from understudy.kinds.children.wanted import Create, Document, owner_reference
+from understudy.kinds.children.actions import CreateChild, Document, owner_reference
+from understudy.kinds.children.jobset.spec import ATTEMPT, PREFIX, JobSetObject, ReplicatedJob
 from understudy.kinds.jobset import EXCLUSIVE, NODE_SELECTOR
 from understudy.kinds.ownership import JOB_INDEX, JOB_KEY, JOBSET_NAME, REPLICATED_JOB
 from understudy.objects.resources import JOB_SETS, JOBS, SERVICES
@@ -15,7 +15,7 @@ NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
 NO_SCHEDULE = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
 
 
-class Place(msgspec.Struct, frozen=True):
+class ChildJobSlot(msgspec.Struct, frozen=True):
     """One child Job: its group, its number in the group, and its numbers in everything."""
 
     group: ReplicatedJob
@@ -26,13 +26,13 @@ class Place(msgspec.Struct, frozen=True):
     group_index: int  # among the Jobs of the same groupName
 
 
-def places(jobset: JobSetObject) -> Iterator[Place]:
+def child_job_slots(jobset: JobSetObject) -> Iterator[ChildJobSlot]:
     counted: dict[str, int] = {}
     total = 0
     for position, group in enumerate(jobset.spec.replicated_jobs):
         for index in range(group.replicas):
             of_group = counted.get(group.group_name, 0)
-            yield Place(group, position, index, jobset.job_name(group, index), total, of_group)
+            yield ChildJobSlot(group, position, index, jobset.job_name(group, index), total, of_group)
             counted[group.group_name] = of_group + 1
             total += 1
 
@@ -46,7 +46,7 @@ class JobMaker:
         for group in jobset.spec.replicated_jobs:
             self._sizes[group.group_name] = self._sizes.get(group.group_name, 0) + group.replicas
 
-    def job(self, place: Place) -> Create:
+    def job(self, place: ChildJobSlot) -> CreateChild:
         template: Document = self._groups[place.position].get("template") or {}
         given: Document = template.get("metadata") or {}
         marks = self._marks(place)
@@ -59,9 +59,9 @@ class JobMaker:
             "ownerReferences": [owner_reference(JOB_SETS.api_version, JOB_SETS.kind, self._jobset.metadata)],
         }
         spec = self._spec(template["spec"], place, marks, notes)
-        return Create(JOBS, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+        return CreateChild(JOBS, {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
 
-    def _marks(self, place: Place) -> dict[str, str]:
+    def _marks(self, place: ChildJobSlot) -> dict[str, str]:
         """Labels and annotations at once, on the Job and on its pods."""
         jobset, group = self._jobset, place.group
         full_name = f"{jobset.metadata.namespace}/{place.name}"
@@ -94,7 +94,9 @@ class JobMaker:
         """What stands on the JobSet about placement holds for all of its Jobs."""
         return {key: value for key, value in self._own_annotations.items() if key in (EXCLUSIVE, NODE_SELECTOR)}
 
-    def _spec(self, spec: Document, place: Place, marks: Mapping[str, str], notes: Mapping[str, str]) -> Document:
+    def _spec(
+        self, spec: Document, place: ChildJobSlot, marks: Mapping[str, str], notes: Mapping[str, str]
+    ) -> Document:
         template: Document = spec.get("template") or {}
         given: Document = template.get("metadata") or {}
         passed = {key: value for key, value in notes.items() if key in (EXCLUSIVE, NODE_SELECTOR)}
@@ -111,7 +113,7 @@ class JobMaker:
             "template": {**template, "metadata": metadata, "spec": pods},
         }
 
-    def _pods(self, spec: Document, place: Place, preselected: bool) -> Document:
+    def _pods(self, spec: Document, place: ChildJobSlot, preselected: bool) -> Document:
         """With the node-selector strategy each Job's nodes carry its name, and a taint that keeps the others out."""
         pods = {**spec, "restartPolicy": spec.get("restartPolicy") or "OnFailure"}
         if self._jobset.subdomain:
@@ -123,7 +125,7 @@ class JobMaker:
         return pods
 
 
-def service(jobset: JobSetObject) -> Create:
+def service(jobset: JobSetObject) -> CreateChild:
     """Headless: the names of the pods are all it is for."""
     meta = jobset.metadata
     metadata = {
@@ -136,4 +138,4 @@ def service(jobset: JobSetObject) -> Create:
         "selector": {JOBSET_NAME: meta.name},
         "publishNotReadyAddresses": jobset.spec.network.publish_not_ready_addresses,
     }
-    return Create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    return CreateChild(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})

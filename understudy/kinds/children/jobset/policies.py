@@ -2,67 +2,67 @@
 
 import msgspec
 
-from understudy.kinds.children.jobset.objects import FailureRule, JobSetObject
-from understudy.kinds.children.jobset.standing import Standing, failure, succeeded
-from understudy.kinds.children.seen import SeenJob
+from understudy.kinds.children.jobset.spec import JobFailureRule, JobSetObject
+from understudy.kinds.children.jobset.state import JobSetState, failed_condition, succeeded
+from understudy.kinds.children.partial_objects import PartialJob
 from understudy.kinds.ownership import REPLICATED_JOB
 
 
-class Completed(msgspec.Struct, frozen=True):
+class JobSetCompleted(msgspec.Struct, frozen=True):
     reason: str = "AllJobsCompleted"
     message: str = "jobset completed successfully"
 
 
-class Failed(msgspec.Struct, frozen=True):
+class JobSetFailed(msgspec.Struct, frozen=True):
     reason: str
     message: str
 
 
-class Restart(msgspec.Struct, frozen=True):
+class JobSetRestart(msgspec.Struct, frozen=True):
     """All of it, or with `job` that Job alone."""
 
     counts: bool  # towards the most restarts there may be
     job: str = ""
 
 
-Verdict = Completed | Failed | Restart
+JobSetVerdict = JobSetCompleted | JobSetFailed | JobSetRestart
 
 
-def verdict_of(jobset: JobSetObject, standing: Standing) -> Verdict | None:
+def verdict_of(jobset: JobSetObject, standing: JobSetState) -> JobSetVerdict | None:
     """None: it goes on. A failure is looked at before success."""
     job = standing.failed_first()
     if job is not None:
         return _after_failure(jobset, job)
-    return Completed() if _is_success(jobset, standing) else None
+    return JobSetCompleted() if _is_success(jobset, standing) else None
 
 
-def _after_failure(jobset: JobSetObject, job: SeenJob) -> Verdict:
+def _after_failure(jobset: JobSetObject, job: PartialJob) -> JobSetVerdict:
     policy = jobset.spec.failure_policy
     name = job.metadata.name
     because = f"jobset failed due to one or more job failures (first failed job: {name})"
     if policy is None:
-        return Failed("FailedJobs", because)
+        return JobSetFailed("FailedJobs", because)
     action = next((rule.action for rule in policy.rules if _applies(rule, job)), "RestartJobSet")
     alone = name if action.startswith("RestartJob") and not action.startswith("RestartJobSet") else ""
     match action:
         case "FailJobSet":
-            return Failed("FailJobSetFailurePolicyAction", because)
+            return JobSetFailed("FailJobSetFailurePolicyAction", because)
         case "RestartJobSetAndIgnoreMaxRestarts" | "RestartJobAndIgnoreMaxRestarts":
-            return Restart(counts=False, job=alone)
+            return JobSetRestart(counts=False, job=alone)
     if jobset.status.restarts_count_towards_max >= policy.max_restarts:
-        return Failed("ReachedMaxRestarts", "jobset failed due to reaching max number of restarts")
-    return Restart(counts=True, job=alone)
+        return JobSetFailed("ReachedMaxRestarts", "jobset failed due to reaching max number of restarts")
+    return JobSetRestart(counts=True, job=alone)
 
 
-def _applies(rule: FailureRule, job: SeenJob) -> bool:
-    why = failure(job)
+def _applies(rule: JobFailureRule, job: PartialJob) -> bool:
+    why = failed_condition(job)
     group = job.metadata.labels.get(REPLICATED_JOB, "")
     if rule.target_replicated_jobs and group not in rule.target_replicated_jobs:
         return False
     return not rule.on_job_failure_reasons or (why is not None and why.reason in rule.on_job_failure_reasons)
 
 
-def _is_success(jobset: JobSetObject, standing: Standing) -> bool:
+def _is_success(jobset: JobSetObject, standing: JobSetState) -> bool:
     policy = jobset.spec.success_policy
     targets = [
         group

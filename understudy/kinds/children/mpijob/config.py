@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 
-from understudy.kinds.children.mpijob.objects import THIRD, MPIJob
-from understudy.kinds.children.seen import SeenObject
-from understudy.kinds.children.wanted import Create, Document, Patch, owner_reference
+from understudy.kinds.children.actions import CreateChild, Document, PatchChild, owner_reference
+from understudy.kinds.children.mpijob.spec import THIRD, MPIJobModel
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.kinds.ownership import OPERATOR, TRAINING_JOB
 from understudy.objects.mpi import CONFIG_FOLDER, REMOTE_SHELL
 from understudy.objects.resources import CONFIG_MAPS, MPI_JOBS, SERVICES
@@ -16,7 +16,7 @@ _REMOTE_SHELL = f'#!/bin/sh\nexec {REMOTE_SHELL} "$@"\n'
 _PROGRAMS = ("kubexec.sh", "discover_hosts.sh")
 
 
-def identity(job: MPIJob, name: str) -> Document:
+def identity(job: MPIJobModel, name: str) -> Document:
     return {
         "name": name,
         "namespace": job.metadata.namespace,
@@ -24,7 +24,7 @@ def identity(job: MPIJob, name: str) -> Document:
     }
 
 
-def hosts(job: MPIJob) -> Iterator[str]:
+def hosts(job: MPIJobModel) -> Iterator[str]:
     """In the order of their ranks."""
     names = [job.worker_name(index) for index in range(job.workers)]
     if job.launcher_works:
@@ -33,7 +33,7 @@ def hosts(job: MPIJob) -> Iterator[str]:
     return (f"{name}{domain}" for name in names)
 
 
-def files(job: MPIJob) -> dict[str, str]:
+def files(job: MPIJobModel) -> dict[str, str]:
     """Open MPI writes slots in one way, the others in another."""
     form = "{} slots={}\n" if job.implementation == "OpenMPI" else "{}:{}\n"
     found = {"hostfile": "".join(form.format(host, job.slots) for host in hosts(job)), "kubexec.sh": _REMOTE_SHELL}
@@ -43,22 +43,22 @@ def files(job: MPIJob) -> dict[str, str]:
     return found
 
 
-def config_map(job: MPIJob) -> Create:
+def config_map(job: MPIJobModel) -> CreateChild:
     data = files(job)
     metadata = {**identity(job, _config_name(job)), "labels": {"app": job.name}, "annotations": _edition(data)}
-    return Create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    return CreateChild(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
-def correction(job: MPIJob, known: SeenObject) -> Patch | None:
+def correction(job: MPIJobModel, known: PartialObject) -> PatchChild | None:
     """Where the files are those of an earlier spec."""
     data = files(job)
     if known.metadata.annotations.get(DIGEST) == _edition(data)[DIGEST]:
         return None
     metadata = {"uid": known.metadata.uid, "annotations": _edition(data)}
-    return Patch(CONFIG_MAPS, known.metadata.name, {"metadata": metadata, "data": data})
+    return PatchChild(CONFIG_MAPS, known.metadata.name, {"metadata": metadata, "data": data})
 
 
-def _config_name(job: MPIJob) -> str:
+def _config_name(job: MPIJobModel) -> str:
     return f"{job.name}-config"
 
 
@@ -67,7 +67,7 @@ def _edition(data: Mapping[str, str]) -> dict[str, str]:
     return {DIGEST: hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
-def with_config(job: MPIJob, spec: Document) -> Document:
+def with_config(job: MPIJobModel, spec: Document) -> Document:
     """The spec of a pod whose first container finds the files."""
     items = [
         {"key": name, "path": name, "mode": 0o555 if name in _PROGRAMS else 0o444}  # mode as Kubernetes counts: decimal
@@ -83,7 +83,7 @@ def with_config(job: MPIJob, spec: Document) -> Document:
     }
 
 
-def service(job: MPIJob) -> Create:
+def service(job: MPIJobModel) -> CreateChild:
     """Headless: the names of the pods are all it is for."""
     labels = job.labels("worker")
     spec = {
@@ -92,4 +92,4 @@ def service(job: MPIJob) -> Create:
         "publishNotReadyAddresses": True,
     }
     metadata = {**identity(job, job.name), "labels": {"app": job.name}}
-    return Create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    return CreateChild(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})

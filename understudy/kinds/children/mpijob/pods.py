@@ -3,15 +3,15 @@
 import posixpath
 from collections.abc import Mapping
 
+from understudy.kinds.children.actions import CreateChild, Document, EventNote
 from understudy.kinds.children.mpijob.config import identity, with_config
-from understudy.kinds.children.mpijob.objects import THIRD, MPIJob
-from understudy.kinds.children.wanted import Create, Document, Note
+from understudy.kinds.children.mpijob.spec import THIRD, MPIJobModel
 from understudy.objects.mpi import CONFIG_FOLDER, DRAIN, HOST_FILE, LOST_WORKER
 from understudy.objects.resources import JOBS, PODS
 
 WAITING = {"command": ["sleep"], "args": ["365d"]}
-POD_CREATED = Note("SuccessfulCreatePod", "Created pod: {name}")
-JOB_CREATED = Note("SuccessfulCreateJob", "Created launcher job: {name}")
+POD_CREATED = EventNote("SuccessfulCreatePod", "Created pod: {name}")
+JOB_CREATED = EventNote("SuccessfulCreateJob", "Created launcher job: {name}")
 SHELL = f"{CONFIG_FOLDER}/kubexec.sh"
 _DRAIN_HOOK = {"exec": {"command": [DRAIN]}}
 
@@ -32,7 +32,7 @@ _OPEN_MPI = {
 _NO_ACCELERATORS = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
 
 
-def worker(job: MPIJob, index: int) -> Create:
+def worker(job: MPIJobModel, index: int) -> CreateChild:
     assert job.worker is not None
     given: Document = job.worker["spec"]
     role = {"K_MPI_JOB_ROLE": "worker"} if job.version == THIRD else {}
@@ -42,13 +42,13 @@ def worker(job: MPIJob, index: int) -> Create:
     return _pod(job, name, job.worker, _named(job, name, whole), job.labels("worker", index))
 
 
-def launcher_pod(job: MPIJob) -> Create:
+def launcher_pod(job: MPIJobModel) -> CreateChild:
     """Made again under its name when it fails and may be tried again; so it is never restarted in place."""
     assert job.launcher is not None
     return _pod(job, job.launcher_name, job.launcher, _launcher_spec(job), job.labels("launcher"))
 
 
-def launcher_job(job: MPIJob) -> Create:
+def launcher_job(job: MPIJobModel) -> CreateChild:
     """Every try has a pod and a log of its own. What is the cluster's fault costs no tries."""
     assert job.launcher is not None
     policy = job.policy
@@ -69,10 +69,10 @@ def launcher_job(job: MPIJob) -> Create:
         "template": {"metadata": _marked(job.launcher, job.labels("launcher")), "spec": _launcher_spec(job)},
     }
     about = {**identity(job, job.launcher_name), "labels": {"app": job.name, **job.labels("launcher")}}
-    return Create(JOBS, {"apiVersion": "batch/v1", "kind": "Job", "metadata": about, "spec": spec}, JOB_CREATED)
+    return CreateChild(JOBS, {"apiVersion": "batch/v1", "kind": "Job", "metadata": about, "spec": spec}, JOB_CREATED)
 
 
-def _launcher_spec(job: MPIJob) -> Document:
+def _launcher_spec(job: MPIJobModel) -> Document:
     assert job.launcher is not None
     first, *others = job.launcher["spec"]["containers"]
     whole = {**job.launcher["spec"], "containers": [_drained(first), *others], "restartPolicy": "Never"}
@@ -80,9 +80,9 @@ def _launcher_spec(job: MPIJob) -> Document:
     return _named(job, job.launcher_name, with_config(job, spec))
 
 
-def _pod(job: MPIJob, name: str, template: Document, spec: Document, labels: Mapping[str, str]) -> Create:
+def _pod(job: MPIJobModel, name: str, template: Document, spec: Document, labels: Mapping[str, str]) -> CreateChild:
     metadata = {**identity(job, name), **_marked(template, labels)}
-    return Create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, POD_CREATED)
+    return CreateChild(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, POD_CREATED)
 
 
 def _marked(template: Document, labels: Mapping[str, str]) -> Document:
@@ -91,11 +91,11 @@ def _marked(template: Document, labels: Mapping[str, str]) -> Document:
     return {**marks, "annotations": dict(given["annotations"])} if given.get("annotations") else marks
 
 
-def _named(job: MPIJob, name: str, spec: Document) -> Document:
+def _named(job: MPIJobModel, name: str, spec: Document) -> Document:
     return {**spec, "hostname": name, "subdomain": job.name} if job.version == THIRD else spec
 
 
-def _waiting(job: MPIJob, spec: Document) -> list[Document]:
+def _waiting(job: MPIJobModel, spec: Document) -> list[Document]:
     """Processes come from outside, so that the first container has nothing to do but to be there. A command of its own
     is kept, but in the first version; a secure shell is not needed, and taken for none."""
     first, *others = spec["containers"]
@@ -116,7 +116,7 @@ def _pod_policy(policy: str) -> str:
     return "Never" if policy == "ExitCode" else policy
 
 
-def _launcher_variables(job: MPIJob) -> dict[str, str]:
+def _launcher_variables(job: MPIJobModel) -> dict[str, str]:
     match job.version:
         case "v1alpha1":
             return dict(_OPEN_MPI)
@@ -127,7 +127,7 @@ def _launcher_variables(job: MPIJob) -> dict[str, str]:
     return {**role, **_implementation(job), **({} if job.launcher_works else _NO_ACCELERATORS)}
 
 
-def _implementation(job: MPIJob) -> dict[str, str]:
+def _implementation(job: MPIJobModel) -> dict[str, str]:
     slots = str(job.slots)
     match job.implementation:
         case "Intel":

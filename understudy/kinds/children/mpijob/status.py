@@ -1,38 +1,38 @@
 """An MPIJob's status as its version writes it: conditions and figures, or in the first version two words."""
 
-from understudy.kinds.children.mpijob.objects import FIRST, THIRD, MPIJob
-from understudy.kinds.children.mpijob.standing import Standing, job_is_over
-from understudy.kinds.children.seen import SeenPod, written
-from understudy.kinds.children.training.conditions import News, with_news, without_running
-from understudy.kinds.children.wanted import Document, Note
-from understudy.objects.meta import holds
+from understudy.kinds.children.actions import Document, EventNote
+from understudy.kinds.children.mpijob.spec import FIRST, THIRD, MPIJobModel
+from understudy.kinds.children.mpijob.state import MPIJobState, is_job_ended
+from understudy.kinds.children.partial_objects import PartialPod, whole_seconds
+from understudy.kinds.children.training.status import ConditionChange, with_change, without_running
+from understudy.objects.meta import has_condition
 
 
-def said(kind: str, message: str, status: str = "True", reason: str = "") -> News:
-    return News(kind, reason or f"MPIJob{kind}", message, status)
+def mpi_condition(kind: str, message: str, status: str = "True", reason: str = "") -> ConditionChange:
+    return ConditionChange(kind, reason or f"MPIJob{kind}", message, status)
 
 
-def noted(news: News) -> Note:
-    return Note(news.reason, news.message, "Warning" if news.type in ("Failed", "Restarting") else "Normal")
+def event_of(news: ConditionChange) -> EventNote:
+    return EventNote(news.reason, news.message, "Warning" if news.type in ("Failed", "Restarting") else "Normal")
 
 
-class Report:
+class MPIJobStatusWriter:
     """The status on its way from what it was to what it should be, and what there is to tell of the change."""
 
-    def __init__(self, job: MPIJob, old: Document, standing: Standing, now: float) -> None:
+    def __init__(self, job: MPIJobModel, old: Document, standing: MPIJobState, now: float) -> None:
         self._job = job
         self._now = now
         self.status: Document = {**old, **_figures(job, old, standing)}
-        self.notes: list[Note] = []
+        self.notes: list[EventNote] = []
 
-    def say(self, news: News) -> None:
+    def say(self, news: ConditionChange) -> None:
         if self._job.version == FIRST:
             return
         before = self.status.get("conditions") or []
-        after = with_news(before, news, self._now)
+        after = with_change(before, news, self._now)
         if after != before:
             self.status["conditions"] = after
-            self.notes.append(noted(news))
+            self.notes.append(event_of(news))
 
     def stop_running(self) -> None:
         if conditions := self.status.get("conditions"):
@@ -48,53 +48,53 @@ class Report:
     def launcher_rests(self, since: float | None) -> None:
         self.status.pop("launcherRestsSince", None)
         if since is not None:
-            self.status["launcherRestsSince"] = written(since)
+            self.status["launcherRestsSince"] = whole_seconds(since)
 
     def start(self, anew: bool) -> None:
         if anew or not self.status.get("startTime"):
-            self.status["startTime"] = written(self._now)
+            self.status["startTime"] = whole_seconds(self._now)
 
     def complete(self) -> None:
-        self.status.setdefault("completionTime", written(self._now))
+        self.status.setdefault("completionTime", whole_seconds(self._now))
 
 
-def beginning(job: MPIJob, report: Report) -> None:
+def report_created(job: MPIJobModel, report: MPIJobStatusWriter) -> None:
     if not job.status.conditions:
-        report.say(said("Created", f"MPIJob {job.title} is created."))
+        report.say(mpi_condition("Created", f"MPIJob {job.title} is created."))
 
 
-def going(job: MPIJob, standing: Standing, report: Report) -> None:
+def report_running(job: MPIJobModel, standing: MPIJobState, report: MPIJobStatusWriter) -> None:
     """Running, or no longer so."""
-    was_suspended = holds(job.status.conditions, "Suspended")
+    was_suspended = has_condition(job.status.conditions, "Suspended")
     if was_suspended:
-        report.say(said("Suspended", f"MPIJob {job.title} is resumed.", "False", "MPIJobResumed"))
+        report.say(mpi_condition("Suspended", f"MPIJob {job.title} is resumed.", "False", "MPIJobResumed"))
     report.start(anew=was_suspended)
-    active = standing.job is not None and not job_is_over(standing.job) and standing.job.status.active > 0
+    active = standing.job is not None and not is_job_ended(standing.job) and standing.job.status.active > 0
     report.launcher_is("Active" if active else "")
     together = standing.running == len(standing.workers) or job.version != THIRD
     if standing.launcher_runs and together:
-        report.say(said("Running", f"MPIJob {job.title} is running."))
-    elif standing.launcher_rests and holds(job.status.conditions, "Running"):
-        report.say(said("Restarting", f"MPIJob {job.title} is restarting because its launcher is made again."))
+        report.say(mpi_condition("Running", f"MPIJob {job.title} is running."))
+    elif standing.launcher_rests and has_condition(job.status.conditions, "Running"):
+        report.say(mpi_condition("Restarting", f"MPIJob {job.title} is restarting because its launcher is made again."))
 
 
-def standing_back(job: MPIJob, report: Report) -> None:
+def report_suspended(job: MPIJobModel, report: MPIJobStatusWriter) -> None:
     report.launcher_is("")
     report.launcher_rests(None)
-    report.say(said("Suspended", f"MPIJob {job.title} is suspended."))
+    report.say(mpi_condition("Suspended", f"MPIJob {job.title} is suspended."))
     report.stop_running()
     if conditions := report.status.get("conditions"):
         report.status["conditions"] = [one for one in conditions if one["type"] != "Restarting"]
 
 
-def _figures(job: MPIJob, old: Document, standing: Standing) -> Document:
+def _figures(job: MPIJobModel, old: Document, standing: MPIJobState) -> Document:
     if job.version == FIRST:
         return {"workerReplicas": standing.ready}
     launcher = _launcher_figures(standing) or (old.get("replicaStatuses") or {}).get("Launcher", {})
     return {"replicaStatuses": {"Launcher": launcher, "Worker": _counted(standing.present)}}
 
 
-def _launcher_figures(standing: Standing) -> Document:
+def _launcher_figures(standing: MPIJobState) -> Document:
     """Of a launcher that is gone, what was known last."""
     if standing.job is not None:
         status = standing.job.status
@@ -102,7 +102,7 @@ def _launcher_figures(standing: Standing) -> Document:
     return _counted([standing.pod]) if standing.pod is not None else {}
 
 
-def _counted(pods: list[SeenPod]) -> Document:
+def _counted(pods: list[PartialPod]) -> Document:
     phases = [pod.status.phase for pod in pods]
     active = sum(pod.status.phase == "Running" and not pod.metadata.leaving for pod in pods)
     return _told({"active": active, "succeeded": phases.count("Succeeded"), "failed": phases.count("Failed")})

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from understudy.kinds.children.training.objects import Replica, TrainingJob, Variables
-from understudy.kinds.children.wanted import Create, Document, Note, owner_reference
+from understudy.kinds.children.actions import CreateChild, Document, EventNote, owner_reference
+from understudy.kinds.children.training.spec import Replica, TrainingJob, Variables
 from understudy.kinds.ownership import JOB_ROLE
 from understudy.objects.resources import PODS, SERVICES
 
-POD_CREATED = Note("SuccessfulCreatePod", "Created pod: {name}")
-SERVICE_CREATED = Note("SuccessfulCreateService", "Created service: {name}")
-OVERWRITTEN = Note(
+POD_CREATED = EventNote("SuccessfulCreatePod", "Created pod: {name}")
+SERVICE_CREATED = EventNote("SuccessfulCreateService", "Created service: {name}")
+OVERWRITTEN = EventNote(
     "SetPodTemplateRestartPolicy",
     "Restart policy in pod template will be overwritten by restart policy in replica spec",
     "Warning",
 )
 
 
-def pod(job: TrainingJob, replica: Replica) -> Create:
+def pod(job: TrainingJob, replica: Replica) -> CreateChild:
     """Elsewhere workers have an init container that waits until the name of the master is known. Here pods that are
     seated together know each other from the first moment on, and nothing has to wait."""
     template: Document = replica.role.template
@@ -31,17 +31,17 @@ def pod(job: TrainingJob, replica: Replica) -> Create:
         "containers": _containers(job, replica),
         "restartPolicy": _pod_policy(replica.role.restart_policy),
     }
-    return Create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, POD_CREATED)
+    return CreateChild(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, POD_CREATED)
 
 
-def service(job: TrainingJob, replica: Replica) -> Create:
+def service(job: TrainingJob, replica: Replica) -> CreateChild:
     """Headless: its name is that of its one pod."""
     labels = job.labels(replica.role, replica.index)
     ports = [_service_port(port) for port in _ports(job, replica.role.containers)]
     spec = {"clusterIP": "None", "selector": labels, "ports": ports}
     metadata = {**_identity(job, replica), "labels": labels}
     document = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-    return Create(SERVICES, document, SERVICE_CREATED)
+    return CreateChild(SERVICES, document, SERVICE_CREATED)
 
 
 def overwrites(job: TrainingJob) -> bool:

@@ -1,5 +1,1 @@
-"""TrainJob: from the object and its runtime to the JobSet it wants, and from that JobSet to its own status."""
-
-from understudy.kinds.children.trainjob.deciding import children
-
-__all__ = ["children"]
+"""The controller of TrainJob: the JobSet it wants, and its own status from that JobSet."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from understudy.kinds.children.wanted import Document
+from understudy.kinds.children.actions import Document
 from understudy.kinds.ownership import COMPLETION_INDEX
 from understudy.model.quantity import parse_quantity
 
 PORT = 29500
 
 
-class Crew(msgspec.Struct, frozen=True):
+class TrainerNodes(msgspec.Struct, frozen=True):
     """The nodes of a TrainJob, as their environment tells of them."""
 
     leader: str  # the name by which all of them reach the first
@@ -40,7 +40,7 @@ class Crew(msgspec.Struct, frozen=True):
         return 0
 
 
-def torch(crew: Crew) -> dict[str, Any]:
+def torch(crew: TrainerNodes) -> dict[str, Any]:
     processes = crew.processes
     if processes in (None, "auto"):
         processes = "auto" if crew.accelerators else max(1, crew.processors)
@@ -53,7 +53,7 @@ def torch(crew: Crew) -> dict[str, Any]:
     }
 
 
-def jax(crew: Crew) -> dict[str, Any]:
+def jax(crew: TrainerNodes) -> dict[str, Any]:
     return {
         "JAX_NUM_PROCESSES": str(crew.nodes),
         "JAX_PROCESS_ID": None,
@@ -61,7 +61,7 @@ def jax(crew: Crew) -> dict[str, Any]:
     }
 
 
-def xgboost(crew: Crew) -> dict[str, Any]:
+def xgboost(crew: TrainerNodes) -> dict[str, Any]:
     return {
         "DMLC_TRACKER_URI": crew.leader,
         "DMLC_TRACKER_PORT": str(PORT),
@@ -71,11 +71,11 @@ def xgboost(crew: Crew) -> dict[str, Any]:
 
 
 # By the field of `mlPolicy`. A value of None stands for the number of the node.
-FRAMEWORKS: Mapping[str, Callable[[Crew], dict[str, Any]]] = {"torch": torch, "jax": jax, "xgboost": xgboost}
+FRAMEWORKS: Mapping[str, Callable[[TrainerNodes], dict[str, Any]]] = {"torch": torch, "jax": jax, "xgboost": xgboost}
 UNSUPPORTED = ("mpi", "flux")
 
 
-def environment(framework: str, crew: Crew) -> list[Document]:
+def environment(framework: str, crew: TrainerNodes) -> list[Document]:
     number = {"fieldRef": {"fieldPath": f"metadata.annotations['{COMPLETION_INDEX}']"}}
     variables = FRAMEWORKS[framework](crew)
     return [

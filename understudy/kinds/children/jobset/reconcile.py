@@ -1,0 +1,201 @@
+"""A JobSet, its Jobs and its Service, into what is to be done next."""
+
+import msgspec
+
+from understudy.kinds.children.actions import (
+    NO_ACTIONS,
+    ChildActions,
+    CreateChild,
+    DeleteChild,
+    Document,
+    EventNote,
+    ObservedChildren,
+    PatchChild,
+)
+from understudy.kinds.children.jobset.jobs import ChildJobSlot, JobMaker, service
+from understudy.kinds.children.jobset.policies import JobSetCompleted, JobSetFailed, JobSetRestart, verdict_of
+from understudy.kinds.children.jobset.spec import OWN_CONTROLLER, JobSetObject, ReplicatedJob
+from understudy.kinds.children.jobset.state import (
+    JobSetState,
+    finished,
+    jobset_state,
+    ready,
+    replicated_job_counts,
+    succeeded,
+)
+from understudy.kinds.children.partial_objects import PartialJob, find_condition, whole_seconds, with_condition
+from understudy.objects.meta import has_condition, seconds
+from understudy.objects.resources import JOBS
+
+IN_PROGRESS, COMPLETED = "StartupPolicyInProgress", "StartupPolicyCompleted"
+
+
+def reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
+    jobset = msgspec.convert(document, JobSetObject)
+    if jobset.spec.managed_by not in ("", OWN_CONTROLLER) or jobset.metadata.leaving:
+        return NO_ACTIONS
+    standing = jobset_state(jobset, observed.jobs)
+    status: Document = {
+        **(document.get("status") or {}),
+        "replicatedJobsStatus": replicated_job_counts(jobset, standing),
+    }
+    status.setdefault("restarts", 0)
+    if jobset.finished:
+        return _after_the_end(jobset, standing, status, now)
+    verdict = verdict_of(jobset, standing)
+    if isinstance(verdict, JobSetCompleted | JobSetFailed):
+        return _ended(standing, status, verdict, now)
+    if isinstance(verdict, JobSetRestart):
+        return _restarted(jobset, status, verdict)
+    status = _with_startup(jobset, standing, status, now)
+    return _going_on(jobset, document, observed, standing, _with_suspension(jobset, status, now))
+
+
+def _after_the_end(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> ChildActions:
+    """What still runs is taken away. Somebody else may have ended it, and left it to us to say so everywhere."""
+    ends = [c for c in jobset.status.conditions if c.type in ("Completed", "Failed") and c.status == "True"]
+    status.setdefault("terminalState", ends[0].type)
+    ended = max((seconds(c.last_transition_time) or now for c in ends), default=now)
+    ttl = jobset.spec.ttl_seconds_after_finished
+    expires = None if ttl is None else ended + ttl
+    return ChildActions(
+        status=status,
+        deletes=_deleted([job for job in standing.current.values() if not finished(job)]) + _deleted(standing.stale),
+        expired=expires is not None and now >= expires,
+        again_at=expires,
+    )
+
+
+def _ended(
+    standing: JobSetState, status: Document, verdict: JobSetCompleted | JobSetFailed, now: float
+) -> ChildActions:
+    kind = "Completed" if isinstance(verdict, JobSetCompleted) else "Failed"
+    note = EventNote(verdict.reason, verdict.message, "Normal" if kind == "Completed" else "Warning")
+    status["conditions"] = with_condition(status.get("conditions") or [], _condition(kind, note, now))
+    status["terminalState"] = kind
+    return ChildActions(status=status, deletes=_deleted(standing.stale), notes=(note,))
+
+
+def _restarted(jobset: JobSetObject, status: Document, verdict: JobSetRestart) -> ChildActions:
+    """Only the record changes: by it the Jobs that are there belong to an earlier attempt from now on."""
+    if verdict.job:
+        before = jobset.status.job_restarts
+        status["jobRestarts"] = {**before, verdict.job: before.get(verdict.job, 0) + 1}
+        words = f"restarting job {verdict.job}"
+    else:
+        status["restarts"] = jobset.status.restarts + 1
+        words = f"restarting jobset, attempt {status['restarts']}"
+    if verdict.counts:
+        status["restartsCountTowardsMax"] = jobset.status.restarts_count_towards_max + 1
+    return ChildActions(status=status, notes=(EventNote("Restarting", words, "Warning"),))
+
+
+class _Suspension(msgspec.Struct, frozen=True):
+    status: Document
+    notes: tuple[EventNote, ...] = ()
+
+
+def _with_suspension(jobset: JobSetObject, status: Document, now: float) -> _Suspension:
+    old = find_condition(jobset.status.conditions, "Suspended")
+    was = old is not None and old.status == "True"
+    if jobset.spec.suspend == was:
+        return _Suspension(status)
+    if jobset.spec.suspend:
+        note, value = EventNote("SuspendedJobs", "jobset is suspended"), "True"
+    else:
+        note, value = EventNote("ResumeJobs", "jobset is resumed"), "False"
+    conditions = with_condition(status.get("conditions") or [], _condition("Suspended", note, now, value))
+    return _Suspension({**status, "conditions": conditions}, (note,))
+
+
+def _with_startup(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> Document:
+    """Where groups start in order, how far that has come. Once it is completed it stays so."""
+    if jobset.spec.startup_policy.startup_policy_order != "InOrder" or jobset.spec.suspend:
+        return status
+    if has_condition(jobset.status.conditions, COMPLETED):
+        return status
+    conditions = status.get("conditions") or []
+    if not all(_has_come(jobset, standing, group, completely=False) for group in jobset.spec.replicated_jobs):
+        if not has_condition(jobset.status.conditions, IN_PROGRESS):
+            note = EventNote(IN_PROGRESS, "startup policy is in progress")
+            conditions = with_condition(conditions, _condition(IN_PROGRESS, note, now))
+        return {**status, "conditions": conditions}
+    note = EventNote(COMPLETED, "all replicated jobs have started")
+    conditions = with_condition(conditions, _condition(IN_PROGRESS, note, now, "False"))
+    return {**status, "conditions": with_condition(conditions, _condition(COMPLETED, note, now))}
+
+
+def _going_on(
+    jobset: JobSetObject, document: Document, observed: ObservedChildren, standing: JobSetState, suspension: _Suspension
+) -> ChildActions:
+    services = {each.metadata.name for each in observed.services}
+    creates: list[CreateChild] = []
+    if jobset.subdomain and jobset.subdomain not in services:
+        creates.append(service(jobset))
+    maker = JobMaker(jobset, document)
+    creates += [maker.job(place) for place in standing.missing if _may_start(jobset, standing, place)]
+    return ChildActions(
+        status=suspension.status,
+        patches=_switched(jobset, standing),
+        deletes=_deleted(standing.stale),
+        creates=tuple(creates),
+        notes=suspension.notes,
+    )
+
+
+def _switched(jobset: JobSetObject, standing: JobSetState) -> tuple[PatchChild, ...]:
+    """Its Jobs pause when it pauses. When it goes on, they do as soon as it is their turn."""
+    patches = []
+    for group in jobset.spec.replicated_jobs:
+        if not jobset.spec.suspend and not _in_turn(jobset, standing, group):
+            continue
+        for job in standing.of(jobset, group):
+            if not finished(job) and job.spec.suspend != jobset.spec.suspend:
+                change = {"metadata": {"uid": job.metadata.uid}, "spec": {"suspend": jobset.spec.suspend}}
+                patches.append(PatchChild(JOBS, job.metadata.name, change))
+    return tuple(patches)
+
+
+def _may_start(jobset: JobSetObject, standing: JobSetState, place: ChildJobSlot) -> bool:
+    policy = jobset.spec.failure_policy
+    if policy is not None and policy.restart_strategy == "BlockingRecreate" and standing.stale:
+        return False
+    return jobset.spec.suspend or _in_turn(jobset, standing, place.group)
+
+
+def _in_turn(jobset: JobSetObject, standing: JobSetState, group: ReplicatedJob) -> bool:
+    """Whether all that has to come before this group has come."""
+    by_name = {each.name: each for each in jobset.spec.replicated_jobs}
+    for needed in group.depends_on:
+        if not _has_come(jobset, standing, by_name[needed.name], completely=needed.status == "Complete"):
+            return False
+    if jobset.spec.startup_policy.startup_policy_order != "InOrder":
+        return True
+    position = jobset.spec.replicated_jobs.index(group)
+    before = jobset.spec.replicated_jobs[:position]
+    return all(_has_come(jobset, standing, each, completely=False) for each in before)
+
+
+def _has_come(jobset: JobSetObject, standing: JobSetState, group: ReplicatedJob, completely: bool) -> bool:
+    jobs = standing.of(jobset, group)
+    come = sum(succeeded(job) or (not completely and ready(job, group)) for job in jobs)
+    return come >= group.replicas
+
+
+def _deleted(jobs: tuple[PartialJob, ...] | list[PartialJob]) -> tuple[DeleteChild, ...]:
+    """In the foreground: a name is free again only when the pods are gone as well."""
+    return tuple(
+        DeleteChild(JOBS, job.metadata.name, job.metadata.uid, propagation="Foreground")
+        for job in jobs
+        if not job.metadata.leaving
+    )
+
+
+def _condition(kind: str, why: EventNote, now: float, value: str = "True") -> Document:
+    return {
+        "type": kind,
+        "status": value,
+        "lastTransitionTime": whole_seconds(now),
+        "reason": why.reason,
+        "message": why.message,
+    }

@@ -1,0 +1,110 @@
+"""JobSet as its controller reads it: groups of Jobs, what their ends mean for the whole, and what is on record."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from understudy.kinds.children.partial_objects import FullMeta
+from understudy.objects.meta import Condition, Part, has_condition
+
+OWN_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+PREFIX = "jobset.sigs.k8s.io/"
+ATTEMPT = f"{PREFIX}restart-attempt"
+
+
+class DependsOn(Part, frozen=True, gc=False):
+    name: str
+    status: str = "Ready"  # or Complete
+
+
+class JobSpecFigures(Part, frozen=True, gc=False):
+    parallelism: int | None = None
+    completions: int | None = None
+
+
+class JobTemplate(Part, frozen=True, gc=False):
+    spec: JobSpecFigures = JobSpecFigures()
+
+
+class ReplicatedJob(Part, frozen=True, gc=False):
+    name: str
+    replicas: int = 1
+    group_name: str = "default"
+    depends_on: tuple[DependsOn, ...] = ()
+    template: JobTemplate = JobTemplate()
+
+
+class Network(Part, frozen=True, gc=False):
+    enable_dns_hostnames: bool = msgspec.field(name="enableDNSHostnames", default=True)
+    subdomain: str = ""
+    publish_not_ready_addresses: bool = True
+
+
+class JobSetSuccessPolicy(Part, frozen=True, gc=False):
+    operator: str = "All"  # or Any
+    target_replicated_jobs: tuple[str, ...] = ()
+
+
+class JobFailureRule(Part, frozen=True, gc=False):
+    action: str
+    target_replicated_jobs: tuple[str, ...] = ()
+    on_job_failure_reasons: tuple[str, ...] = ()
+
+
+class JobSetFailurePolicy(Part, frozen=True, gc=False):
+    max_restarts: int = 0
+    rules: tuple[JobFailureRule, ...] = ()
+    restart_strategy: str = "Recreate"  # or BlockingRecreate
+
+
+class StartupPolicy(Part, frozen=True, gc=False):
+    startup_policy_order: str = "AnyOrder"  # or InOrder
+
+
+class Coordinator(Part, frozen=True, gc=False):
+    replicated_job: str
+    job_index: int = 0
+    pod_index: int = 0
+
+
+class JobSetSpec(Part, frozen=True, gc=False):
+    replicated_jobs: tuple[ReplicatedJob, ...] = ()
+    network: Network = Network()
+    success_policy: JobSetSuccessPolicy = JobSetSuccessPolicy()
+    failure_policy: JobSetFailurePolicy | None = None
+    startup_policy: StartupPolicy = StartupPolicy()
+    suspend: bool = False
+    coordinator: Coordinator | None = None
+    managed_by: str = ""
+    ttl_seconds_after_finished: int | None = None
+
+
+class JobSetStatus(Part, frozen=True, gc=False):
+    conditions: tuple[Condition, ...] = ()
+    restarts: int = 0
+    restarts_count_towards_max: int = 0
+    job_restarts: Mapping[str, int] = {}  # of Jobs that were restarted alone
+    terminal_state: str = ""
+
+
+class JobSetObject(Part, frozen=True, gc=False):
+    metadata: FullMeta
+    spec: JobSetSpec
+    status: JobSetStatus = JobSetStatus()
+
+    @property
+    def finished(self) -> bool:
+        return has_condition(self.status.conditions, "Completed", "Failed")
+
+    @property
+    def subdomain(self) -> str:
+        """'' where its pods have no names for each other."""
+        network = self.spec.network
+        return (network.subdomain or self.metadata.name) if network.enable_dns_hostnames else ""
+
+    def job_name(self, group: ReplicatedJob, index: int) -> str:
+        return f"{self.metadata.name}-{group.name}-{index}"
+
+    def attempt(self, job: str) -> int:
+        """Which attempt of this Job is the current one."""
+        return self.status.restarts + self.status.job_restarts.get(job, 0)

@@ -1,0 +1,131 @@
+"""A training job, its pods and its services, into what is to be done next."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from understudy.kinds.children.actions import (
+    NO_ACTIONS,
+    ChildActions,
+    CreateChild,
+    DeleteChild,
+    Document,
+    EventNote,
+    ObservedChildren,
+    earliest,
+)
+from understudy.kinds.children.partial_objects import PartialObject, PartialPod
+from understudy.kinds.children.training import pods as making
+from understudy.kinds.children.training.spec import OWN_CONTROLLER, TrainingJob, TrainingKind, read
+from understudy.kinds.children.training.state import TrainingState, training_state
+from understudy.kinds.children.training.status import TrainingStatusWriter
+from understudy.kinds.children.training.validation import problem_of
+from understudy.kinds.children.training.verdict import deadline, verdict_of
+from understudy.objects.meta import seconds
+from understudy.objects.resources import PODS, SERVICES
+
+MOST_AT_ONCE = 500  # pods made in one go; the rest follows at the next look
+POD_DELETED = EventNote("SuccessfulDeletePod", "Deleted pod: {name}")
+SERVICE_DELETED = EventNote("SuccessfulDeleteService", "Deleted service: {name}")
+
+
+class _Case(NamedTuple):
+    job: TrainingJob
+    observed: ObservedChildren
+    reporter: TrainingStatusWriter
+    now: float
+
+
+def reconcile(kind: TrainingKind, document: Document, observed: ObservedChildren, now: float) -> ChildActions:
+    job = read(kind, document)
+    if job.policy.managed_by not in ("", OWN_CONTROLLER) or job.metadata.leaving:
+        return NO_ACTIONS
+    case = _Case(job, observed, TrainingStatusWriter(job, document.get("status") or {}, now), now)
+    if job.finished:
+        return _after_the_end(case)
+    if problem := problem_of(job):
+        status, notes = case.reporter.invalid(problem)
+        return ChildActions(status=status, notes=notes)
+    if job.policy.suspend or (job.was_suspended and observed.pods):
+        return _standing_back(case)
+    return _going_on(case)
+
+
+def _standing_back(case: _Case) -> ChildActions:
+    """A suspended job keeps nothing. It goes on once the last pod of the old run has left."""
+    status, notes = case.reporter.suspended()
+    return ChildActions(
+        status=status, deletes=_sent_home(case.observed.pods) + _closed(case.observed.services), notes=notes
+    )
+
+
+def _going_on(case: _Case) -> ChildActions:
+    job = case.job
+    standing = training_state(job, case.observed, case.now)
+    verdict = verdict_of(job, standing, case.now)
+    status, notes = case.reporter.running(standing, verdict)
+    if verdict is not None and verdict.final:  # the end is on record before anything is done about it
+        return ChildActions(status=status, notes=notes)
+    creates = tuple(_missing(case, standing))
+    if making.overwrites(job) and any(create.resource == PODS for create in creates):
+        notes += (making.OVERWRITTEN,)
+    return ChildActions(
+        status=status,
+        deletes=_sent_home((*standing.retried, *standing.wrecks, *standing.surplus)) + _closed(_idle_services(case)),
+        creates=creates,
+        notes=notes,
+        again_at=earliest(deadline(job), standing.doubtful_until),
+    )
+
+
+def _missing(case: _Case, standing: TrainingState) -> Iterator[CreateChild]:
+    """Services first: their names lead to pods from the first moment on."""
+    served = {service.metadata.name for service in case.observed.services}
+    for replica in case.job.replicas():
+        if replica.name not in served:
+            yield making.service(case.job, replica)
+    for replica in standing.missing[:MOST_AT_ONCE]:
+        yield making.pod(case.job, replica)
+
+
+def _idle_services(case: _Case) -> list[PartialObject]:
+    """Those of replicas that are no longer wanted."""
+    wanted = {replica.name for replica in case.job.replicas()}
+    return [service for service in case.observed.services if service.metadata.name not in wanted]
+
+
+def _after_the_end(case: _Case) -> ChildActions:
+    job = case.job
+    status, notes = case.reporter.ended(training_state(job, case.observed, case.now))
+    removed, closed = _cleaned(case)
+    ended, allowed = seconds(job.status.completion_time), job.policy.ttl_seconds_after_finished
+    expires = None if ended is None or allowed is None else ended + allowed
+    return ChildActions(
+        status=status,
+        deletes=_sent_home(removed) + _closed(closed),
+        notes=notes,
+        expired=expires is not None and case.now >= expires,
+        again_at=expires,
+    )
+
+
+def _cleaned(case: _Case) -> tuple[list[PartialPod], list[PartialObject]]:
+    """Pods and services that go when the job has ended. One that still waits for a seat would run in the end."""
+    match case.job.policy.clean_pod_policy:
+        case "All":
+            removed = case.observed.pods
+        case "Running":
+            removed = [pod for pod in case.observed.pods if not pod.finished]
+        case _:
+            return [], []
+    kept = {pod.metadata.name for pod in case.observed.pods} - {pod.metadata.name for pod in removed}
+    return removed, [service for service in case.observed.services if service.metadata.name not in kept]
+
+
+def _sent_home(pods: Iterable[PartialPod]) -> tuple[DeleteChild, ...]:
+    staying = {pod.metadata.uid: pod.metadata.name for pod in pods if not pod.metadata.leaving}
+    return tuple(DeleteChild(PODS, name, uid, POD_DELETED) for uid, name in staying.items())
+
+
+def _closed(services: Iterable[PartialObject]) -> tuple[DeleteChild, ...]:
+    staying = [service.metadata for service in services if not service.metadata.leaving]
+    return tuple(DeleteChild(SERVICES, meta.name, meta.uid, SERVICE_DELETED) for meta in staying)

@@ -1,0 +1,149 @@
+"""What becomes of a training job: the limits all kinds have, then what the kind makes of its roles."""
+
+import enum
+
+import msgspec
+
+from understudy.kinds.children.training.spec import TrainingJob
+from understudy.kinds.children.training.state import RoleState, TrainingState
+from understudy.objects.meta import seconds
+
+
+class TrainingOutcome(enum.Enum):
+    """The values are the conditions that say so."""
+
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    NONE = ""
+
+
+class TrainingVerdict(msgspec.Struct, frozen=True):
+    outcome: TrainingOutcome
+    message: str
+
+    @property
+    def final(self) -> bool:
+        return self.outcome in (TrainingOutcome.SUCCEEDED, TrainingOutcome.FAILED)
+
+
+def _fail(message: str) -> TrainingVerdict:
+    return TrainingVerdict(TrainingOutcome.FAILED, message)
+
+
+def verdict_of(job: TrainingJob, standing: TrainingState, now: float) -> TrainingVerdict | None:
+    """None: nothing has changed."""
+    return (
+        _over_the_limits(job, standing, now)
+        or _given_up(job, standing)
+        or _success(job, standing)
+        or _failure(job, standing)
+        or _restart(job, standing)
+        or _run(job, standing)
+    )
+
+
+def _over_the_limits(job: TrainingJob, standing: TrainingState, now: float) -> TrainingVerdict | None:
+    name = job.metadata.name
+    if _budget_is_spent(job, standing):
+        return TrainingVerdict(
+            TrainingOutcome.FAILED, f"Job {name} has failed because it has reached the specified backoff limit"
+        )
+    due = deadline(job)
+    if due is not None and now >= due:
+        return TrainingVerdict(
+            TrainingOutcome.FAILED, f"Job {name} has failed because it was active longer than specified deadline"
+        )
+    return None
+
+
+def _budget_is_spent(job: TrainingJob, standing: TrainingState) -> bool:
+    """Pods that failed and are made again count, and so do containers that were restarted in place."""
+    limit = job.policy.backoff_limit
+    if limit is None:
+        return False
+    in_place = standing.restarts > 0 if limit == 0 else standing.restarts >= limit
+    broken = newly_broken(job, standing)
+    return in_place or (bool(broken) and job.status.restarts + broken > limit)
+
+
+def newly_broken(job: TrainingJob, standing: TrainingState) -> int:
+    """Pods that failed and are not on record."""
+    uids = {pod.metadata.uid for pod in standing.broken}
+    return len(uids - set(job.status.counted_pods))
+
+
+def deadline(job: TrainingJob) -> float | None:
+    allowed, started = job.policy.active_deadline_seconds, seconds(job.status.start_time)
+    return None if allowed is None or started is None or job.was_suspended else started + allowed
+
+
+def _given_up(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | None:
+    for found in standing.roles:
+        if found.fatal:
+            words = f"job {job.metadata.name} is failing because {found.role.name} replica(s) failed."
+            return TrainingVerdict(TrainingOutcome.FAILED, words)
+    return None
+
+
+def _success(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | None:
+    leader = job.leader
+    if leader is None:
+        reached = job.kind.enough(job, standing)
+    else:
+        found = standing.of(leader.name)
+        reached = found is not None and found.done
+    return (
+        TrainingVerdict(TrainingOutcome.SUCCEEDED, f"{job.kind.name} {_title(job)} successfully completed.")
+        if reached
+        else None
+    )
+
+
+def _failure(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | None:
+    for found in standing.roles:
+        if found.failed and job.kind.failed(job, found) is TrainingOutcome.FAILED:
+            return TrainingVerdict(TrainingOutcome.FAILED, _failed_words(job, found))
+    return None
+
+
+def _restart(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | None:
+    for found in standing.roles:
+        if found.retried or (found.failed and job.kind.failed(job, found) is TrainingOutcome.RESTARTING):
+            return TrainingVerdict(TrainingOutcome.RESTARTING, restart_words(job, found))
+    return None
+
+
+def _run(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | None:
+    """Where somebody leads, the job runs when that replica does; else when any worker does."""
+    leader = job.leader
+    found = standing.of(leader.name if leader else "Worker")
+    if found is None or not found.active:
+        return None
+    return TrainingVerdict(TrainingOutcome.RUNNING, f"{job.kind.name} {_title(job)} is running.")
+
+
+def _title(job: TrainingJob) -> str:
+    return f"{job.metadata.namespace}/{job.metadata.name}"
+
+
+def _failed_words(job: TrainingJob, found: RoleState) -> str:
+    return job.kind.failed_words.format(
+        kind=job.kind.name,
+        name=job.metadata.name,
+        namespace=job.metadata.namespace,
+        count=found.failed,
+        role=found.role.name,
+    )
+
+
+def restart_words(job: TrainingJob, found: RoleState) -> str:
+    return f"job {job.metadata.name} is restarting because {found.role.name} replica(s) failed."
+
+
+def fails_when_lacking(_: TrainingJob, found: RoleState) -> TrainingOutcome:
+    """Failed replicas matter where fewer are left than there should be."""
+    if not found.lacking:
+        return TrainingOutcome.NONE
+    return TrainingOutcome.FAILED if found.role.restart_policy == "Never" else TrainingOutcome.RESTARTING

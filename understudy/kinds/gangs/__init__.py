@@ -1,0 +1,1 @@
+"""Forms the gang of a job from its outline and its observed pods."""

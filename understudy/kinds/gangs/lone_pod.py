@@ -1,0 +1,64 @@
+"""A lone pod is a gang of one. There may be very many, so they take a short way; so do Jobs of one pod."""
+
+import msgspec
+
+from understudy.kinds.annotations import NO_ANNOTATIONS, read_annotations
+from understudy.kinds.context import Context
+from understudy.kinds.gangs.assembly import GangHead, assemble_gang
+from understudy.kinds.observed_pod import observe_pod
+from understudy.kinds.outline import GangOutline
+from understudy.kinds.ownership import GangRef
+from understudy.model.gangs import Gang, Island, Member
+from understudy.objects.meta import seconds
+from understudy.objects.pods import Pod
+
+UNDERSTUDY_PRIORITY = -(2**31) - 1  # below every priority that a pod can be given
+
+
+def lone_gang(pod: Pod, ref: GangRef, context: Context) -> Gang | None:
+    notes = read_annotations(pod.metadata.annotations, pod) if pod.metadata.annotations else NO_ANNOTATIONS
+    if notes is NO_ANNOTATIONS and is_live(pod):
+        return gang_of_one(pod, ref, seconds(pod.metadata.creation_timestamp) or 0.0, context)
+    sighting = observe_pod(pod, ref, context)
+    head = GangHead("Pod", ref.namespace, ref.name, sighting.created, notes)
+    gang = assemble_gang(head, GangOutline(), (sighting,), context)
+    if gang is None or not notes.warm_for:
+        return msgspec.structs.replace(gang, infrastructure=ref.infrastructure) if gang else None
+    return msgspec.structs.replace(gang, warm_for=notes.warm_for, priority=UNDERSTUDY_PRIORITY, preempts=False)
+
+
+def is_live(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in ("Succeeded", "Failed")
+
+
+def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> Gang:
+    """The gang of a live pod without company, to which no annotation adds anything. The same as `assembled` gives."""
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    standing = context.standing(spec, pod, "spec")
+    node = spec.node_name
+    shape = context.shapes.of(spec, meta.namespace, meta.name, meta.labels)
+    member = Member(meta.name, shape, meta.labels, node, place=ref.slot)
+    nominated = status.nominated_node_name
+    return Gang(
+        ref.key,
+        ref.kind,
+        ref.namespace,
+        ref.name,
+        (Island(ref.island or ref.name, (member,)),),
+        standing.priority,
+        queued_at,
+        None,
+        standing.preempts,
+        context.ours(spec),
+        ref.infrastructure,
+        gates=() if node or not spec.scheduling_gates else tuple(sorted(g.name for g in spec.scheduling_gates)),
+        started_at=seconds(status.start_time) if node else None,
+        holds=((meta.name, nominated),) if nominated and not node else (),
+    )
+
+
+def is_unchanged(pod: Pod, known: Pod) -> bool:
+    """Whether nothing changed that anybody reads: most of what kubelets write about pods is of that sort."""
+    if pod.status != known.status or pod.spec != known.spec:
+        return False
+    return msgspec.structs.replace(pod.metadata, resource_version=known.metadata.resource_version) == known.metadata

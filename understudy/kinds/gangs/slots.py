@@ -1,0 +1,107 @@
+"""Fills the places a job wants with the pods that were seen; what is left is planned from the templates."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from understudy.kinds.context import Context
+from understudy.kinds.observed_pod import ObservedPod
+from understudy.kinds.outline import GangOutline, RoleOutline, planned_members
+from understudy.kinds.ownership import JOB_KEY
+from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
+
+
+class GangSlot(msgspec.Struct):
+    """One place of an island. `role` and `position` say where its template is; a pod nobody planned for has none."""
+
+    slot: str
+    role: RoleOutline | None = None
+    position: int = 0
+    sighting: ObservedPod | None = None
+    member: Member | None = None
+
+
+SlotsByIsland = dict[str, list[GangSlot]]
+
+
+def slots_of(outline: GangOutline, live: Sequence[ObservedPod], done: set[str]) -> SlotsByIsland:
+    """The places in the order of the outline, each with its pod where one was seen; without those of finished pods."""
+    by_slot = {s.ref.slot: s for s in reversed(live) if s.ref.slot}
+    loose = [s for s in live if by_slot.get(s.ref.slot) is not s]
+    islands: SlotsByIsland = {}
+    for role in outline.roles:
+        places = islands.setdefault(role.island, [])
+        for position, name in enumerate(role.names):
+            sighting = by_slot.pop(name, None)
+            if sighting is not None or name not in done:
+                places.append(GangSlot(name, role, position, sighting))
+    for sighting in sorted((*loose, *by_slot.values()), key=_numbered):
+        _put(islands, sighting)
+    return islands
+
+
+def _numbered(sighting: ObservedPod) -> tuple[str, int, str, int, str]:
+    """By island and slot, with their numbers counted: the tenth comes after the ninth."""
+    ref = sighting.ref
+    (island, nth), (slot, number) = ref.island.rpartition("-")[::2], ref.slot.rpartition("-")[::2]
+    return (island, _number(nth), slot, _number(number), sighting.member.name)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else -1
+
+
+def _put(islands: SlotsByIsland, sighting: ObservedPod) -> None:
+    """A pod without a slot takes the first free place; one nobody planned for leaves its owner one less to make."""
+    island = sighting.ref.island or sighting.ref.name
+    places = islands.setdefault(island, [])
+    free = [place for place in places if place.sighting is None]
+    if free and not sighting.ref.slot:
+        free[0].sighting = sighting
+        return
+    if free:
+        places.remove(free[-1])
+    places.append(GangSlot(sighting.ref.slot or sighting.member.name, sighting=sighting))
+
+
+def free_roles(islands: SlotsByIsland) -> list[RoleOutline]:
+    """The roles whose templates will be used."""
+    roles = {id(p.role): p.role for places in islands.values() for p in places if p.sighting is None and p.role}
+    return list(roles.values())
+
+
+def fill_members(
+    islands: SlotsByIsland, topologies: dict[str, Topology | None], namespace: str, context: Context
+) -> None:
+    """Gives every place its member."""
+    waiting: dict[int, list[GangSlot]] = {}
+    for island, places in islands.items():
+        topology = topologies.get(island)
+        for place in places:
+            if place.sighting is not None:
+                place.member = _staged(_member(place.sighting, topology, context), place)
+            else:
+                waiting.setdefault(id(place.role), []).append(place)
+    for places in waiting.values():
+        role = places[0].role
+        assert role is not None  # only places of roles can be free
+        made = planned_members(role, [place.position for place in places], namespace, context)
+        for place, member in zip(places, made, strict=True):
+            place.member = member
+
+
+def _staged(member: Member, place: GangSlot) -> Member:
+    stage, made = place.role.stage_at(place.position) if place.role is not None else (0, PodCreation.AT_ONCE)
+    return msgspec.structs.replace(member, stage=stage, made=made) if stage else member
+
+
+def _member(sighting: ObservedPod, topology: Topology | None, context: Context) -> Member:
+    """JobSet's own means of keeping others out of a domain are left off where the island's topology says the same."""
+    member, shape = sighting.member, sighting.member.shape
+    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or sighting.ref.kind != "JobSet":
+        return member
+    if not (shape.affinity or shape.anti_affinity or shape.selector):
+        return member
+    follower = not sighting.ref.slot.endswith("-0")
+    lean = context.shapes.without_injected(shape, topology.key, JOB_KEY, follower)
+    return member if lean is shape else msgspec.structs.replace(member, shape=lean)

@@ -1,0 +1,1 @@
+"""Pod groups of other projects: which group a pod names, and what that group asks for."""
