@@ -125,7 +125,8 @@ class EventInjector:
         self._change(event.target, {"spec": {"unschedulable": True}})
 
     def _uncordon(self, event: Event) -> None:
-        self._change(event.target, {"spec": {"unschedulable": None}, "metadata": {"annotations": None}})
+        deadline = {f"{PREFIX}drain-deadline": None}
+        self._change(event.target, {"spec": {"unschedulable": None}, "metadata": {"annotations": deadline}})
 
     def _drain(self, event: Event) -> None:
         deadline = format_time(int(self._world.now() + event.seconds))

@@ -13,12 +13,14 @@ from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, JOB_KINDS, LEASES, NODES, PODS
 from understudy.ports import Ref, Seating
 from understudy.simulate.api_server import Version
+from understudy.simulate.gang_state import GangState
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
-from understudy.simulate.workloads import JOB_LABEL, key_of, minimum_of, slots_of
+from understudy.simulate.workloads import JOB_LABEL
 
 if TYPE_CHECKING:
     from understudy.simulate.simulation import Simulation
+
 
 WHOLE = "no process starts before all members of its gang have seats"
 SEATS = "no seat is given twice"
@@ -30,51 +32,14 @@ LOST = "a lost node gets no seat before its lease is renewed"
 FENCE = "only the leader writes"
 CLAIMED = "no pod gets a seat before its claim exists"
 PROCESSES = "no accelerator is used twice"
-
 FOR_LONG = (
     360.0  # seconds a gang may be partly seated after the last disturbance: a controller has 300 to make a pod again
 )
 SEATED_WITHIN = 150.0  # seconds in which a gang has to have the seats that others left for it
 SILENT = RENEW + 2.0  # seconds without a renewal after which a node is silent
 OF_SILENCE = ("lease has run out", "NodeStatusUnknown", "unreachable")  # causes of a loss
+UNHEARD = 3.5  # seconds by which news and requests may be late: a loss that is younger cannot be known to a scheduler
 BIND_AGAIN = 15.0  # seconds in which a seat counts as given whose binding failed by a fault
-
-
-class GangState:
-    """One job of the scenario as the API has it."""
-
-    def __init__(self, plan: JobPlan) -> None:
-        self.plan = plan
-        self.key = key_of(plan)
-        self.slots = {slot.name: slot for slot in slots_of(plan)}
-        self.needed = minimum_of(plan, len(self.slots))
-        self.elastic = self.needed < len(self.slots)
-        # The launcher of an MPIJob may be held back until its workers run again: then it belongs to a later stage.
-        launcher = f"{plan.name}-launcher" if plan.kind == "MPIJob" else ""
-        self.first = {name for name, slot in self.slots.items() if slot.stage == 0 and name != launcher}
-        self.there = False  # submitted, and not deleted
-        self.suspended = False  # by its user
-        self.pods: dict[str, tuple[str, Version]] = {}  # uid -> slot, version
-        self.holds: dict[str, str] = {}
-        self.done: set[str] = set()  # slots whose processes have succeeded
-        self.bound_at: dict[str, float] = {}  # uid -> when it got its seat
-        self.whole_at = float("-inf")  # when all members had seats, or seats held for them
-        self.begun = False  # whether all pods of its first stage had seats since it last had none
-        self.partly_since: float | None = None
-        self.waits: str = ""  # what its user was told last
-
-    def next_stage(self) -> set[str]:
-        """Members whose pods are made before any other has a seat, of those that are not done."""
-        left = [slot for name, slot in self.slots.items() if name not in self.done]
-        lowest = min((slot.stage for slot in left), default=0)
-        return {slot.name for slot in left if slot.stage == lowest}
-
-    def made(self) -> set[str]:
-        """Members whose pods exist."""
-        return {slot for slot, pod in self.pods.values() if not pod.leaving and pod.phase != "Failed"} | self.done
-
-    def seated(self) -> set[str]:
-        return {slot for slot, pod in self.pods.values() if pod.takes_room and not pod.leaving} | self.done
 
 
 class StepInvariants:
@@ -85,6 +50,8 @@ class StepInvariants:
         self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that takes room there
         self._given_up: dict[str, dict[str, float]] = {}  # life of a loop -> node -> when its lease was renewed last
         self._binding: dict[str, int] = {}  # uid -> bindings under way
+        self._gone_at: dict[str, float] = {}  # node -> when it was deleted
+        self._decided_at: dict[str, float] = {}  # uid -> when its last binding was begun
         self._failed_binding: dict[str, float] = {}
         self._preempted_for: dict[str, float] = {}
         self._uids: dict[str, str] = {}  # of jobs -> name
@@ -122,6 +89,7 @@ class StepInvariants:
     def bind_begins(self, seatings: Sequence[Seating]) -> None:
         for one in seatings:
             self._binding[one.uid] = self._binding.get(one.uid, 0) + 1
+            self._decided_at[one.uid] = self._world.loop.time()
 
     def bind_ends(self, seatings: Sequence[Seating]) -> None:
         now = self._world.loop.time()
@@ -144,14 +112,31 @@ class StepInvariants:
         version = after or before
         assert version is not None
         if version.resource is PODS:
+            self._before_loss(before, after, writer)
             self._pod(before, after)
-        elif version.resource is NODES and before is not None and after is not None:
-            self._node(before, after, writer)
+        elif version.resource is NODES and before is not None:
+            if after is not None:
+                self._node(before, after, writer)
+            else:
+                self._gone_at[version.name[1]] = self._world.loop.time()
         elif version.resource in JOB_KINDS and version.name[1] in self.gangs:
             gang = self.gangs[version.name[1]]
             if version.resource.kind == gang.plan.kind:
                 gang.holds = holds_of(after) if after is not None else {}
                 self._judge(gang)
+
+    def _before_loss(self, before: Version | None, after: Version | None, writer: str) -> None:
+        """Notes what was true until now of a gang that loses a pod by a crash, a user, or a controller: a scheduler
+        hears of that later."""
+        if before is None or before.leaving or writer.startswith("replica"):
+            return
+        gang = self.gangs.get(before.metadata.get("labels", {}).get(JOB_LABEL, ""))
+        if gang is not None and (after is None or after.leaving or after.phase == "Failed"):
+            now = self._world.loop.time()
+            if gang.first <= gang.made():
+                gang.made_at = now
+            if before.takes_room and self._is_whole(gang):
+                gang.struck_at = now
 
     def _pod(self, before: Version | None, after: Version | None) -> None:
         version = after or before
@@ -231,7 +216,7 @@ class StepInvariants:
         """After anything about a gang has changed: whether it is whole, or partly seated."""
         now = self._world.loop.time()
         seated = gang.seated()
-        if len(seated | self._held(gang)) >= gang.needed:
+        if self._is_whole(gang):
             gang.whole_at = now
         if not any(pod.takes_room for _, pod in gang.pods.values()):
             gang.begun = False
@@ -245,16 +230,25 @@ class StepInvariants:
         elif gang.partly_since is None:
             gang.partly_since = now
 
+    def _is_there(self, node: str) -> bool:
+        """As far as a scheduler can know."""
+        there = ("", node) in self._world.server.objects[NODES.key]
+        return there or self._gone_at.get(node, float("-inf")) > self._world.loop.time() - UNHEARD
+
+    def _is_whole(self, gang: GangState) -> bool:
+        """Whether all members have seats, or seats held for them."""
+        return len(gang.seated() | self._held(gang)) >= gang.needed
+
     def _held(self, gang: GangState) -> set[str]:
         """Members without a seat for which one is held, or being given."""
-        nodes, now = self._world.server.objects[NODES.key], self._world.loop.time()
-        found = {slot for slot, node in gang.holds.items() if ("", node) in nodes}
+        now = self._world.loop.time()
+        found = {slot for slot, node in gang.holds.items() if self._is_there(node)}
         for slot, pod in gang.pods.values():
             if pod.node or pod.leaving:
                 continue
             nominated = pod.document.get("status", {}).get("nominatedNodeName", "")
             giving = self._binding.get(pod.uid, 0) or self._failed_binding.get(pod.uid, 0.0) > now
-            if ("", nominated) in nodes or giving:
+            if self._is_there(nominated) or giving:
                 found.add(slot)
         return found
 
@@ -271,7 +265,8 @@ class StepInvariants:
             return  # its user does not want it to run: what the loops have not heard of yet may start for a moment
         self._judge(gang)
         bound_at = gang.bound_at.get(pod.uid, world.loop.time())
-        if gang.whole_at < bound_at:
+        decided_at = self._decided_at.get(pod.uid, bound_at)
+        if gang.whole_at < bound_at and gang.struck_at < decided_at - UNHEARD:
             missing = sorted(set(gang.slots) - gang.seated() - self._held(gang))
             world.fail(WHOLE, f"{pod.name[1]} started; no seat is held for {', '.join(missing)}")
         elif not gang.begun and not gang.elastic:
@@ -318,7 +313,15 @@ class StepInvariants:
         made = taker.made()
         missing = [] if taker.elastic and len(made) >= taker.needed else sorted(taker.first - made)
         repaired = any(member.node for member in cycle.snapshot.gangs[action.by].members())
-        if missing and taker.there and not repaired and not taker.suspended and not _is_requeued(taker, world):
+        unheard = taker.made_at > world.loop.time() - UNHEARD
+        if (
+            missing
+            and not unheard
+            and taker.there
+            and not repaired
+            and not taker.suspended
+            and not _is_requeued(taker, world)
+        ):
             world.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
         self._preempted_for.setdefault(taker.key, world.loop.time())
 

@@ -19,7 +19,8 @@ from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
 from understudy.simulate.api_server import Version
-from understudy.simulate.invariants import PARTLY, GangState
+from understudy.simulate.gang_state import GangState
+from understudy.simulate.invariants import PARTLY
 from understudy.simulate.workloads import RESOURCES
 
 if TYPE_CHECKING:
