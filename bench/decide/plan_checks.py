@@ -42,7 +42,7 @@ def owns_whole_domains(snapshot: Snapshot, plan: Plan, gang: str, key: str, size
     where = dict(start.seats)
     domains = set()
     for island in snapshot.gangs[gang].islands:
-        values = {snapshot.rooms[where[member.name]].node.labels[key] for member in island.members}
+        values = {snapshot.nodes[where[member.name]].node.labels[key] for member in island.members}
         _expect(len(values) == 1 and len(island.members) == size, f"island {island.name} sits in domains {values}")
         domains |= values
     _expect(len(domains) == len(snapshot.gangs[gang].islands), "two islands share a domain")
@@ -55,7 +55,7 @@ def replaces(snapshot: Snapshot, plan: Plan, lost: Mapping[str, int]) -> None:
     given = {gang: _replacements(plan, gang) for gang in lost}
     for gang, seats in given.items():
         _expect(len(seats) == lost[gang], f"{gang} lost {lost[gang]} seats, {len(seats)} are replaced")
-        _expect(all(snapshot.rooms[node].node.usable for _, node in seats), f"{gang} moves to a bad node")
+        _expect(all(snapshot.nodes[node].node.usable for _, node in seats), f"{gang} moves to a bad node")
     _only_victims_there(snapshot, plan, tuple(seat for seats in given.values() for seat in seats))
 
 
@@ -89,14 +89,14 @@ def keeps_places(snapshot: Snapshot, plan: Plan, wanted: Mapping[str, int], enou
     _expect(len(kept) == min(len(wanted), enough_for), f"{len(kept)} of {len(wanted)} gangs have places kept for them")
     for gang, seats in kept.items():
         _expect(len(seats) == wanted[gang], f"{gang} needs {wanted[gang]} places, {len(seats)} are kept")
-        _expect(all(snapshot.rooms[node].node.usable for _, node in seats), f"a bad node is kept for {gang}")
+        _expect(all(snapshot.nodes[node].node.usable for _, node in seats), f"a bad node is kept for {gang}")
 
 
 def _only_victims_there(snapshot: Snapshot, plan: Plan, seats: Seats) -> None:
     _no_node_twice(seats)
     going = victims(plan)
     for member, node in seats:
-        staying = {seat.gang for seat in snapshot.rooms[node].seats} - going
+        staying = {seat.gang for seat in snapshot.nodes[node].seats} - going
         _expect(not staying, f"{member} is given {node}, where {sorted(staying)[:1]} stays")
 
 

@@ -64,7 +64,7 @@ class Subject:
             return
         self._mark("first_plan")
         self.marks["starts"] = sum(isinstance(action, Start) for action in cycle.plan.actions)
-        self.marks["gangs"], self.marks["nodes"] = len(cycle.snapshot.gangs), len(cycle.snapshot.rooms)
+        self.marks["gangs"], self.marks["nodes"] = len(cycle.snapshot.gangs), len(cycle.snapshot.nodes)
         self._planned.set()
 
     def _mark(self, name: str) -> None:

@@ -30,5 +30,5 @@ def test_who_comes_has_a_mark_before_the_name_and_who_goes_behind() -> None:
 
 def test_a_dead_node_is_dead_whoever_sits_there() -> None:
     before = seen()
-    dead = replace(before.rooms["c"].node, health=Health(Verdict.LOST, "it died"))
+    dead = replace(before.nodes["c"].node, health=Health(Verdict.LOST, "it died"))
     assert drawn(before.updated(nodes=[dead]), "rack")[1] == "r2  | DEAD |      |"

@@ -47,10 +47,10 @@ def test_a_change_nobody_knows_is_refused(text: str, complaint: str) -> None:
 def test_changes_come_true_together_and_leave_the_original_alone() -> None:
     wanted = changes(["fail-node=node-a", "drain=node-b@+5m", "remove=x"], now=1000.0)
     future = changed(CLUSTER, wanted, now=1000.0)
-    assert future.rooms["node-a"].node.health.verdict is Verdict.LOST
-    assert future.rooms["node-b"].node.health == Health(Verdict.LEAVING, "what if it were drained", 1000.0, 1300.0)
+    assert future.nodes["node-a"].node.health.verdict is Verdict.LOST
+    assert future.nodes["node-b"].node.health == Health(Verdict.LEAVING, "what if it were drained", 1000.0, 1300.0)
     assert list(future.gangs) == []
-    assert CLUSTER.rooms["node-a"].node.usable
+    assert CLUSTER.nodes["node-a"].node.usable
     assert "Pod/default/x" in CLUSTER.gangs
 
 

@@ -35,7 +35,7 @@ class Cluster:
         self.clock.jump(MADE_AT + moment - self.clock.now())
 
     def verdicts(self) -> tuple[Verdict, Verdict]:
-        rooms = self.view.snapshot(self.clock.now()).rooms
+        rooms = self.view.snapshot(self.clock.now()).nodes
         return rooms["a"].node.health.verdict, rooms["b"].node.health.verdict
 
 

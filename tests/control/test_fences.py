@@ -45,7 +45,7 @@ class Watched:
         return self.look(at)
 
     def look(self, at: float) -> Health:
-        return self.view.snapshot(MADE_AT + at).rooms["n"].node.health
+        return self.view.snapshot(MADE_AT + at).nodes["n"].node.health
 
     @property
     def note(self) -> str | None:
@@ -219,7 +219,7 @@ def test_a_fence_that_makes_no_sense_closes_the_node_and_is_written_anew() -> No
     bad = node("n", {"annotations": {FENCED: "?"}}, conditions=[{"type": "Ready", "status": "Unknown"}])
     watched.view.put(decode(bad))
     assert watched.look(1).verdict is Verdict.LOST
-    assert watched.view.snapshot(MADE_AT + 1).rooms["n"].node.unschedulable
+    assert watched.view.snapshot(MADE_AT + 1).nodes["n"].node.unschedulable
     running = decode(pod("runs", "n"))
     assert isinstance(running, Pod)
     assert watched.view.fence_wanted("n", [running]) == Fence(MADE_AT + 1, GRACE)

@@ -16,7 +16,7 @@ from understudy.objects.nodes import Node as NodeObject
 def made(document: Document) -> Node:
     view = View()
     view.put(decode(document))
-    return view.snapshot(MADE_AT).rooms[document["metadata"]["name"]].node
+    return view.snapshot(MADE_AT).nodes[document["metadata"]["name"]].node
 
 
 def test_a_node() -> None:
@@ -140,7 +140,7 @@ def test_leases_of_other_namespaces_are_not_of_nodes() -> None:
 def test_nodes_that_are_gone_are_lost() -> None:
     view = View()
     view.put(decode(node("n")))
-    assert "n" in view.snapshot(0.0).rooms
+    assert "n" in view.snapshot(0.0).nodes
     view.remove(decode(node("n")))
-    assert "n" not in view.snapshot(0.0).rooms
+    assert "n" not in view.snapshot(0.0).nodes
     assert made(node("m")).health == Health()

@@ -76,7 +76,7 @@ class Cluster:
         self.looks += 1
         for name in NAMES:
             self.view.put(decode(node(name, {"labels": {"look": str(self.looks)}})))
-        rooms = self.view.snapshot(MADE_AT + at).rooms
+        rooms = self.view.snapshot(MADE_AT + at).nodes
         return {name: rooms[name].node.health.verdict for name in sorted(rooms)}
 
 
@@ -202,7 +202,7 @@ def test_who_reads_a_dump_takes_it_as_it_is() -> None:
     for name in NAMES:
         view.put(decode(node(name)))
         view.put(document_of(name, 0.0))
-    rooms = view.snapshot(MADE_AT + 60.0).rooms
+    rooms = view.snapshot(MADE_AT + 60.0).nodes
     assert {room.node.health.verdict for room in rooms.values()} == {Verdict.LOST}
     assert heartbeat(None) is None
 
@@ -214,7 +214,7 @@ def test_who_looks_once_compares_leases_with_the_newest() -> None:
         view.put(decode(node(name)))
         view.put(document_of(name, at))
     for look in (HOUR + 6, 2 * HOUR):
-        rooms = view.snapshot(MADE_AT + look).rooms
+        rooms = view.snapshot(MADE_AT + look).nodes
         verdicts = {name: room.node.health.verdict for name, room in rooms.items()}
         assert verdicts == {"a": Verdict.LOST, "b": Verdict.HEALTHY, "c": Verdict.HEALTHY}
 

@@ -50,15 +50,15 @@ def gangs(*documents: Document, **options: Any) -> dict[str, Gang]:
 def facts(snapshot: Snapshot) -> dict[str, Any]:
     """All of a snapshot, in a form that can be compared."""
     return {
-        "rooms": dict(snapshot.rooms.items()),
+        "nodes": dict(snapshot.nodes.items()),
         "gangs": dict(snapshot.gangs.items()),
         "budgets": snapshot.budgets,
         "open": set(snapshot.open),
         "holding": set(snapshot.holding),
-        "repelling": set(snapshot.repelling),
-        "sick": set(snapshot.sick),
+        "with_anti_affinity": set(snapshot.with_anti_affinity),
+        "unhealthy": set(snapshot.unhealthy),
         "running": {key: set(names) for key, names in snapshot.running.items()},
-        "shelves": {key: set(names) for key, names in snapshot.shelves.items()},
+        "buckets": {key: set(names) for key, names in snapshot.buckets.items()},
     }
 
 
@@ -209,7 +209,7 @@ def test_a_pod_may_change_its_gang() -> None:
     view.put(decode(pod("x", "n", {"labels": {"job-name": "a"}})))
     snapshot = view.snapshot(NOW)
     assert set(snapshot.gangs) == {"Job/default/a"}
-    assert [seat.gang for seat in snapshot.rooms["n"].seats] == ["Job/default/a"]
+    assert [seat.gang for seat in snapshot.nodes["n"].seats] == ["Job/default/a"]
 
 
 # Surroundings
@@ -230,7 +230,7 @@ def test_a_missing_priority_class_is_complained_about_until_it_is_there() -> Non
     view.put(decode(priority_class("high", 7)))
     snapshot = view.snapshot(NOW + 1000)
     assert snapshot.gangs["Job/default/a"].priority == 7
-    assert set(snapshot.sick) == {"n"}
+    assert set(snapshot.unhealthy) == {"n"}
 
 
 def test_volumes_and_namespaces_are_looked_up() -> None:
@@ -299,7 +299,7 @@ def test_a_renewed_lease_is_nothing_new() -> None:
     first = view.snapshot(NOW)
     view.put(decode(lease("n", "2026-01-01T01:00:10Z")))
     assert view.snapshot(NOW + 20) is first
-    assert set(view.snapshot(NOW + 26).sick) == {"n"}
+    assert set(view.snapshot(NOW + 26).unhealthy) == {"n"}
 
 
 def test_what_did_not_change_is_shared() -> None:

@@ -108,7 +108,7 @@ def choices(setting: Setting, by: Gang) -> Iterator[tuple[Loss, ...]]:
 def board_for(gang: Gang, setting: Setting, with_leaving: bool = False) -> reference_rules.Board:
     """What the gang finds: the others, and the seats held from it; without `with_leaving`, once they have left."""
     snapshot, policy, now = setting
-    holders = [g for g in snapshot.gangs.values() if g.holds and reference_rules.respects(gang, g, policy, now)]
+    holders = [g for g in snapshot.gangs.values() if g.holds and reference_rules.respects_hold(gang, g, policy, now)]
     return reference_rules.board_of(snapshot, with_leaving, holders)
 
 
@@ -125,8 +125,8 @@ def with_one_put_back(chosen: Sequence[Loss]) -> Iterator[list[Loss]]:
 
 
 def without(board: reference_rules.Board, chosen: Iterable[Loss]) -> reference_rules.Board:
-    gone = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
-    staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in gone)
+    hypothesis = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
+    staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in hypothesis)
     return reference_rules.Board(board.nodes, staying)
 
 
@@ -144,7 +144,7 @@ def cheapest(setting: Setting, by: Gang, board: reference_rules.Board, feasible:
 
 def displaced(snapshot: Snapshot, gang: Gang) -> list[str]:
     """Members of a running gang that need a seat: theirs is lost, or will be, or the gang cannot do without them."""
-    verdicts = {m.name: snapshot.rooms[m.node].node.health.verdict for m in gang.seated()}
+    verdicts = {m.name: snapshot.nodes[m.node].node.health.verdict for m in gang.seated()}
     bad = {name for name, verdict in verdicts.items() if verdict in (Verdict.LOST, Verdict.LEAVING)}
     staying = len(verdicts) - sum(verdict is Verdict.LOST for verdict in verdicts.values())
     needed = {m.name for m in gang.members()} if not gang.elastic else set(essential(gang))
@@ -176,7 +176,7 @@ def on_the_move(snapshot: Snapshot, gang: Gang, wanted: Sequence[str]) -> list[l
     for island in gang.islands:
         everyone = [m.name for m in island.members]
         asked = [name for name in everyone if name in wanted]
-        sick = any(m.node in snapshot.sick for m in island.members)
+        sick = any(m.node in snapshot.unhealthy for m in island.members)
         bound = island.topology is not None and island.topology.binding
         few += everyone if asked and sick and reference_rules.is_exclusive(island) else asked
         many += everyone if asked and bound else asked

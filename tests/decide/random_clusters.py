@@ -233,7 +233,7 @@ def budget_of(roll: Roll, number: int) -> Budget:
 
 def homesick(roll: Roll, gang: Gang, state: Snapshot) -> Gang:
     """The gang as one that ran before: each member remembers a node, not always one that is still there."""
-    names = [*sorted(state.rooms), "gone"]
+    names = [*sorted(state.nodes), "gone"]
     return gang.reseated({m.name: one_of(roll, names) for m in gang.members()}).reseated(
         dict.fromkeys((m.name for m in gang.members()), "")
     )

@@ -60,7 +60,7 @@ class Board:
 
 
 def real_nodes(snapshot: Snapshot) -> dict[str, Node]:
-    return {name: snapshot.rooms[name].node for name in sorted(snapshot.rooms)}
+    return {name: snapshot.nodes[name].node for name in sorted(snapshot.nodes)}
 
 
 def seated(gang: Gang) -> Iterator[Sitter]:
@@ -79,7 +79,7 @@ def leaving(gang: Gang, origin: Gang) -> Iterator[Sitter]:
         yield Sitter(gang, homes[0] if homes else Island("", ()), member, member.node)
 
 
-def respects(gang: Gang, holder: Gang, policy: Policy, now: float) -> bool:
+def respects_hold(gang: Gang, holder: Gang, policy: Policy, now: float) -> bool:
     """Seats are held from everybody less important, and from whoever may not drive others out for them."""
     return holder.key != gang.key and (holder.priority >= gang.priority or not may_preempt(gang, policy, now))
 
@@ -222,13 +222,13 @@ def placement(board: Board, gang: Gang, wanted: Iterable[str], allowed: Allowed)
         for island, m in todo
         for name, node in board.nodes.items()
     }
-    search = _Search(board, gang, may, minds_neighbours(board, gang))
+    search = _Search(board, gang, may, has_inter_pod_rules(board, gang))
     seats: dict[str, str] = {}
     return seats if search.seat(todo, seats, ("", 0)) else None
 
 
-def minds_neighbours(board: Board, gang: Gang) -> bool:
-    return any(m.shape.minds_neighbours for m in (*gang.members(), *(s.member for s in board.sitters())))
+def has_inter_pod_rules(board: Board, gang: Gang) -> bool:
+    return any(m.shape.has_inter_pod_rules for m in (*gang.members(), *(s.member for s in board.sitters())))
 
 
 def is_exclusive(island: Island) -> bool:

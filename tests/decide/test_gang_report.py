@@ -74,10 +74,10 @@ def test_holders_say_why_they_keep_their_seats(holder: Gang, new: Gang, keeps: s
 
 
 def test_whoever_waits_for_an_accelerator_is_told_of_those_who_have_some() -> None:
-    crowd = running("crowd", on="a", gpus=0, priority=9)
-    assert [h.gang for h in reason(node("a"), crowd, running("x", on="a", priority=9), queued("new")).holders] == [
-        "Job/default/x"
-    ]
+    shared_blockers = running("crowd", on="a", gpus=0, priority=9)
+    assert [
+        h.gang for h in reason(node("a"), shared_blockers, running("x", on="a", priority=9), queued("new")).holders
+    ] == ["Job/default/x"]
 
 
 def test_domains_that_are_taken_name_their_tenants() -> None:

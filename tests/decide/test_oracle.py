@@ -109,7 +109,7 @@ def new_seats(action: Action) -> list[str]:
 
 
 def is_lost(snapshot: Snapshot, node: str) -> bool:
-    return snapshot.rooms[node].node.health.verdict is Verdict.LOST
+    return snapshot.nodes[node].node.health.verdict is Verdict.LOST
 
 
 def paid(setting: exhaustive_search.Setting, actions: Iterable[Action], key: str) -> Cost | None:

@@ -67,7 +67,7 @@ def states(snapshot: Snapshot, decision: Plan) -> Iterator[tuple[Snapshot, Actio
 
 
 def is_lost(snapshot: Snapshot, node: str) -> bool:
-    return snapshot.rooms[node].node.health.verdict is Verdict.LOST
+    return snapshot.nodes[node].node.health.verdict is Verdict.LOST
 
 
 # Placing
@@ -152,7 +152,7 @@ def test_a_seat_reserved_for_a_gang_that_has_begun_is_its_own_unless_it_is_preem
             if not gang.elastic:
                 kept = {*then.holds, *((m.name, m.node) for m in then.seated())}
                 lost = [(m, node) for m, node in gang.reserved() if (m.name, node) not in kept]
-                assert not [node for m, node in lost if refusal(m.shape, snapshot.rooms[node].node) is None], seed
+                assert not [node for m, node in lost if refusal(m.shape, snapshot.nodes[node].node) is None], seed
 
 
 @given(BUSY)
@@ -162,9 +162,9 @@ def test_every_seat_is_one_the_node_allows(cluster: Cluster) -> None:
         gang = snapshot.gangs[action.gang]
         members = {m.name: m for m in gang.members()}
         for name, node in new_seats(action).items():
-            room = snapshot.rooms[node]
+            info = snapshot.nodes[node]
             repair = isinstance(action, Swap) or (name, node) in gang.holds  # a repair may have to wait for its spare
-            assert reference_rules.may_ever_sit(gang, members[name], room.node, cluster.policy, cluster.now, repair)
+            assert reference_rules.may_ever_sit(gang, members[name], info.node, cluster.policy, cluster.now, repair)
 
 
 # Preempting
@@ -286,7 +286,7 @@ def test_healthy_members_keep_their_seats_unless_their_island_moves_whole(cluste
             bound = island.topology is not None and island.topology.binding
             whole = {m.name for m in island.members} <= set(moved)
             for member in island.members:
-                healthy = member.node and snapshot.rooms[member.node].node.health.verdict is Verdict.HEALTHY
+                healthy = member.node and snapshot.nodes[member.node].node.health.verdict is Verdict.HEALTHY
                 assert not (healthy and member.name in moved) or (bound and whole)
 
 

@@ -36,7 +36,7 @@ def welcome(newcomer: Gang, *others: Gang, where: list[Node] = ZONES) -> str:
     state = cluster(where, newcomer, *others)
     around = PodAffinity(state, newcomer, lambda _: False)
     [member, *_] = newcomer.members()
-    return " ".join(n.name for n in where if around.refusal(member, state.rooms[n.name].node) is None)
+    return " ".join(n.name for n in where if around.refusal(member, state.nodes[n.name].node) is None)
 
 
 def wanting(*terms: PodTerm, app: str = "new") -> Gang:
@@ -169,7 +169,7 @@ def spreading(*spreads: SpreadConstraint, **rest: Any) -> Gang:
     return queued("new", asks=shape(gpus=1, spreads=spreads, **rest), labels={"app": "new"})
 
 
-def crowd(**counts: int) -> list[Gang]:
+def shared_blockers(**counts: int) -> list[Gang]:
     return [pod(f"old-{where}-{i}", where, "new") for where, count in counts.items() for i in range(count)]
 
 
@@ -195,7 +195,7 @@ THREE = [node(name, labels={ZONE: name[0]}) for name in ("a1", "b1", "c1")]
     ],
 )
 def test_spread(rule: SpreadConstraint, counts: dict[str, int], expected: str) -> None:
-    assert welcome(spreading(rule), *crowd(**counts), where=THREE) == expected
+    assert welcome(spreading(rule), *shared_blockers(**counts), where=THREE) == expected
 
 
 def test_a_pod_that_its_own_selector_does_not_match_does_not_count_itself() -> None:
@@ -213,27 +213,29 @@ def test_pods_of_other_namespaces_and_on_their_way_out_are_not_counted() -> None
 def test_every_constraint_has_to_hold() -> None:
     hosts = spread(1, key=HOST)
     where = [node("a1", labels={ZONE: "a"}), node("a2", labels={ZONE: "a"}), node("b1", labels={ZONE: "b"})]
-    assert welcome(spreading(spread(1), hosts), *crowd(a1=1, b1=1), where=where) == "a2"
+    assert welcome(spreading(spread(1), hosts), *shared_blockers(a1=1, b1=1), where=where) == "a2"
 
 
 def test_nodes_the_pod_could_not_use_are_no_domains_unless_asked_for() -> None:
     """With Honor, the default, an empty zone the selector excludes does not hold the least number down."""
     where = [node(n, labels={ZONE: n[0], "use": use}) for n, use in (("a1", "y"), ("b1", "y"), ("c1", "n"))]
     picky = {"selector": (("use", "y"),)}
-    assert welcome(spreading(spread(1), **picky), *crowd(a1=1, b1=1), where=where) == "a1 b1 c1"
-    assert welcome(spreading(spread(1, honor_affinity=False), **picky), *crowd(a1=1, b1=1), where=where) == "c1"
+    assert welcome(spreading(spread(1), **picky), *shared_blockers(a1=1, b1=1), where=where) == "a1 b1 c1"
+    assert (
+        welcome(spreading(spread(1, honor_affinity=False), **picky), *shared_blockers(a1=1, b1=1), where=where) == "c1"
+    )
 
 
 def test_node_affinity_counts_like_the_selector() -> None:
     where = [node(n, labels={ZONE: n[0], "use": use}) for n, use in (("a1", "y"), ("b1", "y"), ("c1", "n"))]
     picky = {"required": (NodeTerm((Requirement("use", "In", ("y",)),)),)}
-    assert welcome(spreading(spread(1), **picky), *crowd(a1=1, b1=1), where=where) == "a1 b1 c1"
+    assert welcome(spreading(spread(1), **picky), *shared_blockers(a1=1, b1=1), where=where) == "a1 b1 c1"
 
 
 def test_tainted_nodes_are_domains_unless_taints_are_honoured() -> None:
     where = [*THREE[:2], tainted(THREE[2], Taint("key", NO_SCHEDULE))]
-    assert welcome(spreading(spread(1)), *crowd(a1=1, b1=1), where=where) == "c1"
-    assert welcome(spreading(spread(1, honor_taints=True)), *crowd(a1=1, b1=1), where=where) == "a1 b1 c1"
+    assert welcome(spreading(spread(1)), *shared_blockers(a1=1, b1=1), where=where) == "c1"
+    assert welcome(spreading(spread(1, honor_taints=True)), *shared_blockers(a1=1, b1=1), where=where) == "a1 b1 c1"
 
 
 def test_pods_on_nodes_the_pod_could_not_use_are_not_counted() -> None:
@@ -244,14 +246,14 @@ def test_pods_on_nodes_the_pod_could_not_use_are_not_counted() -> None:
         node("b1", labels={ZONE: "b", "use": "y"}),
     ]
     gang = spreading(spread(1), selector=(("use", "y"),))
-    assert welcome(gang, *crowd(a2=2), where=where) == "a1 a2 b1"
+    assert welcome(gang, *shared_blockers(a2=2), where=where) == "a1 a2 b1"
 
 
 def test_nodes_without_every_hard_key_are_no_domains() -> None:
     """A zone whose only node lacks another constraint's label does not hold the least number down."""
     where = [node(n, labels={ZONE: n[0], "rack": n}) for n in ("a1", "b1")] + [node("c1", labels={ZONE: "c"})]
     both = (spread(1), spread(5, key="rack"))
-    assert welcome(spreading(*both), *crowd(a1=1, b1=1), where=where) == "a1 b1"
+    assert welcome(spreading(*both), *shared_blockers(a1=1, b1=1), where=where) == "a1 b1"
 
 
 def test_members_of_a_gang_spread() -> None:
@@ -278,4 +280,4 @@ def test_preferred_anti_affinity_leans_away() -> None:
 
 def test_a_soft_spread_leans_to_the_emptier_domain() -> None:
     gang = spreading(spread(1, hard=False))
-    assert seats(planned(THREE, gang, *crowd(a1=2, b1=1))) == {"new-0": "c1"}
+    assert seats(planned(THREE, gang, *shared_blockers(a1=2, b1=1))) == {"new-0": "c1"}

@@ -55,8 +55,8 @@ def test_a_member_that_is_gone_from_a_lost_node_knows_why_it_has_no_seat() -> No
     """Its pod was deleted there and is yet to be made again: to whoever reads it, that is the same swap."""
     gang = running("g", on="a b")
     [island] = gang.islands
-    gone, *rest = island.members
-    members = (replace(gone, node="", last_node="a"), *rest)
+    hypothesis, *rest = island.members
+    members = (replace(hypothesis, node="", last_node="a"), *rest)
     gang = replace(gang, islands=(replace(island, members=members),))
     assert told(lost(node("a")), nodes("b c"), gang) == ["swap g: g-0 (no seat) -> c (idle); a lost: it died"]
     assert told(nodes("a b"), gang) == ["swap g: g-0 (no seat) -> a (idle); a member has no seat"]

@@ -54,7 +54,7 @@ def test_the_code_fits_the_gang(cluster: Cluster) -> None:
                 assert gang.holds
                 assert any(other.leaving for other in later.gangs.values())
             case WaitCode.NO_REPLACEMENT:
-                verdicts = {later.rooms[m.node].node.health.verdict for m in gang.seated()}
+                verdicts = {later.nodes[m.node].node.health.verdict for m in gang.seated()}
                 assert Verdict.LEAVING in verdicts
                 assert Verdict.LOST not in verdicts
             case WaitCode.GUARDED:

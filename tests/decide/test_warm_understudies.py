@@ -107,8 +107,8 @@ def test_an_understudy_of_another_makes_room_for_a_repair() -> None:
 
 
 def test_its_seat_is_free_for_all_others_even_those_who_preempt_nobody() -> None:
-    meek = queued("meek", preempts=False, priority=-5)
-    words = told(nodes("a b"), running("g", on="a"), warm("w", "g", on="b"), meek)
+    non_preempting = queued("meek", preempts=False, priority=-5)
+    words = told(nodes("a b"), running("g", on="a"), warm("w", "g", on="b"), non_preempting)
     assert words == ["start meek on b", "dismiss w from b: b is needed"]
 
 

@@ -82,7 +82,7 @@ def is_said_lost(witness: Witness, name: str) -> bool:
 
 
 def is_well(witness: Witness, name: str) -> bool:
-    return _readiness(witness, name) == "True" and name not in witness.snapshot().sick
+    return _readiness(witness, name) == "True" and name not in witness.snapshot().unhealthy
 
 
 def _readiness(witness: Witness, name: str) -> str:

@@ -195,7 +195,7 @@ class KubeWorld(RunningWorld):
             await self._patch(NODES, name, {"spec": {"taints": left or None}})
             await asyncio.sleep(0)
             await self.witness.until(f"{name} has other taints", lambda: not _given_up(self._node(name), "NoExecute"))
-        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().sick)
+        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().unhealthy)
 
 
 def _is_well(node: Document) -> bool:

@@ -26,8 +26,8 @@ class Event(NamedTuple):
 
 def applied(snapshot: Snapshot, event: Event) -> Snapshot:
     if event.is_gang:
-        gone, come = ((), (event.gang,)) if event.gang else ((event.name,), ())
-        return snapshot.updated(gangs=come, gone_gangs=gone)
+        hypothesis, come = ((), (event.gang,)) if event.gang else ((event.name,), ())
+        return snapshot.updated(gangs=come, gone_gangs=hypothesis)
     lost, found = ((), (event.node,)) if event.node else ((event.name,), ())
     return snapshot.updated(nodes=found, gone_nodes=lost)
 
@@ -39,8 +39,8 @@ def histories(draw: st.DrawFn) -> list[Event]:
     for world in (draw(clusters()), draw(clusters())):
         events += [Event(node.name, node=node) for node in world.nodes]
         events += [Event(gang.key, gang=gang, is_gang=True) for gang in world.gangs]
-    gone = draw(st.lists(st.sampled_from(events), max_size=8))
-    events += [Event(e.name, is_gang=e.is_gang) for e in gone]
+    hypothesis = draw(st.lists(st.sampled_from(events), max_size=8))
+    events += [Event(e.name, is_gang=e.is_gang) for e in hypothesis]
     return draw(st.permutations(events))
 
 
@@ -61,21 +61,21 @@ KEYS = (SLICE, RACK)
 def plain(snapshot: Snapshot) -> dict[str, object]:
     """The snapshot as dicts and sets of the keys both worlds index, without what empty indexes leave behind."""
     return {
-        "rooms": dict(snapshot.rooms.items()),
+        "nodes": dict(snapshot.nodes.items()),
         "gangs": dict(snapshot.gangs.items()),
         "budgets": snapshot.budgets,
         "open": set(snapshot.open),
         "holding": set(snapshot.holding),
-        "repelling": set(snapshot.repelling),
-        "sick": set(snapshot.sick),
+        "with_anti_affinity": set(snapshot.with_anti_affinity),
+        "unhealthy": set(snapshot.unhealthy),
         "spares": set(snapshot.spares),
         "leaving": set(snapshot.leaving),
         "running": {priority: set(keys) for priority, keys in snapshot.running.items()},
-        "shelves": {shelf: set(names) for shelf, names in snapshot.shelves.items()},
+        "buckets": {bucket: set(names) for bucket, names in snapshot.buckets.items()},
         "domains": {key: dict(values.items()) for key, values in snapshot.domains.items()},
-        "tenants": {
+        "domain_gangs": {
             key: {value: dict(gangs.items()) for value, gangs in values.items()}
-            for key, values in snapshot.tenants.items()
+            for key, values in snapshot.domain_gangs.items()
         },
     }
 
@@ -89,8 +89,8 @@ def test_events_one_by_one_give_the_snapshot_from_scratch(events: list[Event]) -
     nodes, gangs = last_of(events)
     scratch = Snapshot.of(nodes, gangs, index=KEYS)
     # Who sits in the domains of a key is counted from the first gang that names the key on, and then for good.
-    seen = {key: values for key, values in grown.tenants.items() if key in scratch.tenants}
-    assert plain(msgspec.structs.replace(grown, tenants=HashTrieMap(seen))) == plain(scratch)
+    seen = {key: values for key, values in grown.domain_gangs.items() if key in scratch.domain_gangs}
+    assert plain(msgspec.structs.replace(grown, domain_gangs=HashTrieMap(seen))) == plain(scratch)
 
 
 @given(histories(), st.integers(1, 7))
@@ -101,35 +101,35 @@ def test_batches_give_the_same_as_single_events(events: list[Event], size: int) 
         chunk = events[start : start + size]
         nodes, gangs = last_of(chunk)
         named = {n.name for n in nodes} | {g.key for g in gangs}
-        gone = [e for e in chunk if e.name not in named]
+        hypothesis = [e for e in chunk if e.name not in named]
         batched = batched.updated(
-            nodes, gangs, [e.name for e in gone if not e.is_gang], [e.name for e in gone if e.is_gang]
+            nodes, gangs, [e.name for e in hypothesis if not e.is_gang], [e.name for e in hypothesis if e.is_gang]
         )
         for event in chunk:
             single = applied(single, event)
     # A topology that a gang had only within one batch is never counted there.
-    kept = HashTrieMap({key: values for key, values in single.tenants.items() if key in batched.tenants})
-    assert plain(batched) == plain(msgspec.structs.replace(single, tenants=kept))
+    kept = HashTrieMap({key: values for key, values in single.domain_gangs.items() if key in batched.domain_gangs})
+    assert plain(batched) == plain(msgspec.structs.replace(single, domain_gangs=kept))
 
 
 @given(clusters())
 @settings(max_examples=100)
 def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
     snapshot = cluster.snapshot()
-    gangs, rooms = dict(snapshot.gangs.items()), dict(snapshot.rooms.items())
+    gangs, infos = dict(snapshot.gangs.items()), dict(snapshot.nodes.items())
     seen = plain(snapshot)
     assert seen["open"] == {k for k, g in gangs.items() if g.managed and g.unseated()}
     assert seen["holding"] == {k for k, g in gangs.items() if g.holds}
     there = {k: (*g.seated(), *g.leaving) for k, g in gangs.items()}
-    assert seen["repelling"] == {k for k, pods in there.items() if any(m.shape.anti_affinity for m in pods)}
-    assert seen["sick"] == {k for k, r in rooms.items() if r.node.health.verdict is not Verdict.HEALTHY}
-    assert seen["spares"] == {k for k, r in rooms.items() if r.node.spare}
+    assert seen["with_anti_affinity"] == {k for k, pods in there.items() if any(m.shape.anti_affinity for m in pods)}
+    assert seen["unhealthy"] == {k for k, r in infos.items() if r.node.health.verdict is not Verdict.HEALTHY}
+    assert seen["spares"] == {k for k, r in infos.items() if r.node.spare}
     assert seen["leaving"] == {k for k, g in gangs.items() if g.leaving}
     running = {k for k, g in gangs.items() if g.managed and not g.infrastructure and g.seated()}
     levels = {gangs[k].priority for k in running}
     assert seen["running"] == {level: {k for k in running if gangs[k].priority == level} for level in levels}
-    shelved = {(shelf, name) for shelf, names in snapshot.shelves.items() for name in names}
-    assert shelved == {(r.shelf, name) for name, r in rooms.items() if r.node.usable}
+    shelved = {(bucket, name) for bucket, names in snapshot.buckets.items() for name in names}
+    assert shelved == {(r.bucket, name) for name, r in infos.items() if r.node.usable}
 
 
 @given(clusters())
@@ -138,16 +138,16 @@ def test_rooms_and_domains_say_what_a_naive_count_says(cluster: Cluster) -> None
     snapshot = cluster.snapshot()
     for node in cluster.nodes:
         there = [(g, m) for g in cluster.gangs for m in (*g.seated(), *g.leaving) if m.node == node.name]
-        room = snapshot.rooms[node.name]
-        assert [(s.gang, s.member.name) for s in room.seats] == sorted((g.key, m.name) for g, m in there)
-        for resource in {*node.allocatable, *room.free}:
+        info = snapshot.nodes[node.name]
+        assert [(s.gang, s.member.name) for s in info.seats] == sorted((g.key, m.name) for g, m in there)
+        for resource in {*node.allocatable, *info.free}:
             used = sum(dict(m.shape.requests).get(resource, 0) for _, m in there)
-            assert room.free.get(resource, 0) == node.allocatable.get(resource, 0) - used
+            assert info.free.get(resource, 0) == node.allocatable.get(resource, 0) - used
     for key, values in snapshot.domains.items():
         labelled = {n.name: n.labels[key] for n in cluster.nodes if key in n.labels}
         assert {n: v for v, names in values.items() for n in names} == labelled
         assert all(list(names) == sorted(names) for names in values.values())
-        for value, tenants in snapshot.tenants[key].items():
+        for value, tenants in snapshot.domain_gangs[key].items():
             for name, count in tenants.items():
                 gang = snapshot.gangs[name]
                 assert count == sum(labelled.get(m.node) == value for m in (*gang.seated(), *gang.leaving))
@@ -168,13 +168,13 @@ def test_an_update_leaves_the_original_alone(events: list[Event], seed: int) -> 
 
 def test_a_node_that_goes_with_pods_on_it_is_a_lost_node() -> None:
     world = one_pod()
-    gone = world.snapshot().updated(gone_nodes=["n"])
-    assert gone.rooms["n"].node.health.verdict is Verdict.LOST
-    assert "n" in gone.sick
-    assert not len(gone.shelves)
-    empty = gone.updated(gone_gangs=[world.gangs[0].key])
-    assert "n" not in empty.rooms
-    assert "n" not in empty.sick
+    hypothesis = world.snapshot().updated(gone_nodes=["n"])
+    assert hypothesis.nodes["n"].node.health.verdict is Verdict.LOST
+    assert "n" in hypothesis.unhealthy
+    assert not len(hypothesis.buckets)
+    empty = hypothesis.updated(gone_gangs=[world.gangs[0].key])
+    assert "n" not in empty.nodes
+    assert "n" not in empty.unhealthy
 
 
 def one_pod() -> Cluster:
@@ -193,4 +193,4 @@ def test_indexing_by_a_new_key_finds_who_was_there_before() -> None:
     newcomer = Gang("Job/default/h", "Job", "default", "h", (island,)).reseated({"m": ""})
     later = snapshot.updated(gangs=[newcomer])
     assert dict(later.domains[SLICE].items()) == {"s": ("n",)}
-    assert dict(later.tenants[SLICE]["s"].items()) == {"Job/default/g": 1}
+    assert dict(later.domain_gangs[SLICE]["s"].items()) == {"Job/default/g": 1}

@@ -90,7 +90,7 @@ class EmbeddedWorld(RunningWorld):
             return "operators act"
         snapshot = self.witness.snapshot()
         for name in self.lost:
-            if snapshot.rooms[name].node.health.verdict is not Verdict.LOST:
+            if snapshot.nodes[name].node.health.verdict is not Verdict.LOST:
                 await self._silence(name)  # it was being heard of when it failed
                 return f"{name} is not lost yet"
         return ""
@@ -133,7 +133,7 @@ class EmbeddedWorld(RunningWorld):
         """Whoever marked the node as unreachable is held still, and could unmark it only when the step is over."""
         await self.cluster.recover(name)
         await self._patch(NODES, name, {"spec": {"taints": self._own_taints(name)}})
-        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().sick)
+        await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().unhealthy)
 
     def _own_taints(self, name: str) -> list[Document]:
         return next(node["spec"]["taints"] for node in self.scenario.nodes() if node["metadata"]["name"] == name)

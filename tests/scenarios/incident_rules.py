@@ -32,5 +32,5 @@ def _is_sound(incident: Incident, snapshot: Snapshot) -> bool:
     gang = snapshot.gangs.get(incident.gang)
     if gang is None:
         return True
-    verdicts = {snapshot.rooms[m.node].node.health.verdict for m in gang.seated()}
+    verdicts = {snapshot.nodes[m.node].node.health.verdict for m in gang.seated()}
     return not gang.unseated() and not gang.leaving and not verdicts - {Verdict.HEALTHY, Verdict.SUSPECT}

@@ -243,9 +243,9 @@ class RunningWorld(abc.ABC):
             return acting
         snapshot = self.witness.snapshot()
         for name in self.lost:
-            if snapshot.rooms[name].node.health.verdict is not Verdict.LOST:
+            if snapshot.nodes[name].node.health.verdict is not Verdict.LOST:
                 return f"{name} is not lost yet"
-        if late := set(snapshot.sick) - self.lost - self.unwell:
+        if late := set(snapshot.unhealthy) - self.lost - self.unwell:
             return f"nothing was heard for a while of {', '.join(sorted(late))}"  # this machine has a lot to do
         self.made = plan(snapshot, self.policy, time.time())
         busy = [describe(action) for action in self.made.actions if not isinstance(action, Wait)]
@@ -274,7 +274,7 @@ class RunningWorld(abc.ABC):
 
     def _check_at_rest(self) -> None:
         snapshot = self.witness.snapshot()
-        nodes = {name: room.node for name, room in snapshot.rooms.items()}
+        nodes = {name: room.node for name, room in snapshot.nodes.items()}
         for gang in snapshot.gangs.values():
             whole = not gang.seated() or len(gang.seated()) >= gang.minimum
             assert whole or gang.holds, f"{gang.title} is partly seated"

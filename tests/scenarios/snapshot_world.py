@@ -102,13 +102,13 @@ class SnapshotWorld:
         self._judge(name, Health(Verdict.SUSPECT, "it is silent", self.now))
 
     def _cordon(self, name: str) -> None:
-        self.snapshot = self.snapshot.updated(nodes=[replace(self.snapshot.rooms[name].node, unschedulable=True)])
+        self.snapshot = self.snapshot.updated(nodes=[replace(self.snapshot.nodes[name].node, unschedulable=True)])
 
     def _uncordon(self, name: str) -> None:
-        self.snapshot = self.snapshot.updated(nodes=[replace(self.snapshot.rooms[name].node, unschedulable=False)])
+        self.snapshot = self.snapshot.updated(nodes=[replace(self.snapshot.nodes[name].node, unschedulable=False)])
 
     def _judge(self, name: str, health: Health) -> Node:
-        node = replace(self.snapshot.rooms[name].node, health=health)
+        node = replace(self.snapshot.nodes[name].node, health=health)
         self.snapshot = self.snapshot.updated(nodes=[node])
         return node
 
@@ -197,7 +197,7 @@ class SnapshotWorld:
             holds={gang.name: dict(gang.holds) for gang in gangs},
             waiting=self.waiting,
             ended=frozenset(self.ended),
-            labels={name: dict(room.node.labels) for name, room in self.snapshot.rooms.items()},
+            labels={name: dict(room.node.labels) for name, room in self.snapshot.nodes.items()},
             victims=tuple(self.victims),
             swaps=tuple(self.swaps),
             plans=self.plans,

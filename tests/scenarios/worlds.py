@@ -68,7 +68,7 @@ def sight_of(snapshot: Snapshot, plan: Plan, history: History, ended: Iterable[s
         holds={gang.name: {place_of(gang, name): node for name, node in gang.holds} for gang in gangs},
         waiting={name_of(wait.gang): _waiting(wait) for wait in plan.actions if isinstance(wait, Wait)},
         ended=frozenset(ended),
-        labels={name: dict(room.node.labels) for name, room in snapshot.rooms.items()},
+        labels={name: dict(room.node.labels) for name, room in snapshot.nodes.items()},
         victims=tuple(history.victims),
         swaps=tuple(history.swaps),
         plans=0,

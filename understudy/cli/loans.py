@@ -76,7 +76,7 @@ def needs_of(seen: Glance) -> list[Need]:
 
 
 def _sources(seen: Glance) -> dict[str, _Source]:
-    rooms = seen.snapshot.rooms
+    rooms = seen.snapshot.nodes
     found = {name: _Source(LABEL, first_of(rooms[name].node.labels, POOLS)) for name in seen.snapshot.spares}
     for share in shares(seen.snapshot, seen.policy, seen.now):
         rule = seen.policy.spares[share.rule]
@@ -88,7 +88,7 @@ def _sources(seen: Glance) -> dict[str, _Source]:
 
 
 def _spare(seen: Glance, name: str, role: SpareRole, source: _Source) -> Spare:
-    node = seen.snapshot.rooms[name].node
+    node = seen.snapshot.nodes[name].node
     loans = tuple(_loans(seen, name))
     state = why_unfit(seen.snapshot, name, seen.policy, seen.now) or _state(loans)
     since = min((at for loan in loans if (at := loan.gang.started_at) is not None), default=None)
@@ -99,7 +99,7 @@ def _spare(seen: Glance, name: str, role: SpareRole, source: _Source) -> Spare:
 def _loans(seen: Glance, name: str) -> Iterator[Loan]:
     for key in sorted(occupants(seen.snapshot, name)):
         gang = seen.snapshot.gangs[key]
-        seats = [seat for seat in seen.snapshot.rooms[name].seats if seat.gang == key]
+        seats = [seat for seat in seen.snapshot.nodes[name].seats if seat.gang == key]
         borrowed = may_borrow(gang, SpareRole.LENDABLE, seen.policy)
         yield Loan(gang, len(seats), all(seat.leaving for seat in seats), borrowed)
 

@@ -16,7 +16,7 @@ Cell = tuple[str, str, str]  # what stands before the occupant, the occupant, an
 def drawn(snapshot: Snapshot, topology: str, starting: Container[str] = ()) -> list[str]:
     """`starting` are names of members that have their seats, and do not run yet."""
     domains: dict[str, list[NodeInfo]] = {}
-    for room in sorted(snapshot.rooms.values(), key=lambda room: room.node.name):
+    for room in sorted(snapshot.nodes.values(), key=lambda room: room.node.name):
         if (domain := room.node.labels.get(topology)) is not None:
             domains.setdefault(domain, []).append(room)
     cells = {domain: [_cell(snapshot, room, starting) for room in rooms] for domain, rooms in domains.items()}

@@ -88,5 +88,5 @@ def changed(snapshot: Snapshot, wanted: Iterable[Change], now: float) -> Snapsho
 
 def _ailing(snapshot: Snapshot, name: str, health: Health) -> Snapshot:
     verb = "drain" if health.verdict is Verdict.LEAVING else "fail-node"
-    node: Node = snapshot.rooms[node_named(name, snapshot.rooms, f"{OPTION} {verb}={name}")].node
+    node: Node = snapshot.nodes[node_named(name, snapshot.nodes, f"{OPTION} {verb}={name}")].node
     return snapshot.updated(nodes=[msgspec.structs.replace(node, health=health)])

@@ -195,7 +195,7 @@ class Applier:
         self._tell_job(task.gang, Happening("Resumed", describe(task.deed.actions[-1])))
 
     async def _order_volumes(self, snapshot: Snapshot, task: Task) -> None:
-        task.done |= await place(self._desk, task.orders, snapshot.rooms)
+        task.done |= await place(self._desk, task.orders, snapshot.nodes)
         for pod in self._desk.view.pods_of(task.deed.key):
             if pod.metadata.name in task.seats.absent and wants_a_seat(pod):
                 self._desk.teller.waits(About.of(pod), task.orders[0].words)

@@ -92,5 +92,5 @@ def _swap(deed: Deed, swap: Swap, snapshot: Snapshot) -> None:
 
 
 def is_lost(snapshot: Snapshot, node: str) -> bool:
-    room = snapshot.rooms.get(node)
+    room = snapshot.nodes.get(node)
     return room is None or room.node.health.verdict is Verdict.LOST

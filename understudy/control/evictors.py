@@ -51,6 +51,6 @@ def _has_a_name_of_its_own(pod: Pod) -> bool:
 
 
 def _is_driven_out(member: Member, snapshot: Snapshot) -> bool:
-    room = snapshot.rooms.get(member.node)
+    room = snapshot.nodes.get(member.node)
     taints = [taint for taint in room.node.taints if taint.effect == NO_EXECUTE] if room is not None else []
     return any(not any(t.tolerates(taint) for t in member.shape.tolerations) for taint in taints)

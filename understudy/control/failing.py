@@ -57,7 +57,7 @@ class FailureBook:
 
     async def write_down(self, snapshot: Snapshot, now: float) -> bool:
         """Whether anything was written that the next plan should know of."""
-        if self._attempts and snapshot.sick:
+        if self._attempts and snapshot.unhealthy:
             await self._strike_out(snapshot)
         if not self._failed:
             return False
@@ -82,7 +82,7 @@ class FailureBook:
 
     def _counts(self, pod: Pod, gang: Gang, snapshot: Snapshot) -> bool:
         """Whether it failed for no reason but its own, and for another one than the gang did last."""
-        room = snapshot.rooms.get(pod.spec.node_name)
+        room = snapshot.nodes.get(pod.spec.node_name)
         if room is None or not room.node.usable or _is_hurt(gang, snapshot):
             return False
         attempt, began = self._attempts.get(gang.key), seconds(pod.status.start_time) or 0.0
@@ -102,7 +102,7 @@ class FailureBook:
         self._attempts[gang.key] = Attempt(now, uids, nodes)
 
     async def _strike_out(self, snapshot: Snapshot) -> None:
-        lost = {name: snapshot.rooms[name].node.health for name in snapshot.sick}
+        lost = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
         lost = {name: health for name, health in lost.items() if health.verdict is Verdict.LOST}
         for key, attempt in list(self._attempts.items()):
             died = [lost[name].since or attempt.at for name in attempt.nodes if name in lost]
@@ -122,7 +122,7 @@ class FailureBook:
 
 def _is_hurt(gang: Gang, snapshot: Snapshot) -> bool:
     """Whether it has lost a node, is about to, or is being mended."""
-    return bool(gang.holds) or any(m.node in snapshot.sick for m in (*gang.seated(), *gang.leaving))
+    return bool(gang.holds) or any(m.node in snapshot.unhealthy for m in (*gang.seated(), *gang.leaving))
 
 
 def _key(job: Workload) -> str:

@@ -44,12 +44,12 @@ class NodeHistory:
         return not self._notes and not self._writing
 
     def see(self, snapshot: Snapshot, now: float) -> None:
-        lost = {name for name in snapshot.sick if _is_lost(snapshot.rooms[name].node)}
+        lost = {name for name in snapshot.unhealthy if _is_lost(snapshot.nodes[name].node)}
         fresh = lost - (self._lost or set())
         # Where so many fail together that they are not to blame, nobody is blamed.
         spared = mass_failure(snapshot, self._policy, now) if fresh else {}
         for name in sorted(fresh):
-            node = snapshot.rooms[name].node
+            node = snapshot.nodes[name].node
             if pool_of(node, self._policy) not in spared and self._is_news(node):
                 self._note(node, now)
         self._lost = lost

@@ -98,7 +98,7 @@ class Incidents:
             gang = snapshot.gangs.get(case.incident.gang)
             if gang is None or not gang.elastic or gang.key in helped or gang.holds or gang.leaving:
                 continue
-            sound = sum(1 for member in gang.seated() if member.node not in snapshot.sick)
+            sound = sum(1 for member in gang.seated() if member.node not in snapshot.unhealthy)
             if case.incident.decided_at is not None and gang.minimum <= sound < case.incident.wanted:
                 self._change(
                     case, with_decision(case.incident, IncidentDecision(IncidentOutcome.SHRUNK, wanted=sound), now)

@@ -18,7 +18,7 @@ _LEADS_TO = {Swap: IncidentOutcome.SWAPPED, Shrink: IncidentOutcome.SHRUNK, Requ
 
 
 def lost_rooms(snapshot: Snapshot) -> dict[str, NodeInfo]:
-    rooms = ((name, snapshot.rooms[name]) for name in snapshot.sick)
+    rooms = ((name, snapshot.nodes[name]) for name in snapshot.unhealthy)
     return {name: room for name, room in rooms if room.node.health.verdict is Verdict.LOST}
 
 
@@ -109,7 +109,7 @@ def _loss(snapshot: Snapshot, seats: list[tuple[str, str]], what: str) -> GangLo
 
 
 def _health(snapshot: Snapshot, node: str) -> Health:
-    room = snapshot.rooms.get(node)
+    room = snapshot.nodes.get(node)
     return NODE_GONE if room is None else room.node.health
 
 

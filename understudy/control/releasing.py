@@ -217,8 +217,8 @@ async def fence(desk: Desk, snapshot: Snapshot) -> None:
     Those that were given no grace are left to their controllers, who have to let go of them.
     """
     stuck = []
-    for name in snapshot.sick:
-        for seat in snapshot.rooms[name].seats if is_lost(snapshot, name) else ():
+    for name in snapshot.unhealthy:
+        for seat in snapshot.nodes[name].seats if is_lost(snapshot, name) else ():
             gang = snapshot.gangs[seat.gang]
             pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
             if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:

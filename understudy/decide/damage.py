@@ -30,34 +30,34 @@ class Damage(msgspec.Struct, frozen=True):
 
 def damaged_gangs(snapshot: Snapshot) -> set[str]:
     """Running gangs with seats on nodes that are not healthy, or with members that have none."""
-    hit = {seat.gang for name in snapshot.sick for seat in snapshot.rooms[name].seats if not seat.leaving}
+    hit = {seat.gang for name in snapshot.unhealthy for seat in snapshot.nodes[name].seats if not seat.leaving}
     hit |= {key for key in snapshot.open if is_seated(snapshot.gangs[key])}
     return {key for key in hit if snapshot.gangs[key].managed and not snapshot.gangs[key].infrastructure}
 
 
-def is_suspect(floor: Proposal, node: str) -> bool:
-    return _is(floor, node, Verdict.SUSPECT)
+def is_suspect(proposal: Proposal, node: str) -> bool:
+    return _is(proposal, node, Verdict.SUSPECT)
 
 
-def is_lost(floor: Proposal, node: str) -> bool:
-    return _is(floor, node, Verdict.LOST)
+def is_lost(proposal: Proposal, node: str) -> bool:
+    return _is(proposal, node, Verdict.LOST)
 
 
-def _is(floor: Proposal, node: str, verdict: Verdict) -> bool:
-    room = floor.snapshot.rooms.get(node)
-    return room is not None and room.node.health.verdict is verdict
+def _is(proposal: Proposal, node: str, verdict: Verdict) -> bool:
+    info = proposal.snapshot.nodes.get(node)
+    return info is not None and info.node.health.verdict is verdict
 
 
 def is_seated(gang: Gang) -> bool:
     return any(m.node for island in gang.islands for m in island.members)
 
 
-def assess(floor: Proposal, gang: Gang) -> Damage:
+def assess(proposal: Proposal, gang: Gang) -> Damage:
     found: dict[str, list[Member]] = {verdict.value: [] for verdict in Verdict}
     missing = []
     for member in gang.members():
         if member.node:
-            found[floor.snapshot.rooms[member.node].node.health.verdict].append(member)
+            found[proposal.snapshot.nodes[member.node].node.health.verdict].append(member)
         else:
             missing.append(member)
     holds = dict(gang.holds)
@@ -65,7 +65,7 @@ def assess(floor: Proposal, gang: Gang) -> Damage:
     moving = [m for m in found[Verdict.HEALTHY] if holds.get(m.name, m.node) != m.node]
     if gang.elastic:  # seats beyond what it had, or needs to run, are growth and not repair
         seated = len(healthy) + len(found[Verdict.LEAVING]) + len(found[Verdict.LOST])
-        needed = {m.name for m in missing[: max(0, gang.minimum - seated)]} | _torn(gang)
+        needed = {m.name for m in missing[: max(0, gang.minimum - seated)]} | _in_split_islands(gang)
         missing = [m for m in missing if m.name in needed]
     return Damage(
         lost=tuple(found[Verdict.LOST]),
@@ -77,7 +77,7 @@ def assess(floor: Proposal, gang: Gang) -> Damage:
     )
 
 
-def _torn(gang: Gang) -> set[str]:
+def _in_split_islands(gang: Gang) -> set[str]:
     """Who has no seat while others of an island sit that works only whole: that is no growth, which can wait."""
     bound = [i.members for i in gang.islands if i.topology is not None and i.topology.binding]
     return {m.name for members in bound if any(m.node for m in members) for m in members if not m.node}

@@ -53,7 +53,7 @@ def gang_report(snapshot: Snapshot, policy: Policy, now: float, key: str) -> Gan
 
 def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) -> list[PlaceReport]:
     """Every place for every kind of island, in the cluster as it is before this plan."""
-    floor = Proposal(snapshot, policy, now)
+    proposal = Proposal(snapshot, policy, now)
     broken = bool(gang.seated())
     looks: list[PlaceReport] = []
     seen: set[object] = set()
@@ -62,45 +62,47 @@ def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) ->
         if likeness in seen:
             continue  # the next island of the same kind sees the same
         seen.add(likeness)
-        trial = SeatSearch(floor, gang, repairing=broken)
+        search = SeatSearch(proposal, gang, repairing=broken)
         if island.topology is not None and island.topology.binding:
-            looks.extend(_domains(trial, island))
+            looks.extend(_domains(search, island))
         else:
-            looks.extend(_nodes(trial, island))
+            looks.extend(_nodes(search, island))
     return looks
 
 
-def _domains(trial: SeatSearch, island: Island) -> list[PlaceReport]:
+def _domains(search: SeatSearch, island: Island) -> list[PlaceReport]:
     assert island.topology is not None
-    floor, key, part = trial.floor, island.topology.key, IslandRequest(island, island.members)
+    proposal, key, part = search.proposal, island.topology.key, IslandRequest(island, island.members)
     looks = []
-    for value in domains_of(floor, part):
-        tenants = tuple(sorted(floor.snapshot.tenants[key].get(value, ())))
-        occupants = tuple(t for t in tenants if t != trial.gang.key and not floor.snapshot.gangs[t].infrastructure)
-        refused = why_not_domain(trial, part, value) or ""
-        trial = SeatSearch(floor, trial.gang, repairing=trial.repairing)
+    for value in domains_of(proposal, part):
+        tenants = tuple(sorted(proposal.snapshot.domain_gangs[key].get(value, ())))
+        occupants = tuple(t for t in tenants if t != search.gang.key and not proposal.snapshot.gangs[t].infrastructure)
+        refused = why_not_domain(search, part, value) or ""
+        search = SeatSearch(proposal, search.gang, repairing=search.repairing)
         blocking = occupants if island.topology.mode is TopologyMode.EXCLUSIVE or refused else ()
-        looks.append(PlaceReport(island.name, value, key, refused, occupants, _price(trial, blocking)))
+        looks.append(PlaceReport(island.name, value, key, refused, occupants, _price(search, blocking)))
     return looks
 
 
-def _nodes(trial: SeatSearch, island: Island) -> list[PlaceReport]:
-    floor = trial.floor
+def _nodes(search: SeatSearch, island: Island) -> list[PlaceReport]:
+    proposal = search.proposal
     shape = max((m.shape for m in island.members), key=lambda shape: (shape.accelerators, shape.requests))
     looks = []
-    for name in sorted(floor.snapshot.rooms):
-        room = floor.snapshot.rooms[name]
-        refused = trial.why_closed(shape, island, name) or shortage(shape, trial.tray(name).free, room.node) or ""
-        seated = sorted({seat.gang for seat in room.seats if seat.gang != trial.gang.key})
-        occupants = tuple(key for key in seated if not floor.snapshot.gangs[key].infrastructure)
+    for name in sorted(proposal.snapshot.nodes):
+        info = proposal.snapshot.nodes[name]
+        refused = (
+            search.why_closed(shape, island, name) or shortage(shape, search.free_space(name).free, info.node) or ""
+        )
+        seated = sorted({seat.gang for seat in info.seats if seat.gang != search.gang.key})
+        occupants = tuple(key for key in seated if not proposal.snapshot.gangs[key].infrastructure)
         looks.append(
-            PlaceReport(island.name, name, "", refused, occupants, _price(trial, occupants) if refused else None)
+            PlaceReport(island.name, name, "", refused, occupants, _price(search, occupants) if refused else None)
         )
     return looks
 
 
-def _price(trial: SeatSearch, occupants: tuple[str, ...]) -> Cost | None:
-    gangs = [trial.floor.snapshot.gangs[key] for key in occupants]
-    if not gangs or not all(g.managed and g.priority < trial.gang.priority for g in gangs):
+def _price(search: SeatSearch, occupants: tuple[str, ...]) -> Cost | None:
+    gangs = [search.proposal.snapshot.gangs[key] for key in occupants]
+    if not gangs or not all(g.managed and g.priority < search.gang.priority for g in gangs):
         return None
-    return VictimCosts(trial.floor, trial.gang).cost(set(occupants), frozenset())
+    return VictimCosts(search.proposal, search.gang).cost(set(occupants), frozenset())

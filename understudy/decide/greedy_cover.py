@@ -29,15 +29,15 @@ class VictimCover(msgspec.Struct, frozen=True):
     seats: dict[str, str] | None = None
 
 
-def cheap_covers(quest: PlacementRequest, ledger: VictimCosts, pieces: Pieces) -> Iterator[VictimCover]:
+def cheap_covers(request: PlacementRequest, costs: VictimCosts, pieces: Pieces) -> Iterator[VictimCover]:
     """Sets of victims that should make room, on top of the surplus in `pieces`."""
-    classes = ledger.weigh(ledger.candidates())
+    classes = costs.weigh(costs.candidates())
     ordered = sorted(classes)
 
     def covers(count: int) -> list[VictimCover]:
         allowed = frozenset(chain.from_iterable(classes[limit] for limit in ordered[:count]))
-        pricings = (False, True) if ledger.spread_out else (False,)
-        found = (_cover(quest, PartialCover(quest, ledger, allowed, pieces, sharing)) for sharing in pricings)
+        pricings = (False, True) if costs.spread_out else (False,)
+        found = (_cover(request, PartialCover(request, costs, allowed, pieces, per_seat)) for per_seat in pricings)
         return [cover for cover in found if cover is not None]
 
     found = covers(1)
@@ -48,115 +48,113 @@ def cheap_covers(quest: PlacementRequest, ledger: VictimCosts, pieces: Pieces) -
     yield from {cover.victims: cover for cover in found}.values()
 
 
-def is_tight(quest: PlacementRequest, ledger: VictimCosts, victims: frozenset[str]) -> bool:
+def is_tight(request: PlacementRequest, costs: VictimCosts, victims: frozenset[str]) -> bool:
     """Whether the victims free just as many domains as alike islands want, so that none of them can be put back."""
-    first = quest.parts[0]
-    if not all(p.exclusive and p.pinned is None and p.island.topology == first.island.topology for p in quest.parts):
+    first = request.parts[0]
+    if not all(p.exclusive and p.pinned is None and p.island.topology == first.island.topology for p in request.parts):
         return False
     assert first.island.topology is not None
     key = first.island.topology.key
-    freed = {value for spots in ledger.offers.values() for value, who in spots.items() if who <= victims}
-    return sum(ledger.floor.could_hold(key, value, first.members) for value in freed) == len(quest.parts)
+    freed = {value for candidates in costs.offers.values() for value, who in candidates.items() if who <= victims}
+    return sum(costs.proposal.could_hold(key, value, first.members) for value in freed) == len(request.parts)
 
 
-def _cover(quest: PlacementRequest, purchase: PartialCover) -> VictimCover | None:
-    bound = sorted((part for part in quest.parts if part.bound), key=lambda p: (-len(p.members), p.island.name))
-    loose = [m for part in quest.parts if not part.bound for m in part.members]
+def _cover(request: PlacementRequest, cover: PartialCover) -> VictimCover | None:
+    bound = sorted((part for part in request.parts if part.bound), key=lambda p: (-len(p.members), p.island.name))
+    loose = [m for part in request.parts if not part.bound for m in part.members]
     offers: dict[object, DomainCandidates] = {}
     for part in bound:
         likeness = (part.island.topology, part.pinned, tuple(id(m.shape) for m in part.members))
         if likeness not in offers or not part.exclusive:
-            offers[likeness] = DomainCandidates(purchase, part, _crowd, wanted=len(bound))
-        if not _buy_domain(purchase, part, offers[likeness]):
+            offers[likeness] = DomainCandidates(cover, part, _shared_blockers, wanted=len(bound))
+        if not _take_domain(cover, part, offers[likeness]):
             return None
     for group in _by_shape(loose):
-        if not _buy_seats(purchase, group, None):
+        if not _take_seats(cover, group, None):
             return None
     known = not loose and all(part.exclusive for part in bound)
-    return VictimCover(frozenset(purchase.bought), purchase.seats if known else None)
+    return VictimCover(frozenset(cover.chosen), cover.seats if known else None)
 
 
-def _buy_domain(purchase: PartialCover, part: IslandRequest, spots: DomainCandidates) -> bool:
+def _take_domain(cover: PartialCover, part: IslandRequest, candidates: DomainCandidates) -> bool:
     """The cheapest domain the part can be seated in."""
     assert part.island.topology is not None
-    while (spot := spots.cheapest()) is not None:
-        nodes = _alone_in(purchase, part, spot) if part.exclusive else _seats_in(purchase, part, spot)
+    while (candidate := candidates.cheapest()) is not None:
+        nodes = _seats_alone(cover, part, candidate) if part.exclusive else _seats_in(cover, part, candidate)
         if nodes is None:
             continue
-        purchase.buy(spot)
-        purchase.domains.add((part.island.topology.key, spot.name))
+        cover.take(candidate)
+        cover.domains.add((part.island.topology.key, candidate.name))
         for member, node in zip(part.members, nodes, strict=True):
-            purchase.seats[member.name] = node
+            cover.seats[member.name] = node
             if not part.exclusive:
-                purchase.used[node].append(member)
-        spots.reprice(spot.blockers)
+                cover.used[node].append(member)
+        candidates.reprice(candidate.blockers)
         return True
     return False
 
 
-def _alone_in(purchase: PartialCover, part: IslandRequest, spot: Candidate) -> list[str] | None:
+def _seats_alone(cover: PartialCover, part: IslandRequest, candidate: Candidate) -> list[str] | None:
     """Where the island sits once it has the domain to itself: the same for its likes and for every cover."""
-    memo = (part.island.topology, tuple(id(m.shape) for m in part.members), spot.name)
-    seatable = purchase.ledger.seatable
+    memo = (part.island.topology, tuple(id(m.shape) for m in part.members), candidate.name)
+    seatable = cover.costs.seatable
     if memo not in seatable:
-        seatable[memo] = _seats_in(purchase, part, spot)
+        seatable[memo] = _seats_in(cover, part, candidate)
     return seatable[memo]
 
 
-def _seats_in(purchase: PartialCover, part: IslandRequest, spot: Candidate) -> list[str] | None:
+def _seats_in(cover: PartialCover, part: IslandRequest, candidate: Candidate) -> list[str] | None:
     """The nodes the members would sit on, in their order."""
     assert part.island.topology is not None
-    hypothesis = Hypothesis(frozenset(purchase.bought | spot.blockers), purchase.pieces, leaving=True)
-    trial = SeatSearch(purchase.floor, purchase.quest.gang, hypothesis, purchase.quest.repairing)
-    nodes = purchase.floor.domain(part.island.topology.key, spot.name)
+    hypothesis = Hypothesis(frozenset(cover.chosen | candidate.blockers), cover.pieces, leaving=True)
+    search = SeatSearch(cover.proposal, cover.request.gang, hypothesis, cover.request.repairing)
+    nodes = cover.proposal.domain(part.island.topology.key, candidate.name)
     for name in nodes:
-        for member in purchase.used.get(name, ()):
-            trial.take(member, name)
-    for _ in trial.seatings(part.island, part.members, only_nodes(nodes)):
-        return [trial.seats[member.name] for member in part.members]
+        for member in cover.used.get(name, ()):
+            search.take(member, name)
+    for _ in search.seatings(part.island, part.members, only_nodes(nodes)):
+        return [search.seats[member.name] for member in part.members]
     return None
 
 
-def _crowd(purchase: PartialCover, part: IslandRequest, value: str) -> frozenset[str] | None:
+def _shared_blockers(cover: PartialCover, part: IslandRequest, value: str) -> frozenset[str] | None:
     """Whoever has to leave before the part fits into a domain it shares with others."""
     assert part.island.topology is not None
-    nodes = purchase.floor.domain(part.island.topology.key, value)
-    trial = purchase.fork()
+    nodes = cover.proposal.domain(part.island.topology.key, value)
+    search = cover.fork()
     for group in _by_shape(part.members):
-        if not _buy_seats(trial, group, nodes):
+        if not _take_seats(search, group, nodes):
             return None
-    return frozenset(trial.bought - purchase.bought)
+    return frozenset(search.chosen - cover.chosen)
 
 
-def _buy_seats(purchase: PartialCover, members: Sequence[Member], within: Sequence[str] | None) -> bool:
+def _take_seats(cover: PartialCover, members: Sequence[Member], within: Sequence[str] | None) -> bool:
     """A seat for each of these alike members, on the given nodes or anywhere."""
-    left = _seats_for_nothing(purchase, members, within)
+    left = _seats_for_nothing(cover, members, within)
     if not left:
         return True
-    spots = NodeCandidates(purchase, left[0], within, len(left))
+    candidates = NodeCandidates(cover, left[0], within, len(left))
     while left:
-        spot = spots.cheapest()
-        if spot is None:
+        candidate = candidates.cheapest()
+        if candidate is None:
             return False
-        purchase.buy(spot)
-        purchase.used[spot.name].append(left.pop())
-        spots.reprice(spot.blockers, spot.name)
+        cover.take(candidate)
+        cover.used[candidate.name].append(left.pop())
+        candidates.reprice(candidate.blockers, candidate.name)
     return True
 
 
-def _seats_for_nothing(purchase: PartialCover, members: Sequence[Member], within: Sequence[str] | None) -> list[Member]:
+def _seats_for_nothing(cover: PartialCover, members: Sequence[Member], within: Sequence[str] | None) -> list[Member]:
     """Seat whom idle nodes and the victims bought so far leave room for; the others are left over."""
     left = list(members)
-    snapshot = purchase.floor.snapshot
-    freed = [
-        node for key in sorted(purchase.bought) for node in snapshot.gangs[key].occupied() if node in snapshot.rooms
-    ]
-    freed += [m.node for key, name in sorted(purchase.pieces) for m in snapshot.gangs[key].seated() if m.name == name]
+    snapshot = cover.proposal.snapshot
+    freed = [node for key in sorted(cover.chosen) for node in snapshot.gangs[key].occupied() if node in snapshot.nodes]
+    freed += [m.node for key, name in sorted(cover.pieces) for m in snapshot.gangs[key].seated() if m.name == name]
     freed += [m.node for key in sorted(snapshot.leaving) for m in snapshot.gangs[key].leaving]
-    places = within if within is not None else [*dict.fromkeys(freed), *purchase.floor.candidates(left[0].shape)]
+    places = within if within is not None else [*dict.fromkeys(freed), *cover.proposal.candidates(left[0].shape)]
     for name in places:
-        while left and purchase.blockers(left[0], name) == frozenset():
-            purchase.used[name].append(left.pop())
+        while left and cover.blockers(left[0], name) == frozenset():
+            cover.used[name].append(left.pop())
         if not left:
             break
     return left

@@ -70,8 +70,8 @@ def failed_lately(node: Node, policy: Policy, now: float) -> bool:
 def mass_failure(snapshot: Snapshot, policy: Policy, now: float) -> dict[str, ActiveGuard]:
     """The pools in which so many nodes turned bad at once that the nodes are not to blame; pool -> guard."""
     turned_bad: dict[str, list[float]] = {}
-    for name in snapshot.sick:
-        node = snapshot.rooms[name].node
+    for name in snapshot.unhealthy:
+        node = snapshot.nodes[name].node
         since = now if node.health.since is None else node.health.since
         if node.health.verdict is not Verdict.LEAVING and now - since <= policy.mass_failure_window:
             turned_bad.setdefault(pool_of(node, policy), []).append(since)
@@ -93,4 +93,4 @@ def _size(snapshot: Snapshot, policy: Policy, pool: str) -> int:
     indexed = snapshot.domains.get(policy.pool_label)
     if indexed is not None and pool:
         return len(indexed.get(pool, ()))
-    return sum(1 for room in snapshot.rooms.values() if pool_of(room.node, policy) == pool)
+    return sum(1 for info in snapshot.nodes.values() if pool_of(info.node, policy) == pool)

@@ -28,7 +28,7 @@ class HoldIndex:
             self.change(snapshot.gangs[key], snapshot)
 
     @property
-    def minds_neighbours(self) -> bool:
+    def has_inter_pod_rules(self) -> bool:
         return self._minding > 0
 
     def change(self, gang: Gang, snapshot: Snapshot) -> None:
@@ -68,6 +68,6 @@ class HoldIndex:
 
 def _whole_domain(island: Island, node: str, snapshot: Snapshot) -> Domain | None:
     topology = island.topology
-    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or node not in snapshot.rooms:
+    if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or node not in snapshot.nodes:
         return None
-    return (topology.key, snapshot.rooms[node].node.labels.get(topology.key, ""))
+    return (topology.key, snapshot.nodes[node].node.labels.get(topology.key, ""))

@@ -18,7 +18,7 @@ def equivalence_class(gang: Gang) -> object | None:
 
     In a long queue most gangs are like others: what one was refused need not be tried again for the next.
     """
-    if gang.holds or gang.leaving or gang.preempted_for_it or any(m.shape.minds_neighbours for m in gang.members()):
+    if gang.holds or gang.leaving or gang.preempted_for_it or any(m.shape.has_inter_pod_rules for m in gang.members()):
         return None
     islands = tuple((i.topology, tuple((id(m.shape), m.node) for m in i.members)) for i in gang.islands)
     return (gang.priority, gang.preempts, gang.min_members, gang.infrastructure, islands)

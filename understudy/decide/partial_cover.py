@@ -29,40 +29,40 @@ class PartialCover:
 
     def __init__(
         self,
-        quest: PlacementRequest,
-        ledger: VictimCosts,
+        request: PlacementRequest,
+        costs: VictimCosts,
         allowed: frozenset[str],
         pieces: frozenset[tuple[str, str]],
-        sharing: bool,
+        per_seat: bool,
     ) -> None:
-        self.floor = ledger.floor
-        self.quest = quest
-        self.ledger = ledger
+        self.proposal = costs.proposal
+        self.request = request
+        self.costs = costs
         self.allowed = allowed
         self.pieces = pieces
-        self.sharing = sharing
-        self.bought: set[str] = set()
+        self.per_seat = per_seat
+        self.chosen: set[str] = set()
         self.used: dict[str, list[Member]] = defaultdict(list)  # node -> members this cover seats there
         self.domains: set[tuple[str, str]] = set()  # bought whole
         self.seats: dict[str, str] = {}  # of members whose island has its domain
         self._requests: dict[int, dict[str, int]] = {}
 
     def fork(self) -> "PartialCover":
-        twin = PartialCover(self.quest, self.ledger, self.allowed, self.pieces, self.sharing)
-        twin.bought = set(self.bought)
+        twin = PartialCover(self.request, self.costs, self.allowed, self.pieces, self.per_seat)
+        twin.chosen = set(self.chosen)
         twin.used = defaultdict(list, {name: list(members) for name, members in self.used.items()})
         twin.domains = set(self.domains)
         return twin
 
-    def buy(self, spot: Candidate) -> None:
-        self.bought |= spot.blockers
+    def take(self, candidate: Candidate) -> None:
+        self.chosen |= candidate.blockers
 
     def price(self, blockers: Iterable[str], frees: int) -> Price:
         """What these cost beyond whom was bought, divided among the places they free."""
         young, violations, highest, work, count = 0, 0, -(2**31), 0.0, 0
-        weights, bought = self.ledger.weights, self.bought
+        weights, chosen = self.costs.weights, self.chosen
         for key in blockers:
-            if key not in bought:
+            if key not in chosen:
                 weight = weights[key]
                 young += weight[0]
                 violations += weight[1]
@@ -70,22 +70,22 @@ class PartialCover:
                 count += 1
                 if weight[2] > highest:
                     highest = weight[2]
-        if frees == 1 or not self.sharing:
+        if frees == 1 or not self.per_seat:
             return (young, violations, highest, work, count)
         return (young / frees, violations / frees, highest, work / frees, count / frees)
 
     def blockers(self, member: Member, name: str) -> frozenset[str] | None:
         """Who else has to leave before the member can sit on this node; None where nobody's leaving would do."""
-        if self.floor.refusal(member.shape, name) is not None:
+        if self.proposal.refusal(member.shape, name) is not None:
             return None
-        if self.floor.spares and self.floor.kept_as_spare(self.quest.gang, name, self.quest.repairing):
+        if self.proposal.spares and self.proposal.kept_as_spare(self.request.gang, name, self.request.repairing):
             return None
-        room = self.floor.snapshot.rooms[name]
-        must = self._owners(room)
+        info = self.proposal.snapshot.nodes[name]
+        must = self._owners(info)
         if must is None:
             return None
-        bought, pieces = self.bought, self.pieces
-        staying = [seat for seat in room.seats if not (seat.leaving or seat.gang in bought)]
+        chosen, pieces = self.chosen, self.pieces
+        staying = [seat for seat in info.seats if not (seat.leaving or seat.gang in chosen)]
         if pieces:
             staying = [seat for seat in staying if (seat.gang, seat.member.name) not in pieces]
         if member.shape.host_ports:
@@ -94,38 +94,40 @@ class PartialCover:
             must |= {s.gang for s in staying if ports_clash(member.shape, s.member.shape.host_ports)}
             if not must <= self.allowed:
                 return None
-        missing = self._missing(member, room, len(staying) < len(room.seats) or bool(must), must)
-        return must if not missing else self._made_up(missing, [*staying, *self._reserved(name)], must)
+        missing = self._missing(member, info, len(staying) < len(info.seats) or bool(must), must)
+        return must if not missing else self._with_cheapest_victims(missing, [*staying, *self._reserved(name)], must)
 
     def _reserved(self, name: str) -> list[Seat]:
         """Seats that are as good as taken, by gangs that have not been bought."""
-        there = self.floor.held.get(name, ())
+        there = self.proposal.held.get(name, ())
         return [Seat(h.gang.key, h.member) for h in there if h.reserved and self._keeps(h)]
 
     def _keeps(self, held: HeldSeat) -> bool:
-        return held.gang.key not in self.bought and self.floor.respects(self.quest.gang, held)
+        return held.gang.key not in self.chosen and self.proposal.respects_hold(self.request.gang, held)
 
     def _is_gone(self, seat: Seat) -> bool:
-        return seat.leaving or seat.gang in self.bought or (seat.gang, seat.member.name) in self.pieces
+        return seat.leaving or seat.gang in self.chosen or (seat.gang, seat.member.name) in self.pieces
 
-    def _missing(self, member: Member, room: NodeInfo, some_leave: bool, must: frozenset[str]) -> dict[str, int]:
+    def _missing(self, member: Member, info: NodeInfo, some_leave: bool, must: frozenset[str]) -> dict[str, int]:
         """What the node is short of once the bought and those in `must` have left."""
-        free = room.free
-        name = room.node.name
-        if not (some_leave or name in self.used or name in self.floor.held):
+        free = info.free
+        name = info.node.name
+        if not (some_leave or name in self.used or name in self.proposal.held):
             return {what: short for what, amount in member.shape.requests if (short := amount - free.get(what, 0)) > 0}
         missing = {what: amount - free.get(what, 0) for what, amount in member.shape.requests}
-        for seat in room.seats:
+        for seat in info.seats:
             if seat.gang in must or self._is_gone(seat):
                 _add(missing, seat.member, -1)
         for other in self.used.get(name, ()):
             _add(missing, other, 1)
-        for held in self.floor.held.get(name, ()):
+        for held in self.proposal.held.get(name, ()):
             if held.gang.key not in must and self._keeps(held):
                 _add(missing, held.member, 1)
         return {what: short for what, short in missing.items() if short > 0}
 
-    def _made_up(self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]) -> frozenset[str] | None:
+    def _with_cheapest_victims(
+        self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]
+    ) -> frozenset[str] | None:
         """`must`, and the cheapest of the others whose leaving makes up for what is missing."""
         if self._just_enough(missing, staying):
             return must.union([seat.gang for seat in staying])
@@ -134,7 +136,7 @@ class PartialCover:
             gang = seat.gang
             if gang in self.allowed and gang not in must:
                 offers[gang] = _sum(offers[gang], seat.member) if gang in offers else self._amounts(seat.member)
-        weights = self.ledger.weights
+        weights = self.costs.weights
         chosen: list[str] = []
         left = dict(missing)
         for _, gang in sorted([(weights[key], key) for key in offers]):
@@ -174,53 +176,53 @@ class PartialCover:
             amounts = self._requests[id(member.shape)] = dict(member.shape.requests)
         return amounts
 
-    def _owners(self, room: NodeInfo) -> frozenset[str] | None:
+    def _owners(self, info: NodeInfo) -> frozenset[str] | None:
         """Gangs that have this node's domains to themselves and would have to leave; None where they cannot."""
         owners: set[str] = set()
-        for key in self.floor.keys:
-            if (value := room.node.labels.get(key)) is None:
+        for key in self.proposal.keys:
+            if (value := info.node.labels.get(key)) is None:
                 continue
-            held = [h for h in self.floor.held_for(key, value) if self._keeps(h)]
-            if (key, value) in self.domains or not all(self._can_be_bought(h) for h in held):
+            held = [h for h in self.proposal.held_for(key, value) if self._keeps(h)]
+            if (key, value) in self.domains or not all(self._may_be_victim(h) for h in held):
                 return None
             owners.update(h.gang.key for h in held)
-            owner = self.floor.owner(key, value)
-            if owner is not None and owner[0] not in self.bought and self.floor.snapshot.gangs[owner[0]].seated():
+            owner = self.proposal.owner(key, value)
+            if owner is not None and owner[0] not in self.chosen and self.proposal.snapshot.gangs[owner[0]].seated():
                 if owner[0] not in self.allowed:
                     return None
                 owners.add(owner[0])
         return frozenset(owners)
 
-    def tenants(self, part: IslandRequest, value: str) -> frozenset[str] | None:
+    def exclusive_blockers(self, part: IslandRequest, value: str) -> frozenset[str] | None:
         """Whoever has to leave before the island has the domain to itself; None where that cannot be."""
         assert part.island.topology is not None
         key = part.island.topology.key
-        if part.pinned is None and value in self.floor.sick_domains(key):
+        if part.pinned is None and value in self.proposal.sick_domains(key):
             return None
-        held = self._held_in(key, value) if self.floor.held else []
-        if not all(self._can_be_bought(h) for h in held):
+        held = self._held_in(key, value) if self.proposal.held else []
+        if not all(self._may_be_victim(h) for h in held):
             return None
         blockers = [h.gang.key for h in held]
         allowed = self.allowed
-        for tenant in self.floor.residents(key, value):
+        for tenant in self.proposal.residents(key, value):
             if tenant in allowed:
-                if tenant not in self.bought:
+                if tenant not in self.chosen:
                     blockers.append(tenant)
-            elif not self._stays_out_of_the_way(tenant, part, value):
+            elif not self._is_no_obstacle(tenant, part, value):
                 return None
         return frozenset(blockers)
 
     def _held_in(self, key: str, value: str) -> list[HeldSeat]:
         """Seats in the domain that are held for others, as things stand."""
-        there = (self.floor.held.get(name, ()) for name in self.floor.domain(key, value))
+        there = (self.proposal.held.get(name, ()) for name in self.proposal.domain(key, value))
         return [held for seats in there for held in seats if self._keeps(held)]
 
-    def _can_be_bought(self, held: HeldSeat) -> bool:
+    def _may_be_victim(self, held: HeldSeat) -> bool:
         return held.reserved and held.gang.key in self.allowed
 
-    def _stays_out_of_the_way(self, tenant: str, part: IslandRequest, value: str) -> bool:
-        gang = self.floor.snapshot.gangs[tenant]
-        if tenant == self.quest.gang.key and value == part.pinned:
+    def _is_no_obstacle(self, tenant: str, part: IslandRequest, value: str) -> bool:
+        gang = self.proposal.snapshot.gangs[tenant]
+        if tenant == self.request.gang.key and value == part.pinned:
             return True
         return all((gang.key, m.name) in self.pieces for m in gang.seated())  # only leaving pods are left otherwise
 

@@ -50,21 +50,21 @@ class PlacementRequest(msgspec.Struct, frozen=True):
 
     gang: Gang
     parts: tuple[IslandRequest, ...]
-    gone: Hypothesis = Hypothesis()
+    hypothesis: Hypothesis = Hypothesis()
     repairing: bool = False
     near: tuple[str, ...] = ()  # nodes to try first: those the hypothesis empties, and those of lost neighbours
 
-    def imagining(self, gone: Hypothesis, near: Iterable[str]) -> "PlacementRequest":
-        return msgspec.structs.replace(self, gone=gone, near=tuple(dict.fromkeys(near)))
+    def under(self, hypothesis: Hypothesis, near: Iterable[str]) -> "PlacementRequest":
+        return msgspec.structs.replace(self, hypothesis=hypothesis, near=tuple(dict.fromkeys(near)))
 
 
-def island_request(floor: Proposal, island: Island, members: Iterable[Member]) -> IslandRequest:
+def island_request(proposal: Proposal, island: Island, members: Iterable[Member]) -> IslandRequest:
     """The part of an island to be seated, pinned where the others keep their seats."""
     wanted = tuple(members)
     names = {m.name for m in wanted}
     if island.topology is not None:
         for member in island.members:
             if member.node and member.name not in names:
-                labels = floor.snapshot.rooms[member.node].node.labels
+                labels = proposal.snapshot.nodes[member.node].node.labels
                 return IslandRequest(island, wanted, labels.get(island.topology.key))
     return IslandRequest(island, wanted)

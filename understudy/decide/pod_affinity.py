@@ -37,10 +37,10 @@ class PodAffinity:
 
     def matters(self) -> bool:
         """Whether it makes any difference to the gang, or to anybody else, who sits beside whom."""
-        if len(self.snapshot.repelling) or any(seat.member.shape.anti_affinity for seat in self.promised):
+        if len(self.snapshot.with_anti_affinity) or any(seat.member.shape.anti_affinity for seat in self.promised):
             return True
         shapes = {id(m.shape): m.shape for island in self.gang.islands for m in island.members}
-        return any(shape.minds_neighbours for shape in shapes.values())
+        return any(shape.has_inter_pod_rules for shape in shapes.values())
 
     def attraction(self, shape: Shape, node: Node) -> int:
         """How much the soft rules speak for this node: weights of preferred terms met, less the crowd there."""
@@ -127,7 +127,7 @@ class PodAffinity:
     def _count_eligible(self, term: PodTerm, spread: SpreadConstraint, shape: Shape) -> Counts:
         """Pods in the domains that count. On nodes that do not count, pods do not count either."""
         if (spread, shape) not in self._eligible:
-            nodes = [room.node for room in self.snapshot.rooms.values() if _is_eligible(spread, shape, room.node)]
+            nodes = [info.node for info in self.snapshot.nodes.values() if _is_eligible(spread, shape, info.node)]
             names = frozenset(node.name for node in nodes)
             existing = dict.fromkeys((node.labels[term.topology_key] for node in nodes), 0)
             for node, seat in self._sitting():
@@ -145,20 +145,20 @@ class PodAffinity:
     def _repelled_places(self) -> list[tuple[PodTerm, str]]:
         if self._repelled is None:
             self._repelled = []
-            seats = [s for key in sorted(self.snapshot.repelling) for s in seats_of(self.snapshot.gangs[key])]
+            seats = [s for key in sorted(self.snapshot.with_anti_affinity) for s in seats_of(self.snapshot.gangs[key])]
             for seat in (*(s for s in seats if not self.emptied(s)), *self.promised):
-                labels = self.snapshot.rooms[seat.member.node].node.labels
+                labels = self.snapshot.nodes[seat.member.node].node.labels
                 places = ((t, labels.get(t.topology_key)) for t in seat.member.shape.anti_affinity)
                 self._repelled.extend((t, value) for t, value in places if value is not None)
         return self._repelled
 
     def _sitting(self) -> Iterator[tuple[Node, Seat]]:
-        for room in self.snapshot.rooms.values():
-            for seat in room.seats:
+        for info in self.snapshot.nodes.values():
+            for seat in info.seats:
                 if not self.emptied(seat):
-                    yield room.node, seat
+                    yield info.node, seat
         for seat in self.promised:
-            yield self.snapshot.rooms[seat.member.node].node, seat
+            yield self.snapshot.nodes[seat.member.node].node, seat
 
 
 def _all_match(terms: Terms, gang: Gang, member: Member) -> bool:

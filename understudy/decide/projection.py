@@ -92,5 +92,5 @@ def _drained(gang: Gang, members: Iterable[str]) -> Gang:
 
 
 def _is_lost(snapshot: Snapshot, node: str) -> bool:
-    room = snapshot.rooms.get(node)
-    return room is None or room.node.health.verdict is Verdict.LOST
+    info = snapshot.nodes.get(node)
+    return info is None or info.node.health.verdict is Verdict.LOST

@@ -33,18 +33,18 @@ class Proposal:
         self.now = now
         self.actions: list[Action] = []
         self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
-        self.hopeless: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
+        self.unplaceable: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
         self.touched: set[str] = set()  # gangs that something was decided about
         self.spares = spare_nodes(snapshot, policy, now)
         self.warm = _warm_nodes(snapshot)
-        self.keys = sorted(snapshot.tenants)
+        self.keys = sorted(snapshot.domain_gangs)
         self._refusals: dict[tuple[int, str], str | None] = {}
         self._ranked: dict[CapacityBucket, list[Rank]] = {}
         self._ranks: dict[str, Rank] = {}
-        self._vacant: dict[str, dict[str, None]] = {}
+        self._vacant_domains: dict[str, dict[str, None]] = {}
         self._owners: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._residents: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._unowned: dict[
+        self._unowned_ranked: dict[
             CapacityBucket, list[Rank]
         ] = {}  # what is ranked, less domains that somebody has to himself
         self._kept: HoldIndex | None = None
@@ -57,7 +57,7 @@ class Proposal:
         self.touched.update(action.gang for action in actions)
         self._pending.extend(action for action in actions if not isinstance(action, Wait))
         if not all(isinstance(action, Start | Grow | Wait) for action in actions):
-            self.hopeless.clear()  # the others may give seats back
+            self.unplaceable.clear()  # the others may give seats back
 
     def add(self, *actions: Action) -> None:
         """Add to the plan what changes nothing for whoever is decided about next: warm understudies."""
@@ -83,12 +83,12 @@ class Proposal:
             if old.islands is not new.islands or old.leaving is not new.leaving:
                 touched.update(m.node for gang in (old, new) for m in (*gang.members(), *gang.leaving) if m.node)
         for name in touched:
-            self._disown(before.rooms[name].node)
-            self._reshelve(name, before)
+            self._forget_owners(before.nodes[name].node)
+            self._move_bucket(name, before)
 
-    def _disown(self, node: Node) -> None:
+    def _forget_owners(self, node: Node) -> None:
         """Who has the node's domains to himself has to be found out again."""
-        self._unowned.clear()
+        self._unowned_ranked.clear()
         for key in self.keys:
             domain = (key, node.labels.get(key, ""))
             self._owners.pop(domain, None)
@@ -100,7 +100,7 @@ class Proposal:
         """Why this node will never do for this shape, remembered for the cycle."""
         key = (id(shape), name)  # shapes live as long as the snapshot, so their identity does too
         if key not in self._refusals:
-            node = self.snapshot.rooms[name].node
+            node = self.snapshot.nodes[name].node
             self._refusals[key] = refusal(shape, node) or self._lemon(node)
         return self._refusals[key]
 
@@ -125,32 +125,32 @@ class Proposal:
         that anybody else has to himself are left out: it is much cheaper than to ask for each why it will not do.
         """
         avoided = []
-        for shelf in _shelves_for(shape, self.snapshot):
-            if shelf not in self._ranked:
-                self._ranked[shelf] = sorted(self._rank(name) for name in self.snapshot.shelves[shelf])
-            for rank in self._ranked[shelf] if owners is None else self._not_owned(shelf, owners):
+        for bucket in _buckets_for(shape, self.snapshot):
+            if bucket not in self._ranked:
+                self._ranked[bucket] = sorted(self._rank(name) for name in self.snapshot.buckets[bucket])
+            for rank in self._ranked[bucket] if owners is None else self._not_owned(bucket, owners):
                 if rank[0]:
                     avoided.append(rank[3])
                 else:
                     yield rank[3]
         yield from avoided
 
-    def _not_owned(self, shelf: CapacityBucket, besides: Set[str]) -> Iterator[Rank]:
+    def _not_owned(self, bucket: CapacityBucket, besides: Set[str]) -> Iterator[Rank]:
         """What is ranked on a shelf, without domains of owners `besides` these. Whoever comes to its end has found out
         what the next one need not look at."""
-        if not besides and shelf in self._unowned:
-            yield from self._unowned[shelf]
+        if not besides and bucket in self._unowned_ranked:
+            yield from self._unowned_ranked[bucket]
             return
         found = []
-        for rank in self._ranked[shelf]:
+        for rank in self._ranked[bucket]:
             if self._is_open(rank[3], besides):
                 found.append(rank)
                 yield rank
         if not besides:
-            self._unowned[shelf] = found
+            self._unowned_ranked[bucket] = found
 
     def _is_open(self, name: str, besides: Set[str]) -> bool:
-        labels = self.snapshot.rooms[name].node.labels
+        labels = self.snapshot.nodes[name].node.labels
         for key in self.keys:
             if (value := labels.get(key)) is not None:
                 owner = self.owner(key, value)
@@ -160,7 +160,7 @@ class Proposal:
 
     def avoided(self, name: str) -> bool:
         """Whether the node is a last choice: a spare, one that failed lately, or one that asks to be left alone."""
-        node = self.snapshot.rooms[name].node
+        node = self.snapshot.nodes[name].node
         return bool(node.failures or node.taints or name in self.spares) and self._rank(name)[0]
 
     def _rank(self, name: str) -> Rank:
@@ -170,23 +170,23 @@ class Proposal:
         return self._ranks[name]
 
     def _first_rank(self, name: str) -> Rank:
-        node = self.snapshot.rooms[name].node
+        node = self.snapshot.nodes[name].node
         avoided = name in self.spares or failed_lately(node, self.policy, self.now)
         avoided = avoided or any(t.effect == PREFER_NO_SCHEDULE for t in node.taints)
         for key in self.keys:
             if (value := node.labels.get(key)) is not None:
-                return (avoided, value not in self.snapshot.tenants[key], value, name)
+                return (avoided, value not in self.snapshot.domain_gangs[key], value, name)
         return (avoided, False, "", name)
 
-    def _reshelve(self, name: str, before: Snapshot) -> None:
-        room = self.snapshot.rooms.get(name)
-        if room is None:
+    def _move_bucket(self, name: str, before: Snapshot) -> None:
+        info = self.snapshot.nodes.get(name)
+        if info is None:
             return  # a node that does not exist any more, and the last who sat there
-        for key in self._vacant:
-            value = room.node.labels.get(key)
-            if value in self._vacant[key] and self.residents(key, value):
-                del self._vacant[key][value]
-        old, new = before.rooms[name].shelf, room.shelf
+        for key in self._vacant_domains:
+            value = info.node.labels.get(key)
+            if value in self._vacant_domains[key] and self.residents(key, value):
+                del self._vacant_domains[key][value]
+        old, new = before.nodes[name].bucket, info.bucket
         if old == new:
             return
         if old in self._ranked:
@@ -206,11 +206,11 @@ class Proposal:
     def domain(self, key: str, value: str) -> tuple[str, ...]:
         return self.snapshot.domains[key].get(value, ())
 
-    def vacant(self, key: str) -> Iterable[str]:
+    def vacant_domains(self, key: str) -> Iterable[str]:
         """Domains nobody but daemons sits in, all of whose nodes are healthy; the smallest first."""
         snapshot = self.snapshot
-        if key not in self._vacant:
-            sick, tenants, gangs = self.sick_domains(key), snapshot.tenants[key], snapshot.gangs
+        if key not in self._vacant_domains:
+            sick, tenants, gangs = self.sick_domains(key), snapshot.domain_gangs[key], snapshot.gangs
             values = []
             for value, nodes in snapshot.domains[key].items():
                 if value in sick:
@@ -220,14 +220,14 @@ class Proposal:
                         break
                 else:
                     values.append((len(nodes), value))
-            self._vacant[key] = {value: None for _, value in sorted(values)}
-        return list(self._vacant[key])
+            self._vacant_domains[key] = {value: None for _, value in sorted(values)}
+        return list(self._vacant_domains[key])
 
     def residents(self, key: str, value: str) -> tuple[str, ...]:
         """Who sits in a domain, daemons aside."""
         snapshot = self.snapshot
         if (key, value) not in self._residents:
-            tenants, gangs = snapshot.tenants[key].get(value, ()), snapshot.gangs
+            tenants, gangs = snapshot.domain_gangs[key].get(value, ()), snapshot.gangs
             self._residents[key, value] = tuple(sorted(gang for gang in tenants if not gangs[gang].infrastructure))
         return self._residents[key, value]
 
@@ -238,15 +238,15 @@ class Proposal:
         if memo not in self._large_enough:
             shape = members[0].shape
             wanted = shapes.count(id(shape))
-            rooms = (self.snapshot.rooms[n] for n in self.domain(key, value) if self.refusal(shape, n) is None)
-            held = sum(capacity(shape, room.node.allocatable, wanted) for room in rooms)
+            infos = (self.snapshot.nodes[n] for n in self.domain(key, value) if self.refusal(shape, n) is None)
+            held = sum(capacity(shape, info.node.allocatable, wanted) for info in infos)
             self._large_enough[memo] = held >= wanted
         return self._large_enough[memo]
 
     def sick_domains(self, key: str) -> frozenset[str]:
         """Domains with a node that cannot be trusted: a slice works only whole."""
         if key not in self._sick_domains:
-            labels = (self.snapshot.rooms[name].node.labels.get(key) for name in self.snapshot.sick)
+            labels = (self.snapshot.nodes[name].node.labels.get(key) for name in self.snapshot.unhealthy)
             self._sick_domains[key] = frozenset(value for value in labels if value is not None)
         return self._sick_domains[key]
 
@@ -258,12 +258,12 @@ class Proposal:
         return self._owners[key, value]
 
     def _find_owner(self, snapshot: Snapshot, key: str, value: str) -> tuple[str, str] | None:
-        rooms = snapshot.rooms
+        infos = snapshot.nodes
 
         def is_there(member: Member) -> bool:
-            return rooms[member.node].node.labels.get(key) == value
+            return infos[member.node].node.labels.get(key) == value
 
-        for tenant in sorted(snapshot.tenants[key].get(value, ())):
+        for tenant in sorted(snapshot.domain_gangs[key].get(value, ())):
             gang = snapshot.gangs[tenant]
             for island in gang.islands:
                 if (
@@ -279,7 +279,7 @@ class Proposal:
         return None
 
     def _is_lost(self, node: str) -> bool:
-        return self.snapshot.rooms[node].node.health.verdict is Verdict.LOST
+        return self.snapshot.nodes[node].node.health.verdict is Verdict.LOST
 
     # Holds
 
@@ -295,7 +295,7 @@ class Proposal:
         """Node -> seats kept there for gangs that are not seated yet."""
         return self.kept.seats
 
-    def respects(self, gang: Gang, held: HeldSeat) -> bool:
+    def respects_hold(self, gang: Gang, held: HeldSeat) -> bool:
         """Whether the gang leaves a seat alone that is held for another. To take it is a kind of preemption; to take a
         reserved one is to preempt its holder, whole."""
         holder = held.gang
@@ -312,13 +312,13 @@ class Proposal:
         """Seats kept for others whom the gang leaves alone, where any of them minds its neighbours."""
         if not self.held:
             return []
-        if not self.kept.minds_neighbours and not any(m.shape.minds_neighbours for m in gang.members()):
+        if not self.kept.has_inter_pod_rules and not any(m.shape.has_inter_pod_rules for m in gang.members()):
             return []
         return [
             Seat(held.gang.key, msgspec.structs.replace(held.member, node=node), leaving=True)
             for node, there in self.held.items()
             for held in there
-            if node in self.snapshot.rooms and self.respects(gang, held)
+            if node in self.snapshot.nodes and self.respects_hold(gang, held)
         ]
 
 
@@ -327,7 +327,7 @@ def _warm_nodes(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for key in snapshot.warm:
         gang = snapshot.gangs[key]
-        nodes = {m.node for m in gang.seated() if m.node in snapshot.rooms and gang.started_at is not None}
+        nodes = {m.node for m in gang.seated() if m.node in snapshot.nodes and gang.started_at is not None}
         found.setdefault(gang.warm_for, set()).update(nodes)
     return {key: tuple(sorted(nodes)) for key, nodes in found.items()}
 
@@ -341,17 +341,17 @@ def _leaving_it(gang: Gang, island: Island) -> list[Member]:
     return [m for m in gang.leaving if anybody or m.name in names or m.place in names]
 
 
-def _shelves_for(shape: Shape, snapshot: Snapshot) -> list[CapacityBucket]:
+def _buckets_for(shape: Shape, snapshot: Snapshot) -> list[CapacityBucket]:
     """The shelves worth looking at, best fit first. Nodes bought for something else come last."""
     asked = {name: amount for name, amount in shape.requests if is_accelerator(name)}
     cpu = dict(shape.requests).get("cpu", 0).bit_length()
 
-    def order(shelf: CapacityBucket) -> tuple[bool, int, str]:
-        flavor, level = shelf
+    def order(bucket: CapacityBucket) -> tuple[bool, int, str]:
+        flavor, level = bucket
         return (flavor not in asked if asked else flavor != "cpu", level, flavor)
 
-    def hopeless(shelf: CapacityBucket) -> bool:
-        flavor, level = shelf
+    def unplaceable(bucket: CapacityBucket) -> bool:
+        flavor, level = bucket
         return level < (cpu if flavor == "cpu" else asked.get(flavor, 0))
 
-    return sorted((shelf for shelf in snapshot.shelves if not hopeless(shelf)), key=order)
+    return sorted((bucket for bucket in snapshot.buckets if not unplaceable(bucket)), key=order)

@@ -24,129 +24,131 @@ Parts = tuple[IslandRequest, ...]
 Piece = tuple[Member, ...]
 
 
-def repair(floor: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -> bool:
+def repair(proposal: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -> bool:
     """Make a damaged gang whole again, as far as that can be done now; False where it is back in the queue."""
     if gang.stalled:
-        return _give_back(floor, gang)
-    damage = assess(floor, gang)
-    guard = _guard(floor, damage, guarded)
+        return _requeue_stalled(proposal, gang)
+    damage = assess(proposal, gang)
+    guard = _guard(proposal, damage, guarded)
     if guard is not None:
-        floor.do(Wait(gang.key, wait_reasons.guarded(gang, guard)))
+        proposal.do(Wait(gang.key, wait_reasons.guarded(gang, guard)))
         return True
     if gang.gates and damage.missing:  # nobody goes for members that may not be seated yet
-        floor.do(Wait(gang.key, wait_reasons.gated(gang)))
+        proposal.do(Wait(gang.key, wait_reasons.gated(gang)))
         damage = msgspec.structs.replace(damage, missing=())
-    repaired = Repair(floor, gang, damage).carry_out() if damage.displaced else True
+    repaired = Repair(proposal, gang, damage).carry_out() if damage.displaced else True
     if damage.suspect:
-        gang = floor.snapshot.gangs[gang.key]
+        gang = proposal.snapshot.gangs[gang.key]
         promised = damage.displaced and gang.holds
         if not promised and gang.seated():
-            _plan_ahead(floor, gang, assess(floor, gang))
+            _plan_ahead(proposal, gang, assess(proposal, gang))
     return repaired
 
 
-def _give_back(floor: Proposal, gang: Gang) -> bool:
+def _requeue_stalled(proposal: Proposal, gang: Gang) -> bool:
     """A gang whose controller does not make the pods of its next stage gives up all of its seats."""
     absent = sum(1 for m in gang.unseated() if not m.exists)
     why = f"its controller has not made {absent} of its {gang.size} pods"
-    floor.do(Requeue(gang.key, tuple(m.name for m in gang.seated()), why, stalled=True))
-    return bool(floor.snapshot.gangs[gang.key].leaving)
+    proposal.do(Requeue(gang.key, tuple(m.name for m in gang.seated()), why, stalled=True))
+    return bool(proposal.snapshot.gangs[gang.key].leaving)
 
 
-def void_holds(floor: Proposal) -> None:
+def release_unusable_holds(proposal: Proposal) -> None:
     """Give up holds on places that cannot be had any more, before they stand in anybody's way."""
-    for key in sorted(floor.snapshot.holding):
-        gang = floor.snapshot.gangs[key]
+    for key in sorted(proposal.snapshot.holding):
+        gang = proposal.snapshot.gangs[key]
         holds = dict(gang.holds)
         for island in gang.islands:
             held = [(m, holds[m.name]) for m in island.members if m.name in holds]
-            if _is_torn(floor, island, held) or any(_is_void(floor, island, m, node) for m, node in held):
-                floor.do(Hold(key, (), "a place held for it cannot be had any more"))
+            if _is_split(proposal, island, held) or any(_is_unusable(proposal, island, m, node) for m, node in held):
+                proposal.do(Hold(key, (), "a place held for it cannot be had any more"))
                 break
 
 
-def _is_torn(floor: Proposal, island: Island, held: Iterable[tuple[Member, str]]) -> bool:
+def _is_split(proposal: Proposal, island: Island, held: Iterable[tuple[Member, str]]) -> bool:
     """Whether seats are held in two domains for an island that can only sit in one. Seats that are noted on pods are
     written one by one: after a change of plan some notes are of the new plan and some of the old one."""
-    topology, rooms = island.topology, floor.snapshot.rooms
+    topology, infos = island.topology, proposal.snapshot.nodes
     if topology is None or not topology.binding:
         return False
-    return len({rooms[node].node.labels.get(topology.key) for _, node in held if node in rooms}) > 1
+    return len({infos[node].node.labels.get(topology.key) for _, node in held if node in infos}) > 1
 
 
-def _is_void(floor: Proposal, island: Island, member: Member, node: str) -> bool:
-    room = floor.snapshot.rooms.get(node)
-    if is_suspect(floor, node):
+def _is_unusable(proposal: Proposal, island: Island, member: Member, node: str) -> bool:
+    info = proposal.snapshot.nodes.get(node)
+    if is_suspect(proposal, node):
         return False  # it may be good again in a moment
-    if room is None or floor.refusal(member.shape, node) is not None:
+    if info is None or proposal.refusal(member.shape, node) is not None:
         return True
     if island.topology is None or island.topology.mode is not TopologyMode.EXCLUSIVE:
         return False
-    return room.node.labels.get(island.topology.key) in floor.sick_domains(island.topology.key)
+    return info.node.labels.get(island.topology.key) in proposal.sick_domains(island.topology.key)
 
 
-def release_stale_holds(floor: Proposal, snapshot: Snapshot) -> None:
+def release_stale_holds(proposal: Proposal, snapshot: Snapshot) -> None:
     """A gang that is whole and sound needs no seats kept for it."""
     for key in sorted(snapshot.holding):
         gang = snapshot.gangs[key]
-        sound = not gang.unseated() and not any(m.node in snapshot.sick for m in gang.seated())
-        if sound and key not in floor.touched:
-            floor.do(Hold(key, (), "it is whole again"))
+        sound = not gang.unseated() and not any(m.node in snapshot.unhealthy for m in gang.seated())
+        if sound and key not in proposal.touched:
+            proposal.do(Hold(key, (), "it is whole again"))
 
 
-def _guard(floor: Proposal, damage: Damage, guarded: Mapping[str, ActiveGuard]) -> ActiveGuard | None:
+def _guard(proposal: Proposal, damage: Damage, guarded: Mapping[str, ActiveGuard]) -> ActiveGuard | None:
     for member in damage.lost:
-        if guard := guarded.get(pool_of(floor.snapshot.rooms[member.node].node, floor.policy)):
+        if guard := guarded.get(pool_of(proposal.snapshot.nodes[member.node].node, proposal.policy)):
             return guard
     return None
 
 
-def _plan_ahead(floor: Proposal, gang: Gang, damage: Damage) -> None:
+def _plan_ahead(proposal: Proposal, gang: Gang, damage: Damage) -> None:
     """Keep a place ready for members on suspect nodes, where that disturbs nobody."""
-    meek = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
-    parts = _parts(floor, gang, damage.suspect, moving=False)
-    seats = find_seats(floor, PlacementRequest(meek, parts, repairing=True, near=_near(damage.suspect)))
+    non_preempting = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+    parts = _parts(proposal, gang, damage.suspect, moving=False)
+    seats = find_seats(proposal, PlacementRequest(non_preempting, parts, repairing=True, near=_near(damage.suspect)))
     wanted = tuple(sorted(seats.items())) if seats is not None else ()
     if wanted != gang.holds:
         why = f"node {damage.suspect[0].node} is suspect" if wanted else "somebody more important has them now"
-        floor.do(Hold(gang.key, wanted, why))
+        proposal.do(Hold(gang.key, wanted, why))
 
 
 def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
     return tuple(m.node or m.last_node for m in members if m.node or m.last_node)
 
 
-def _parts(floor: Proposal, gang: Gang, displaced: tuple[Member, ...], moving: bool) -> Parts:
+def _parts(proposal: Proposal, gang: Gang, displaced: tuple[Member, ...], moving: bool) -> Parts:
     """What has to be seated: the displaced, and with `moving` whole islands that are bound to one domain."""
     names = {m.name for m in displaced}
     parts = []
     for island in gang.islands:
         members = [m for m in island.members if m.name in names]
-        if members and _moves_whole(floor, island, members, moving):
+        if members and _moves_whole(proposal, island, members, moving):
             members = list(island.members)
         if members:
-            parts.append(island_request(floor, island, members))
+            parts.append(island_request(proposal, island, members))
     return tuple(parts)
 
 
-def _moves_whole(floor: Proposal, island: Island, displaced: list[Member], moving: bool) -> bool:
+def _moves_whole(proposal: Proposal, island: Island, displaced: list[Member], moving: bool) -> bool:
     if island.topology is None or not island.topology.binding:
         return False
-    key, rooms = island.topology.key, floor.snapshot.rooms
+    key, infos = island.topology.key, proposal.snapshot.nodes
     seated = [m.node for m in (*displaced, *island.members) if m.node]
-    sick = any(n in floor.snapshot.sick or rooms[n].node.labels.get(key) in floor.sick_domains(key) for n in seated)
+    sick = any(
+        n in proposal.snapshot.unhealthy or infos[n].node.labels.get(key) in proposal.sick_domains(key) for n in seated
+    )
     return moving or (sick and island.topology.mode is TopologyMode.EXCLUSIVE)
 
 
 class Repair:
     """The fall-backs for one gang, in order."""
 
-    def __init__(self, floor: Proposal, gang: Gang, damage: Damage) -> None:
-        self.floor = floor
+    def __init__(self, proposal: Proposal, gang: Gang, damage: Damage) -> None:
+        self.proposal = proposal
         self.gang = gang
         self.damage = damage
         self.why = self._cause()
-        self.gone = Hypothesis(members=frozenset((gang.key, m.name) for m in damage.lost))
+        self.hypothesis = Hypothesis(members=frozenset((gang.key, m.name) for m in damage.lost))
 
     def carry_out(self) -> bool:
         everyone = self.damage.displaced
@@ -156,20 +158,20 @@ class Repair:
             return True
         for fewer, dropped in self._fewer():
             if not fewer or self._replace(fewer) or self._await_leaving(fewer) or self._take_over(fewer):
-                self._go_on_without(dropped)
+                self._shrink_by(dropped)
                 return True
         if self.damage.broken:
-            return self._give_up()
-        self._run_on()
+            return self._requeue()
+        self._keep_running()
         return True
 
     def _cause(self) -> str:
         lost = {m.node for m in self.damage.lost}
         going = {m.node for m in self.damage.going}
-        left = {m.last_node for m in self.damage.missing if is_lost(self.floor, m.last_node)}
+        left = {m.last_node for m in self.damage.missing if is_lost(self.proposal, m.last_node)}
         for nodes, what in ((lost, "lost"), (going, "leaving"), (left, "lost")):
             if nodes:
-                cause = self.floor.snapshot.rooms[min(nodes)].node.health.cause
+                cause = self.proposal.snapshot.nodes[min(nodes)].node.health.cause
                 return f"{', '.join(sorted(nodes))} {what}" + (f": {cause}" if cause else "")
         count = len(self.damage.missing)
         return "a member has no seat" if count == 1 else f"{count} members have no seat"
@@ -178,60 +180,60 @@ class Repair:
         """First with the others where they are; then, where that cannot be, with whole islands on the move."""
         tried: set[tuple[str, ...]] = set()
         for moving in (False, True):
-            parts = _parts(self.floor, self.gang, members, moving)
+            parts = _parts(self.proposal, self.gang, members, moving)
             names = tuple(m.name for part in parts for m in part.members)
             if names not in tried:
                 tried.add(names)
-                yield PlacementRequest(self.gang, parts, self.gone, repairing=True, near=_near(members))
+                yield PlacementRequest(self.gang, parts, self.hypothesis, repairing=True, near=_near(members))
 
     def _replace(self, members: tuple[Member, ...]) -> bool:
         """Spares and idle places."""
-        for quest in self._quests(members):
-            seats = find_seats_sparing_holds(self.floor, quest)
+        for request in self._quests(members):
+            seats = find_seats_sparing_holds(self.proposal, request)
             if seats is not None:
-                self.floor.do(self._swap(seats, frozenset(), ()))
+                self.proposal.do(self._swap(seats, frozenset(), ()))
                 return True
         return False
 
     def _await_leaving(self, members: tuple[Member, ...]) -> bool:
         """Room that is being cleared already."""
-        for quest in self._quests(members):
-            gone = msgspec.structs.replace(self.gone, leaving=True)
-            seats = find_seats(self.floor, quest.imagining(gone, self.floor.leaving_nodes()))
+        for request in self._quests(members):
+            hypothesis = msgspec.structs.replace(self.hypothesis, leaving=True)
+            seats = find_seats(self.proposal, request.under(hypothesis, self.proposal.leaving_nodes()))
             if seats is None:
                 continue
-            leaving = wait_reasons.victims_leaving(self.floor, self.gang, set(seats.values()))
+            leaving = wait_reasons.victims_leaving(self.proposal, self.gang, set(seats.values()))
             if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # they are made to go first
-                self.floor.do(Wait(self.gang.key, leaving))
+                self.proposal.do(Wait(self.gang.key, leaving))
             else:
-                cleared = frozenset(self.floor.leaving_nodes())
-                self.floor.do(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
+                cleared = frozenset(self.proposal.leaving_nodes())
+                self.proposal.do(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
             return True
         return False
 
     def _await_verdict(self) -> bool:
         """A place kept for it that is in doubt: within moments it is lost, or good again. Nobody has to go for that."""
-        doubted = [node for _, node in self.gang.holds if is_suspect(self.floor, node)]
+        doubted = [node for _, node in self.gang.holds if is_suspect(self.proposal, node)]
         if doubted:
-            self.floor.do(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, doubted[0])))
+            self.proposal.do(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, doubted[0])))
         return bool(doubted)
 
     def _take_over(self, members: tuple[Member, ...]) -> bool:
         """The seats of the cheapest less important gangs."""
-        if not self.gang.preempts or over_budget(self.gang, self.floor.policy, self.floor.now):
+        if not self.gang.preempts or over_budget(self.gang, self.proposal.policy, self.proposal.now):
             return False
-        choices = [c for quest in self._quests(members) if (c := choose_victims(self.floor, quest)) is not None]
+        choices = [c for request in self._quests(members) if (c := choose_victims(self.proposal, request)) is not None]
         if not choices:
             return False
         choice: VictimChoice = min(choices, key=lambda c: c.cost)
         cleared = frozenset(
             m.node
             for key in choice.victims
-            for m in self.floor.snapshot.gangs[key].seated()
+            for m in self.proposal.snapshot.gangs[key].seated()
             if key in choice.gangs or (key, m.name) in choice.members
         )
         swap = self._swap(choice.seats, cleared, choice.victims)
-        self.floor.do(*preempt_actions(self.floor, choice, self.gang, self.why), swap)
+        self.proposal.do(*preempt_actions(self.proposal, choice, self.gang, self.why), swap)
         return True
 
     def _fewer(self) -> Iterator[tuple[tuple[Member, ...], list[Piece]]]:
@@ -247,23 +249,23 @@ class Repair:
             if len((sitting | {m.name for m in fewer}) - dropped) >= self.gang.minimum:
                 yield fewer, pieces[count:]
 
-    def _go_on_without(self, dropped: list[Piece]) -> None:
+    def _shrink_by(self, dropped: list[Piece]) -> None:
         broken = {m.name for m in self.damage.lost + self.damage.missing}
-        gone = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
-        if gone:
-            self.floor.do(Shrink(self.gang.key, gone, self.why))
+        hypothesis = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
+        if hypothesis:
+            self.proposal.do(Shrink(self.gang.key, hypothesis, self.why))
 
-    def _give_up(self) -> bool:
+    def _requeue(self) -> bool:
         """Back to the queue. Whether pods have to leave first; if not, it could be seated again at once."""
         seated = tuple(m.name for m in self.gang.seated())
-        self.floor.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
-        return bool(self.floor.snapshot.gangs[self.gang.key].leaving)
+        self.proposal.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
+        return bool(self.proposal.snapshot.gangs[self.gang.key].leaving)
 
-    def _run_on(self) -> None:
+    def _keep_running(self) -> None:
         """Nothing is lost yet: it stays on the node that is leaving until that goes."""
-        nodes = (self.floor.snapshot.rooms[m.node].node for m in self.damage.going)
+        nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.damage.going)
         deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
-        self.floor.do(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
+        self.proposal.do(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
 
     def _swap(self, seats: dict[str, str], cleared: frozenset[str], victims: tuple[str, ...]) -> Swap:
         at = {m.name: m.node for m in self.gang.members()}
@@ -277,7 +279,7 @@ class Repair:
     def _source(self, node: str, cleared: frozenset[str]) -> SeatSource:
         if node in cleared:
             return SeatSource.VICTIM
-        return SeatSource.SPARE if node in self.floor.spares else SeatSource.IDLE
+        return SeatSource.SPARE if node in self.proposal.spares else SeatSource.IDLE
 
 
 def _pieces(gang: Gang) -> Iterator[Piece]:

@@ -49,39 +49,39 @@ class FreeSpace:
 class SeatSearch:
     def __init__(
         self,
-        floor: Proposal,
+        proposal: Proposal,
         gang: Gang,
-        gone: Hypothesis = NOTHING_EMPTIED,
+        hypothesis: Hypothesis = NOTHING_EMPTIED,
         repairing: bool = False,
         seeking: frozenset[str] | None = None,
     ) -> None:
         """`seeking` names the members to be seated, where seats held for the gang's others are to be left alone."""
-        self.floor = floor
+        self.proposal = proposal
         self.seeking = seeking
         self.gang = gang
-        self.gone = gone
+        self.hypothesis = hypothesis
         self.repairing = repairing
         self.seats: dict[str, str] = {}
         self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
-        self.steps = floor.policy.search_steps
-        promised = [seat for seat in floor.promised(gang) if seat.gang not in gone.gangs]
-        self.neighbours = PodAffinity(floor.snapshot, gang, gone.empties, promised)
-        self.minding = self.neighbours.matters()
-        self._in_part = {gang for gang, _ in gone.members}  # gangs that may be gone, as far as these members go
-        self._trays: dict[str, FreeSpace] = {}
+        self.steps = proposal.policy.search_steps
+        promised = [seat for seat in proposal.promised(gang) if seat.gang not in hypothesis.gangs]
+        self.neighbours = PodAffinity(proposal.snapshot, gang, hypothesis.empties, promised)
+        self.inter_pod = self.neighbours.matters()
+        self._in_part = {gang for gang, _ in hypothesis.members}  # gangs that may be gone, as far as these members go
+        self._free_spaces: dict[str, FreeSpace] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
-        self.homeless = not gang.holds and not any(m.last_node for m in gang.members())
+        self.has_no_previous_seats = not gang.holds and not any(m.last_node for m in gang.members())
 
     @cached_property
     def owners(self) -> frozenset[str] | None:
         """The gangs with domains to themselves that may still be open to this one: its own, and those of whoever may be
         gone. None: every domain is open."""
-        if self.gang.infrastructure or not self.floor.keys:
+        if self.gang.infrastructure or not self.proposal.keys:
             return None
-        snapshot, gone = self.floor.snapshot, self.gone
-        keys = {self.gang.key, *gone.gangs, *self._in_part}
-        if gone.leaving:
+        snapshot, hypothesis = self.proposal.snapshot, self.hypothesis
+        keys = {self.gang.key, *hypothesis.gangs, *self._in_part}
+        if hypothesis.leaving:
             keys.update(snapshot.leaving)
         return frozenset(key for key in keys if _owns_domains(snapshot.gangs[key]))
 
@@ -89,11 +89,11 @@ class SeatSearch:
 
     def why_closed(self, shape: Shape, island: Island, name: str) -> str | None:
         """Why no member of the island may sit on this node, however empty it is."""
-        why = self.floor.refusal(shape, name)
-        if why is None and self.floor.spares:
-            kept = self.floor.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
+        why = self.proposal.refusal(shape, name)
+        if why is None and self.proposal.spares:
+            kept = self.proposal.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
             why = "is a spare, kept free for repairs" if kept else None
-        if why is None and self.floor.keys:
+        if why is None and self.proposal.keys:
             why = self._owned_by_another(island, name)
         if why is None and self.claims:
             why = self._claimed(island, name)
@@ -110,7 +110,7 @@ class SeatSearch:
         return any(n == name and (self.seeking is None or m in self.seeking) for m, n in self._wanted.items())
 
     def _claimed(self, island: Island, name: str) -> str | None:
-        labels = self.floor.snapshot.rooms[name].node.labels
+        labels = self.proposal.snapshot.nodes[name].node.labels
         for (key, value), claimant in self.claims.items():
             if claimant != island.name and labels.get(key) == value:
                 return f"{key}={value} goes to {claimant} alone"
@@ -119,8 +119,8 @@ class SeatSearch:
     def _owned_by_another(self, island: Island, name: str) -> str | None:
         if self.gang.infrastructure:
             return None
-        labels = self.floor.snapshot.rooms[name].node.labels
-        for key in self.floor.keys:
+        labels = self.proposal.snapshot.nodes[name].node.labels
+        for key in self.proposal.keys:
             if (value := labels.get(key)) is not None:
                 memo = (island.name, key, value)
                 if memo not in self._foreign:
@@ -130,54 +130,54 @@ class SeatSearch:
         return None
 
     def _foreign_domain(self, island: Island, key: str, value: str) -> str | None:
-        owner = self.floor.owner(key, value)
-        if owner and owner != (self.gang.key, island.name) and not self.leaves(owner[0], key, value):
+        owner = self.proposal.owner(key, value)
+        if owner and owner != (self.gang.key, island.name) and not self.has_left(owner[0], key, value):
             return f"{key}={value} belongs to {owner[0]} alone"
-        for held in self.floor.held_for(key, value):
+        for held in self.proposal.held_for(key, value):
             if self.keeps(held):
                 return f"{key}={value} is held for {held.gang.key}"
         return None
 
     def keeps(self, held: HeldSeat) -> bool:
         """Whether the seat stays held for another gang under the hypothesis."""
-        return held.gang.key not in self.gone.gangs and self.floor.respects(self.gang, held)
+        return held.gang.key not in self.hypothesis.gangs and self.proposal.respects_hold(self.gang, held)
 
-    def leaves(self, gang: str, key: str, value: str) -> bool:
+    def has_left(self, gang: str, key: str, value: str) -> bool:
         """Whether the gang, which sits in the domain, has no seat left there under the hypothesis."""
-        if gang in self.gone.gangs:
+        if gang in self.hypothesis.gangs:
             return True
-        if gang not in self._in_part and not (self.gone.leaving and gang in self.floor.snapshot.leaving):
+        if gang not in self._in_part and not (self.hypothesis.leaving and gang in self.proposal.snapshot.leaving):
             return False
-        rooms, empties = self.floor.snapshot.rooms, self.gone.empties
-        seats = seats_of(self.floor.snapshot.gangs[gang])
-        return all(empties(s) for s in seats if rooms[s.member.node].node.labels.get(key) == value)
+        infos, empties = self.proposal.snapshot.nodes, self.hypothesis.empties
+        seats = seats_of(self.proposal.snapshot.gangs[gang])
+        return all(empties(s) for s in seats if infos[s.member.node].node.labels.get(key) == value)
 
-    def tray(self, name: str) -> FreeSpace:
-        if name not in self._trays:
-            room = self.floor.snapshot.rooms[name]
-            free = dict(room.free)
+    def free_space(self, name: str) -> FreeSpace:
+        if name not in self._free_spaces:
+            info = self.proposal.snapshot.nodes[name]
+            free = dict(info.free)
             ports: list[HostPort] = []
             kept: list[Member] = []
-            imagining, empties = not self.gone.nothing, self.gone.empties
-            for seat in room.seats:
-                if imagining and empties(seat):
+            under, empties = not self.hypothesis.nothing, self.hypothesis.empties
+            for seat in info.seats:
+                if under and empties(seat):
                     _give(free, seat.member.shape, 1)
                 elif seat.member.shape.host_ports:
                     ports.extend(seat.member.shape.host_ports)
-            for held in self.floor.held.get(name, ()):
+            for held in self.proposal.held.get(name, ()):
                 if self.keeps(held) or self._is_for_another_of_ours(held):
                     kept.append(held.member)
                     ports.extend(held.member.shape.host_ports)
-            self._trays[name] = FreeSpace(self._less(free, kept, room), ports)
-        return self._trays[name]
+            self._free_spaces[name] = FreeSpace(self._less(free, kept, info), ports)
+        return self._free_spaces[name]
 
-    def _less(self, free: dict[str, int], kept: list[Member], room: NodeInfo) -> dict[str, int]:
+    def _less(self, free: dict[str, int], kept: list[Member], info: NodeInfo) -> dict[str, int]:
         """What is free beside the seats kept for others, who will have the room of those on their way out as well."""
         if not kept:
             return free
         later = dict(free)
-        for seat in room.seats:
-            if seat.leaving and not self.gone.empties(seat):
+        for seat in info.seats:
+            if seat.leaving and not self.hypothesis.empties(seat):
                 _give(later, seat.member.shape, 1)
         for member in kept:
             _give(later, member.shape, -1)
@@ -187,28 +187,28 @@ class SeatSearch:
         """How many members of this shape the node takes now, neighbours aside."""
         if self.why_closed(shape, island, name) is not None:
             return 0
-        tray = self.tray(name)
+        free_space = self.free_space(name)
         if shape.host_ports:
-            if ports_clash(shape, tray.ports):
+            if ports_clash(shape, free_space.ports):
                 return 0
             limit = min(limit, 1)
-        return capacity(shape, tray.free, limit)
+        return capacity(shape, free_space.free, limit)
 
     def take(self, member: Member, name: str) -> None:
-        tray = self.tray(name)
-        _give(tray.free, member.shape, -1)
-        tray.ports.extend(member.shape.host_ports)
+        free_space = self.free_space(name)
+        _give(free_space.free, member.shape, -1)
+        free_space.ports.extend(member.shape.host_ports)
         self.seats[member.name] = name
-        if self.minding:
-            self.neighbours.seated[member.name] = (member, self.floor.snapshot.rooms[name].node)
+        if self.inter_pod:
+            self.neighbours.seated[member.name] = (member, self.proposal.snapshot.nodes[name].node)
 
     def untake(self, member: Member) -> None:
         name = self.seats.pop(member.name)
         self.neighbours.seated.pop(member.name, None)
-        tray = self.tray(name)
-        _give(tray.free, member.shape, 1)
+        free_space = self.free_space(name)
+        _give(free_space.free, member.shape, 1)
         if member.shape.host_ports:
-            del tray.ports[-len(member.shape.host_ports) :]
+            del free_space.ports[-len(member.shape.host_ports) :]
 
     # Members onto nodes
 
@@ -220,7 +220,7 @@ class SeatSearch:
         One is enough, unless the nodes are `shared` with members still to be seated, to whom it makes a difference.
         """
         ordered = _grouped(members)
-        simple = not self.minding
+        simple = not self.inter_pod
         if self._greedy(island, ordered, nodes, simple):
             yield
             self._clear(ordered)
@@ -234,7 +234,7 @@ class SeatSearch:
 
     def _greedy(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> bool:
         for run in _runs(members):
-            left = self._at_home(island, run, nodes, simple)
+            left = self._reuse_previous_seats(island, run, nodes, simple)
             for name in nodes.names(run[0].shape) if left else ():
                 fits = self.room_for(run[0].shape, island, name, len(left))
                 if fits and simple:
@@ -250,15 +250,17 @@ class SeatSearch:
                 return False
         return True
 
-    def _at_home(self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool) -> list[Member]:
+    def _reuse_previous_seats(
+        self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool
+    ) -> list[Member]:
         """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
-        if self.homeless:
+        if self.has_no_previous_seats:
             return list(members)
         left: list[Member] = []
         for member in members:
-            home = self.home(member)
-            outside = nodes.within is not None and home not in nodes.within
-            if not home or outside or not self.seat(island, member, home, simple):
+            previous_seat = self.previous_seat(member)
+            outside = nodes.within is not None and previous_seat not in nodes.within
+            if not previous_seat or outside or not self.seat(island, member, previous_seat, simple):
                 left.append(member)
         return left
 
@@ -266,15 +268,15 @@ class SeatSearch:
         """Take the seat if it will do."""
         if not self.room_for(member.shape, island, name, 1):
             return False
-        if not simple and self.neighbours.refusal(member, self.floor.snapshot.rooms[name].node) is not None:
+        if not simple and self.neighbours.refusal(member, self.proposal.snapshot.nodes[name].node) is not None:
             return False
         self.take(member, name)
         return True
 
-    def home(self, member: Member) -> str:
+    def previous_seat(self, member: Member) -> str:
         """Where a seat is held for the member, else where it sat before; '' where neither is known."""
-        home = self._wanted.get(member.name) or member.last_node
-        return home if home and home in self.floor.snapshot.rooms else ""
+        previous_seat = self._wanted.get(member.name) or member.last_node
+        return previous_seat if previous_seat and previous_seat in self.proposal.snapshot.nodes else ""
 
     def _clear(self, members: Sequence[Member]) -> None:
         for member in reversed(members):

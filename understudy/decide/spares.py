@@ -49,7 +49,7 @@ def role_by(rule: SpareRule, policy: Policy) -> SpareRole:
 
 def _labelled(snapshot: Snapshot, policy: Policy) -> Spares:
     """A label that allows loans allows those that the policy does."""
-    roles = {name: snapshot.rooms[name].node.spare for name in snapshot.spares}
+    roles = {name: snapshot.nodes[name].node.spare for name in snapshot.spares}
     return roles if policy.lend_spares else dict.fromkeys(roles, SpareRole.KEPT)
 
 
@@ -68,7 +68,7 @@ def shares(snapshot: Snapshot, policy: Policy, now: float) -> Iterator[SpareShar
 
 def why_unfit(snapshot: Snapshot, name: str, policy: Policy, now: float) -> str:
     """Why no rule takes this node as a spare now, whoever sits on it; '' where it could."""
-    node = snapshot.rooms[name].node
+    node = snapshot.nodes[name].node
     if not node.usable:
         return str(node.health.verdict)
     if node.unschedulable:
@@ -78,7 +78,7 @@ def why_unfit(snapshot: Snapshot, name: str, policy: Policy, now: float) -> str:
 
 def occupants(snapshot: Snapshot, name: str) -> set[str]:
     """The gangs on a node, on their way out or not; daemons sit everywhere and disturb nobody."""
-    return {seat.gang for seat in snapshot.rooms[name].seats if not snapshot.gangs[seat.gang].infrastructure}
+    return {seat.gang for seat in snapshot.nodes[name].seats if not snapshot.gangs[seat.gang].infrastructure}
 
 
 class _SpareSelector(msgspec.Struct, frozen=True):
@@ -110,25 +110,25 @@ class _SpareSelector(msgspec.Struct, frozen=True):
         return all(may_borrow(self.snapshot.gangs[key], self.role, self.policy) for key in there)
 
     def _failed_lately(self, place: SpareUnit) -> bool:
-        return any(failed_lately(self.snapshot.rooms[name].node, self.policy, self.now) for name in place)
+        return any(failed_lately(self.snapshot.nodes[name].node, self.policy, self.now) for name in place)
 
 
 def _places(snapshot: Snapshot, rule: SpareRule) -> dict[str, list[SpareUnit]]:
     """What a rule may choose among, by the value of its `per` label. A domain belongs where its first node does."""
     domains: dict[str, list[str]] = {}
-    for name in sorted(snapshot.rooms):
-        room = snapshot.rooms[name]
-        if _matches(room, rule):
-            domains.setdefault(room.node.labels[rule.topology] if rule.topology else name, []).append(name)
+    for name in sorted(snapshot.nodes):
+        info = snapshot.nodes[name]
+        if _matches(info, rule):
+            domains.setdefault(info.node.labels[rule.topology] if rule.topology else name, []).append(name)
     found: dict[str, list[SpareUnit]] = {}
     for _, names in sorted(domains.items()):
-        value = snapshot.rooms[names[0]].node.labels.get(rule.per, "")
+        value = snapshot.nodes[names[0]].node.labels.get(rule.per, "")
         found.setdefault(value, []).append(tuple(names))
     return dict(sorted(found.items())) or {"": []}
 
 
-def _matches(room: NodeInfo, rule: SpareRule) -> bool:
-    labels = room.node.labels
+def _matches(info: NodeInfo, rule: SpareRule) -> bool:
+    labels = info.node.labels
     if not all(key in labels for key in (rule.topology, rule.per) if key):
         return False
     return all(labels.get(key) == value for key, value in rule.labels.items())

@@ -33,22 +33,22 @@ class VictimChoice(msgspec.Struct, frozen=True):
     members: Pieces  # surplus of elastic gangs that go on
     cost: Cost
     seats: dict[str, str]
-    ledger: VictimCosts
+    costs: VictimCosts
 
     @property
     def victims(self) -> tuple[str, ...]:
         return tuple(sorted(self.gangs | {gang for gang, _ in self.members}))
 
 
-def choose_victims(floor: Proposal, quest: PlacementRequest) -> VictimChoice | None:
+def choose_victims(proposal: Proposal, request: PlacementRequest) -> VictimChoice | None:
     """The cheapest choice that makes room for the quest, or None."""
-    ledger = VictimCosts(floor, quest.gang)
-    if not ledger.candidates():
+    costs = VictimCosts(proposal, request.gang)
+    if not costs.candidates():
         return None
-    options = _options(floor, quest, ledger)
+    options = _options(proposal, request, costs)
     if options is not None:
-        return _exact(floor, quest, ledger, options)
-    return _greedy(floor, quest, ledger)
+        return _exact(proposal, request, costs, options)
+    return _greedy(proposal, request, costs)
 
 
 # Small cases: every choice, cheapest first
@@ -57,20 +57,20 @@ Option = tuple[frozenset[str], Pieces]  # what one gang gives: nothing, some sur
 NOTHING: Option = (frozenset(), frozenset())
 
 
-def _options(floor: Proposal, quest: PlacementRequest, ledger: VictimCosts) -> list[list[Option]] | None:
+def _options(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -> list[list[Option]] | None:
     """What each gang could give, or None where that is too much to search."""
-    most = floor.policy.exact_victims
-    if len(ledger.candidates()) > 4 * most:
+    most = proposal.policy.exact_victims
+    if len(costs.candidates()) > 4 * most:
         return None
-    gangs = (floor.snapshot.gangs[key] for key in sorted(stake.gang for stake in ledger.candidates()))
-    relevant = [gang for gang in gangs if _in_the_way(floor, quest, gang)]
-    options = [list(_gifts(gang)) for gang in relevant]
+    gangs = (proposal.snapshot.gangs[key] for key in sorted(gang.gang for gang in costs.candidates()))
+    relevant = [gang for gang in gangs if _is_in_the_way(proposal, request, gang)]
+    options = [list(_options_of(gang)) for gang in relevant]
     count = prod(len(gifts) for gifts in options)
-    seats = sum(len(part.members) for part in quest.parts)
+    seats = sum(len(part.members) for part in request.parts)
     return options if count <= 1 << most and count * seats <= SEARCHED_SEATS else None
 
 
-def _gifts(gang: Gang) -> Iterator[Option]:
+def _options_of(gang: Gang) -> Iterator[Option]:
     yield NOTHING
     pieces = surplus_of(gang)
     for size in range(1, len(pieces) + 1):
@@ -79,43 +79,43 @@ def _gifts(gang: Gang) -> Iterator[Option]:
     yield _whole(gang.key)
 
 
-def _in_the_way(floor: Proposal, quest: PlacementRequest, gang: Gang) -> bool:
+def _is_in_the_way(proposal: Proposal, request: PlacementRequest, gang: Gang) -> bool:
     """Whether the gang sits anywhere that a member of the quest could use, or in a domain an island could own."""
-    shapes = list({id(m.shape): m.shape for part in quest.parts for m in part.members}.values())
-    topologies = {part.island.topology.key for part in quest.parts if part.island.topology is not None and part.bound}
+    shapes = list({id(m.shape): m.shape for part in request.parts for m in part.members}.values())
+    topologies = {part.island.topology.key for part in request.parts if part.island.topology is not None and part.bound}
     for node in gang.occupied():
-        if node not in floor.snapshot.rooms:
+        if node not in proposal.snapshot.nodes:
             continue  # a held seat on a node that is gone
-        if any(floor.refusal(shape, node) is None for shape in shapes):
+        if any(proposal.refusal(shape, node) is None for shape in shapes):
             return True
-        if topologies & floor.snapshot.rooms[node].node.labels.keys():
+        if topologies & proposal.snapshot.nodes[node].node.labels.keys():
             return True
     if any(island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE for island in gang.islands):
         return True  # it keeps others off nodes it does not use itself
     # One that only repels the newcomers may sit anywhere.
-    return gang.key in floor.snapshot.repelling or any(shape.minds_neighbours for shape in shapes)
+    return gang.key in proposal.snapshot.with_anti_affinity or any(shape.has_inter_pod_rules for shape in shapes)
 
 
 def _exact(
-    floor: Proposal, quest: PlacementRequest, ledger: VictimCosts, options: list[list[Option]]
+    proposal: Proposal, request: PlacementRequest, costs: VictimCosts, options: list[list[Option]]
 ) -> VictimChoice | None:
     everything = _union(gifts[-1] for gifts in options)
-    if _seats_without(floor, quest, everything) is None:
+    if _seats_without(proposal, request, everything) is None:
         return None
     needed = [
         index
         for index in range(len(options))
-        if _seats_without(floor, quest, _union(o[-1] for i, o in enumerate(options) if i != index)) is None
+        if _seats_without(proposal, request, _union(o[-1] for i, o in enumerate(options) if i != index)) is None
     ]
     # A gang without which nothing else suffices is in every choice that makes room.
     choices = [_union(gifts) for gifts in product(*(o[1:] if i in needed else o for i, o in enumerate(options)))]
-    priced = sorted(((ledger.cost(*choice), choice) for choice in choices), key=lambda priced: priced[0])
+    priced = sorted(((costs.cost(*choice), choice) for choice in choices), key=lambda priced: priced[0])
     for cost, choice in priced:
         if choice == NOTHING:
             continue  # that there is room without victims is for others to find out
-        seats = _seats_without(floor, quest, choice)
+        seats = _seats_without(proposal, request, choice)
         if seats is not None:
-            return VictimChoice(*choice, cost, seats, ledger)
+            return VictimChoice(*choice, cost, seats, costs)
     return None
 
 
@@ -124,18 +124,20 @@ def _union(options: Iterable[Option]) -> Option:
     return frozenset(chain(*(gangs for gangs, _ in taken))), frozenset(chain(*(pieces for _, pieces in taken)))
 
 
-def _seats_without(floor: Proposal, quest: PlacementRequest, choice: Option) -> dict[str, str] | None:
+def _seats_without(proposal: Proposal, request: PlacementRequest, choice: Option) -> dict[str, str] | None:
     """Seats for the quest once these have left, and everybody who is leaving already."""
     gangs, pieces = choice
-    gone = Hypothesis(gangs, pieces | quest.gone.members, leaving=True)
-    return find_seats(floor, quest.imagining(gone, chain(_nodes_of(floor, gangs, pieces), floor.leaving_nodes())))
+    hypothesis = Hypothesis(gangs, pieces | request.hypothesis.members, leaving=True)
+    return find_seats(
+        proposal, request.under(hypothesis, chain(_nodes_of(proposal, gangs, pieces), proposal.leaving_nodes()))
+    )
 
 
-def _nodes_of(floor: Proposal, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
+def _nodes_of(proposal: Proposal, gangs: Iterable[str], pieces: Pieces) -> Iterator[str]:
     for key in sorted({*gangs, *(gang for gang, _ in pieces)}):
-        gang = floor.snapshot.gangs[key]
+        gang = proposal.snapshot.gangs[key]
         if key in gangs:
-            yield from (node for node in gang.occupied() if node in floor.snapshot.rooms)
+            yield from (node for node in gang.occupied() if node in proposal.snapshot.nodes)
         else:
             yield from (m.node for m in gang.seated() if (key, m.name) in pieces)
 
@@ -143,106 +145,104 @@ def _nodes_of(floor: Proposal, gangs: Iterable[str], pieces: Pieces) -> Iterator
 # Large cases: cover greedily, put back what is not needed
 
 
-def _greedy(floor: Proposal, quest: PlacementRequest, ledger: VictimCosts) -> VictimChoice | None:
-    elastic = [floor.snapshot.gangs[stake.gang] for stake in ledger.candidates() if stake.elastic]
+def _greedy(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -> VictimChoice | None:
+    elastic = [proposal.snapshot.gangs[gang.gang] for gang in costs.candidates() if gang.elastic]
     surplus = [frozenset((gang.key, m.name) for m in piece) for gang in elastic for piece in surplus_of(gang)]
     everything = frozenset(chain(*surplus))
-    if surplus and _seats_without(floor, quest, (frozenset(), everything)) is not None:
-        return _trimmed(floor, quest, ledger, frozenset(), surplus)
+    if surplus and _seats_without(proposal, request, (frozenset(), everything)) is not None:
+        return _trimmed(proposal, request, costs, frozenset(), surplus)
     best: VictimChoice | None = None
-    covers = [*cheap_covers(quest, ledger, everything), *_loners(floor, quest, ledger)]
-    for cover in sorted(covers, key=lambda cover: ledger.cost(cover.victims, frozenset())):
-        tight = not surplus and is_tight(quest, ledger, cover.victims)  # nothing of it can be put back
+    covers = [*cheap_covers(request, costs, everything), *_single_victims(proposal, request, costs)]
+    for cover in sorted(covers, key=lambda cover: costs.cost(cover.victims, frozenset())):
+        tight = not surplus and is_tight(request, costs, cover.victims)  # nothing of it can be put back
         if best is not None and tight:
             continue  # and it is dearer
         if tight and cover.seats is not None:
             choice: VictimChoice | None = VictimChoice(
-                cover.victims, frozenset(), ledger.cost(cover.victims, frozenset()), cover.seats, ledger
+                cover.victims, frozenset(), costs.cost(cover.victims, frozenset()), cover.seats, costs
             )
         else:
             rest = [piece for piece in surplus if not {gang for gang, _ in piece} <= cover.victims]
-            choice = _trimmed(floor, quest, ledger, cover.victims, rest)
+            choice = _trimmed(proposal, request, costs, cover.victims, rest)
         if choice is not None and (best is None or choice.cost < best.cost):
             best = choice
-    if best is None and len(ledger.candidates()) <= PRUNED_VICTIMS:
-        best = _trimmed(floor, quest, ledger, frozenset(stake.gang for stake in ledger.candidates()), surplus)
+    if best is None and len(costs.candidates()) <= PRUNED_VICTIMS:
+        best = _trimmed(proposal, request, costs, frozenset(gang.gang for gang in costs.candidates()), surplus)
     return best
 
 
-def _loners(floor: Proposal, quest: PlacementRequest, ledger: VictimCosts) -> Iterator[VictimCover]:
+def _single_victims(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -> Iterator[VictimCover]:
     """The cheapest single gang that makes room by itself, where there are few enough to try.
 
     For islands that want domains to themselves the price by place freed finds it anyhow.
     """
-    if len(ledger.candidates()) <= TRIED_ALONE and not all(part.exclusive for part in quest.parts):
-        for key in sorted(
-            (stake.gang for stake in ledger.candidates()), key=lambda key: ledger.cost({key}, frozenset())
-        ):
-            if _seats_without(floor, quest, _whole(key)) is not None:
+    if len(costs.candidates()) <= TRIED_ALONE and not all(part.exclusive for part in request.parts):
+        for key in sorted((gang.gang for gang in costs.candidates()), key=lambda key: costs.cost({key}, frozenset())):
+            if _seats_without(proposal, request, _whole(key)) is not None:
                 yield VictimCover(frozenset([key]))
                 return
 
 
 def _trimmed(
-    floor: Proposal, quest: PlacementRequest, ledger: VictimCosts, gangs: frozenset[str], surplus: list[Pieces]
+    proposal: Proposal, request: PlacementRequest, costs: VictimCosts, gangs: frozenset[str], surplus: list[Pieces]
 ) -> VictimChoice | None:
     """The cover without what it can do without: what no seat depends on in one go, then one by one, dearest first."""
     cover: Option = (gangs, frozenset(chain(*surplus)))
-    seats = _seats_without(floor, quest, cover)
+    seats = _seats_without(proposal, request, cover)
     if seats is None:
         return None
-    there = _sitting_around(floor, quest, set(seats.values()))
+    there = _gangs_near(proposal, request, set(seats.values()))
     near = [piece for piece in surplus if any(gang in there for gang, _ in piece)]
     fewer: Option = (gangs & there, frozenset(chain(*near)))
-    if fewer != cover and (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
+    if fewer != cover and (fewer_seats := _seats_without(proposal, request, fewer)) is not None:
         cover, seats, surplus = fewer, fewer_seats, near
     if len(cover[0]) + len(surplus) <= PRUNED_VICTIMS and len(seats) <= PRUNED_MEMBERS:
         gifts = [_whole(key) for key in cover[0]] + [(frozenset(), piece) for piece in surplus]
-        for gift in sorted(gifts, key=lambda gift: ledger.cost(*gift), reverse=True):
+        for gift in sorted(gifts, key=lambda gift: costs.cost(*gift), reverse=True):
             fewer = (cover[0] - gift[0], cover[1] - gift[1])
-            if (fewer_seats := _seats_without(floor, quest, fewer)) is not None:
+            if (fewer_seats := _seats_without(proposal, request, fewer)) is not None:
                 cover, seats = fewer, fewer_seats
-    return VictimChoice(*cover, ledger.cost(*cover), seats, ledger)
+    return VictimChoice(*cover, costs.cost(*cover), seats, costs)
 
 
 def _whole(key: str) -> Option:
     return (frozenset([key]), frozenset())
 
 
-def _sitting_around(floor: Proposal, quest: PlacementRequest, nodes: set[str]) -> frozenset[str]:
+def _gangs_near(proposal: Proposal, request: PlacementRequest, nodes: set[str]) -> frozenset[str]:
     """Gangs that sit on one of these nodes, in a domain of theirs that the quest will be bound to, or that repel."""
-    snapshot = floor.snapshot
-    gangs = {seat.gang for name in nodes for seat in snapshot.rooms[name].seats}
-    gangs |= _reserving_around(floor, nodes)
-    for name in nodes if floor.keys else ():
-        for key in floor.keys:
-            value = snapshot.rooms[name].node.labels.get(key)
+    snapshot = proposal.snapshot
+    gangs = {seat.gang for name in nodes for seat in snapshot.nodes[name].seats}
+    gangs |= _gangs_reserving_near(proposal, nodes)
+    for name in nodes if proposal.keys else ():
+        for key in proposal.keys:
+            value = snapshot.nodes[name].node.labels.get(key)
             if value is not None:
-                gangs.update(snapshot.tenants[key].get(value, ()))
-    minds = any(m.shape.minds_neighbours for part in quest.parts for m in part.members)
-    return frozenset(snapshot.gangs) if minds else frozenset(gangs.union(snapshot.repelling))
+                gangs.update(snapshot.domain_gangs[key].get(value, ()))
+    minds = any(m.shape.has_inter_pod_rules for part in request.parts for m in part.members)
+    return frozenset(snapshot.gangs) if minds else frozenset(gangs.union(snapshot.with_anti_affinity))
 
 
-def _reserving_around(floor: Proposal, nodes: set[str]) -> set[str]:
+def _gangs_reserving_near(proposal: Proposal, nodes: set[str]) -> set[str]:
     """Gangs with reserved seats on one of these nodes, or in one of their domains."""
     places = set(nodes)
-    for name in nodes if floor.keys and floor.held else ():
-        labels = floor.snapshot.rooms[name].node.labels
-        places.update(*(floor.domain(key, labels[key]) for key in floor.keys if key in labels))
-    return {held.gang.key for name in places for held in floor.held.get(name, ()) if held.reserved}
+    for name in nodes if proposal.keys and proposal.held else ():
+        labels = proposal.snapshot.nodes[name].node.labels
+        places.update(*(proposal.domain(key, labels[key]) for key in proposal.keys if key in labels))
+    return {held.gang.key for name in places for held in proposal.held.get(name, ()) if held.reserved}
 
 
 # As actions
 
 
-def preempt_actions(floor: Proposal, choice: VictimChoice, by: Gang, cause: str = "") -> list[Preempt]:
+def preempt_actions(proposal: Proposal, choice: VictimChoice, by: Gang, cause: str = "") -> list[Preempt]:
     """The choice as actions. `cause` is what a repair is for."""
     actions = []
     for key in choice.victims:
-        gang = floor.snapshot.gangs[key]
+        gang = proposal.snapshot.gangs[key]
         whole = key in choice.gangs
         members = [m for m in gang.seated() if whole or (key, m.name) in choice.members]
-        _, violations, _, work, _ = choice.ledger.weight(key) if whole else (0, 0, 0, 0.0, 0)
+        _, violations, _, work, _ = choice.costs.weight(key) if whole else (0, 0, 0, 0.0, 0)
         actions.append(
             Preempt(
                 gang=key,

@@ -102,15 +102,15 @@ def in_doubt(gang: Gang, why: str, node: str) -> WaitReason:
     return WaitReason(WaitCode.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,))
 
 
-def victims_leaving(floor: Proposal, gang: Gang, nodes: set[str]) -> WaitReason:
+def victims_leaving(proposal: Proposal, gang: Gang, nodes: set[str]) -> WaitReason:
     counts: Counter[str] = Counter()
     for name in nodes:
-        counts.update(seat.gang for seat in floor.snapshot.rooms[name].seats if seat.leaving)
+        counts.update(seat.gang for seat in proposal.snapshot.nodes[name].seats if seat.leaving)
     if not counts:  # nobody sits on the very nodes: it is a domain that has to be cleared first, or a neighbourhood
-        everybody = {key: floor.snapshot.gangs[key].leaving for key in floor.snapshot.leaving}
+        everybody = {key: proposal.snapshot.gangs[key].leaving for key in proposal.snapshot.leaving}
         counts.update({key: len(leaving) for key, leaving in everybody.items() if key != gang.key})
     holders = [
-        Holder(key, floor.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
+        Holder(key, proposal.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
     ]
     return WaitReason(
         WaitCode.VICTIMS_LEAVING,
@@ -120,39 +120,39 @@ def victims_leaving(floor: Proposal, gang: Gang, nodes: set[str]) -> WaitReason:
     )
 
 
-def no_room(floor: Proposal, gang: Gang) -> WaitReason:
+def no_room(proposal: Proposal, gang: Gang) -> WaitReason:
     """What is free, why the rest does not do, and who keeps it."""
-    guard = over_budget(gang, floor.policy, floor.now) if gang.preempts else None
-    reason = _blocked_domains(floor, gang) or _no_seats(floor, gang)
+    guard = over_budget(gang, proposal.policy, proposal.now) if gang.preempts else None
+    reason = _blocked_domains(proposal, gang) or _no_seats(proposal, gang)
     if guard is None:
         return reason
     return replace(reason, code=WaitCode.GUARDED, guard=f"{guard.guard}: {guard.detail}", until=guard.until)
 
 
-def _blocked_domains(floor: Proposal, gang: Gang) -> WaitReason | None:
+def _blocked_domains(proposal: Proposal, gang: Gang) -> WaitReason | None:
     """Where it is for want of domains that it waits."""
     bound = [IslandRequest(i, i.members) for i in _needed(gang) if i.topology is not None and i.topology.binding]
-    if not bound or (free := _islands_free(floor, gang, bound)) >= len(bound):
+    if not bound or (free := _islands_free(proposal, gang, bound)) >= len(bound):
         return None
     return WaitReason(
         WaitCode.BLOCKED_DOMAINS,
         needs(gang),
         wanted=len(bound),
         free=free,
-        refusals=_domain_refusals(floor, gang, bound[0]),
-        holders=_tenants(floor, gang, bound[0]),
+        refusals=_domain_refusals(proposal, gang, bound[0]),
+        holders=_tenants(proposal, gang, bound[0]),
     )
 
 
-def _no_seats(floor: Proposal, gang: Gang) -> WaitReason:
-    free, helpless = _members_free(floor, gang, sorted(_essential(gang), key=lambda m: m.shape.requests))
+def _no_seats(proposal: Proposal, gang: Gang) -> WaitReason:
+    free, unplaced = _members_free(proposal, gang, sorted(_essential(gang), key=lambda m: m.shape.requests))
     return WaitReason(
         WaitCode.NO_ROOM,
         needs(gang),
         wanted=gang.minimum,
         free=min(free, gang.minimum - 1),  # each may fit, but not all of them together
-        refusals=_node_refusals(floor, gang, helpless),
-        holders=_neighbours(floor, gang, helpless),
+        refusals=_node_refusals(proposal, gang, unplaced),
+        holders=_neighbours(proposal, gang, unplaced),
     )
 
 
@@ -171,117 +171,117 @@ def _needed(gang: Gang) -> list[Island]:
     return list(gang.islands)
 
 
-def _islands_free(floor: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
+def _islands_free(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
     """How many of the islands could be seated now: the most, where they are few; else as many as come to mind."""
     if len(parts) > EXACTLY_COUNTED:
-        return _islands_free_in_order(floor, gang, parts)
+        return _islands_free_in_order(proposal, gang, parts)
     for count in range(len(parts), 0, -1):
         for some in combinations(parts, count):
-            if find_seats(floor, PlacementRequest(gang, some)) is not None:
+            if find_seats(proposal, PlacementRequest(gang, some)) is not None:
                 return count
     return 0
 
 
-def _islands_free_in_order(floor: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
-    trial = SeatSearch(floor, gang)
+def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
+    search = SeatSearch(proposal, gang)
     free = 0
     for part in parts:
         assert part.island.topology is not None
         key = part.island.topology.key
-        for value in sorted(floor.snapshot.domains[key]):
-            if (key, value) in trial.claims or why_domain_closed(trial, part, value) is not None:
+        for value in sorted(proposal.snapshot.domains[key]):
+            if (key, value) in search.claims or why_domain_closed(search, part, value) is not None:
                 continue
-            nodes = floor.domain(key, value)
-            if next(trial.seatings(part.island, part.members, only_nodes(nodes)), True) is None:
+            nodes = proposal.domain(key, value)
+            if next(search.seatings(part.island, part.members, only_nodes(nodes)), True) is None:
                 free += 1
                 if part.island.topology.mode is TopologyMode.EXCLUSIVE:
-                    trial.claims[key, value] = part.island.name
+                    search.claims[key, value] = part.island.name
                 break
     return free
 
 
-def _members_free(floor: Proposal, gang: Gang, members: list[Member]) -> tuple[int, Member]:
+def _members_free(proposal: Proposal, gang: Gang, members: list[Member]) -> tuple[int, Member]:
     """How many of the members could be seated now, in this order, and the first that could not (else the last)."""
-    trial = SeatSearch(floor, gang)
+    search = SeatSearch(proposal, gang)
     island = Island("", ())
-    free, helpless = 0, None
-    places = {id(m.shape): iter(floor.candidates(m.shape)) for m in members}
+    free, unplaced = 0, None
+    places = {id(m.shape): iter(proposal.candidates(m.shape)) for m in members}
     current: dict[int, str] = {}
     for member in members:
         name = current.get(id(member.shape)) or next(places[id(member.shape)], None)
-        while name is not None and not trial.seat(island, member, name):
+        while name is not None and not search.seat(island, member, name):
             name = next(places[id(member.shape)], None)
         if name is not None:
             current[id(member.shape)] = name
             free += 1
         else:
-            helpless = helpless or member
-    if trial.minding and len(members) <= EXACTLY_COUNTED:
-        free = max(free, _most_together(floor, gang, members))  # whom is seated first makes a difference then
-    return free, helpless or members[-1]
+            unplaced = unplaced or member
+    if search.inter_pod and len(members) <= EXACTLY_COUNTED:
+        free = max(free, _most_together(proposal, gang, members))  # whom is seated first makes a difference then
+    return free, unplaced or members[-1]
 
 
-def _most_together(floor: Proposal, gang: Gang, members: list[Member]) -> int:
+def _most_together(proposal: Proposal, gang: Gang, members: list[Member]) -> int:
     for count in range(len(members), 0, -1):
         for some in combinations(members, count):
-            if find_seats(floor, PlacementRequest(gang, (IslandRequest(Island("", some), some),))) is not None:
+            if find_seats(proposal, PlacementRequest(gang, (IslandRequest(Island("", some), some),))) is not None:
                 return count
     return 0
 
 
-def _node_refusals(floor: Proposal, gang: Gang, member: Member) -> tuple[Refusal, ...]:
+def _node_refusals(proposal: Proposal, gang: Gang, member: Member) -> tuple[Refusal, ...]:
     """Why nodes do not do for this member, counted. Whole shelves with too little left are counted at once."""
-    trial = SeatSearch(floor, gang)
+    search = SeatSearch(proposal, gang)
     island = Island("", ())
     counts: Counter[str] = Counter()
     asked = {name: amount for name, amount in member.shape.requests if is_accelerator(name)}
-    for shelf, names in floor.snapshot.shelves.items():
-        short = _too_little(shelf, asked)
+    for bucket, names in proposal.snapshot.buckets.items():
+        short = _too_little(bucket, asked)
         if short is not None and len(names) > COUNTED_GANGS:
             counts[short] += len(names)
             continue
         for name in names:
-            room = floor.snapshot.rooms[name]
-            why = trial.why_closed(member.shape, island, name)
-            why = why or shortage(member.shape, trial.tray(name).free, room.node)
+            info = proposal.snapshot.nodes[name]
+            why = search.why_closed(member.shape, island, name)
+            why = why or shortage(member.shape, search.free_space(name).free, info.node)
             counts[why or "has room for too few of them"] += 1
-    for name in floor.snapshot.sick:
-        counts[floor.refusal(member.shape, name) or "is not healthy"] += 1
+    for name in proposal.snapshot.unhealthy:
+        counts[proposal.refusal(member.shape, name) or "is not healthy"] += 1
     return _refusals(counts)
 
 
-def _too_little(shelf: CapacityBucket, asked: dict[str, int]) -> str | None:
-    flavor, level = shelf
+def _too_little(bucket: CapacityBucket, asked: dict[str, int]) -> str | None:
+    flavor, level = bucket
     if asked and flavor == "cpu":
         return f"has no {next(iter(asked))}"
     return f"too little {flavor} is free" if level < asked.get(flavor, 0) else None
 
 
-def _domain_refusals(floor: Proposal, gang: Gang, part: IslandRequest) -> tuple[Refusal, ...]:
-    trial = SeatSearch(floor, gang)
-    counts = Counter(why_not_domain(trial, part, value) or "is free" for value in domains_of(floor, part))
+def _domain_refusals(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Refusal, ...]:
+    search = SeatSearch(proposal, gang)
+    counts = Counter(why_not_domain(search, part, value) or "is free" for value in domains_of(proposal, part))
     return _refusals(counts)
 
 
-def domains_of(floor: Proposal, part: IslandRequest) -> list[str]:
+def domains_of(proposal: Proposal, part: IslandRequest) -> list[str]:
     assert part.island.topology is not None
-    return sorted(floor.snapshot.domains[part.island.topology.key])
+    return sorted(proposal.snapshot.domains[part.island.topology.key])
 
 
-def why_not_domain(trial: SeatSearch, part: IslandRequest, value: str) -> str | None:
+def why_not_domain(search: SeatSearch, part: IslandRequest, value: str) -> str | None:
     """Why the island cannot be seated in this domain now."""
     assert part.island.topology is not None
-    why = why_domain_closed(trial, part, value)
+    why = why_domain_closed(search, part, value)
     if why is not None:
         return why
-    nodes = trial.floor.domain(part.island.topology.key, value)
-    for _ in trial.seatings(part.island, part.members, only_nodes(nodes)):
+    nodes = search.proposal.domain(part.island.topology.key, value)
+    for _ in search.seatings(part.island, part.members, only_nodes(nodes)):
         return None
     counts: Counter[str] = Counter()
     for name in nodes:
         for shape in {id(m.shape): m.shape for m in part.members}.values():
-            node = trial.floor.snapshot.rooms[name].node
-            why = trial.why_closed(shape, part.island, name) or shortage(shape, trial.tray(name).free, node)
+            node = search.proposal.snapshot.nodes[name].node
+            why = search.why_closed(shape, part.island, name) or shortage(shape, search.free_space(name).free, node)
             if why is not None:
                 counts[why] += 1
     return f"does not hold the island: {counts.most_common(1)[0][0]}" if counts else "is too small for the island"
@@ -291,40 +291,42 @@ def _refusals(counts: Counter[str]) -> tuple[Refusal, ...]:
     return tuple(Refusal(why, count) for why, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _tenants(floor: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
+def _tenants(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
     assert part.island.topology is not None
     counts: Counter[str] = Counter()
-    for tenants in floor.snapshot.tenants[part.island.topology.key].values():
+    for tenants in proposal.snapshot.domain_gangs[part.island.topology.key].values():
         for tenant in tenants:
             counts[tenant] += tenants[tenant]
-    return _holders(floor, gang, counts)
+    return _holders(proposal, gang, counts)
 
 
-def _neighbours(floor: Proposal, gang: Gang, member: Member) -> tuple[Holder, ...]:
+def _neighbours(proposal: Proposal, gang: Gang, member: Member) -> tuple[Holder, ...]:
     """Who sits where it could. Whoever waits for an accelerator is told of those who have some."""
     asked = {name for name, _ in member.shape.requests if is_accelerator(name)}
-    return _seat_holders(floor, gang, member, asked) or _seat_holders(floor, gang, member, set())
+    return _seat_holders(proposal, gang, member, asked) or _seat_holders(proposal, gang, member, set())
 
 
-def _seat_holders(floor: Proposal, gang: Gang, member: Member, asked: set[str]) -> tuple[Holder, ...]:
+def _seat_holders(proposal: Proposal, gang: Gang, member: Member, asked: set[str]) -> tuple[Holder, ...]:
     """Of all seats, or of those that have something of what is asked for."""
     counts: Counter[str] = Counter()
     looked_at = 0
-    for priority in sorted(floor.snapshot.running, reverse=True):
-        for key in sorted(floor.snapshot.running[priority])[: COUNTED_GANGS - looked_at]:
+    for priority in sorted(proposal.snapshot.running, reverse=True):
+        for key in sorted(proposal.snapshot.running[priority])[: COUNTED_GANGS - looked_at]:
             looked_at += 1
             seats = [
-                m for m in floor.snapshot.gangs[key].seated() if not asked or asked & {n for n, _ in m.shape.requests}
+                m
+                for m in proposal.snapshot.gangs[key].seated()
+                if not asked or asked & {n for n, _ in m.shape.requests}
             ]
-            counts[key] = sum(1 for m in seats if floor.refusal(member.shape, m.node) is None)
-    return _holders(floor, gang, counts)
+            counts[key] = sum(1 for m in seats if proposal.refusal(member.shape, m.node) is None)
+    return _holders(proposal, gang, counts)
 
 
-def _holders(floor: Proposal, gang: Gang, counts: Counter[str]) -> tuple[Holder, ...]:
+def _holders(proposal: Proposal, gang: Gang, counts: Counter[str]) -> tuple[Holder, ...]:
     holders = [
-        Holder(key, floor.snapshot.gangs[key].priority, seats, _keeps(gang, floor.snapshot.gangs[key]))
+        Holder(key, proposal.snapshot.gangs[key].priority, seats, _keeps(gang, proposal.snapshot.gangs[key]))
         for key, seats in counts.items()
-        if seats and key != gang.key and not floor.snapshot.gangs[key].infrastructure
+        if seats and key != gang.key and not proposal.snapshot.gangs[key].infrastructure
     ]
     return tuple(sorted(holders, key=lambda h: (-h.seats, h.gang))[:SHOWN_HOLDERS])
 

@@ -17,22 +17,22 @@ from understudy.model.plans import Dismiss, Grow, Refusal, Start, Swap, Wait, Wa
 SeatKey = tuple[str, str]  # (gang, node)
 
 
-def plan_warm_understudies(floor: Proposal, explaining: bool) -> None:
+def plan_warm_understudies(proposal: Proposal, explaining: bool) -> None:
     """Decides about all warm understudies."""
-    wings = WarmSeats(floor)
-    gangs = [floor.snapshot.gangs[key] for key in sorted(floor.snapshot.warm)]
-    waiting = [gang for gang in gangs if not wings.keep(gang)]
+    warm_seats = WarmSeats(proposal)
+    gangs = [proposal.snapshot.gangs[key] for key in sorted(proposal.snapshot.warm)]
+    waiting = [gang for gang in gangs if not warm_seats.keep(gang)]
     for gang in waiting:
-        if not wings.seat(gang) and explaining:
-            floor.add(Wait(gang.key, _no_seat(floor, gang)))
+        if not warm_seats.seat(gang) and explaining:
+            proposal.add(Wait(gang.key, _no_seat(proposal, gang)))
 
 
 class WarmSeats:
     """Where understudies hold themselves ready: what is left of each node beside all who work, and beside them."""
 
-    def __init__(self, floor: Proposal) -> None:
-        self._floor = floor
-        self._coming = _coming(floor)
+    def __init__(self, proposal: Proposal) -> None:
+        self._floor = proposal
+        self._coming = _coming(proposal)
         self._left: dict[str, dict[str, int]] = {}
         self._sitting: dict[str, set[str]] = defaultdict(set)  # by gang, where its understudies are
 
@@ -43,11 +43,11 @@ class WarmSeats:
                 self._floor.add(Dismiss(gang.key, member.node, "its node is lost"))
         seated = gang.seated()
         for member in seated:
-            role = self._role(gang, member)
+            role = self._role_to_take(gang, member)
             if role:
                 why = f"it steps in as {role}"
                 self._floor.add(Dismiss(gang.key, member.node, why, gang.warm_for, role))
-            elif why := self._why_not_stay(gang, member):
+            elif why := self._reason_to_leave(gang, member):
                 self._floor.add(Dismiss(gang.key, member.node, why, gang.warm_for))
             else:
                 self._take(gang, member.shape, member.node)
@@ -64,7 +64,7 @@ class WarmSeats:
                 return True
         return False
 
-    def _role(self, gang: Gang, member: Member) -> str:
+    def _role_to_take(self, gang: Gang, member: Member) -> str:
         """The member that gets this very seat, asks for the same, and is of the gang it holds itself ready for."""
         if gang.started_at is None:
             return ""  # whoever runs it does not know it yet
@@ -74,66 +74,68 @@ class WarmSeats:
                 return other.name
         return ""
 
-    def _why_not_stay(self, gang: Gang, member: Member) -> str:
-        room = self._floor.snapshot.rooms.get(member.node)
-        if room is None:
+    def _reason_to_leave(self, gang: Gang, member: Member) -> str:
+        info = self._floor.snapshot.nodes.get(member.node)
+        if info is None:
             return "its node is gone"
         refused = self._floor.refusal(member.shape, member.node)
-        if refused is not None and room.node.health.verdict is not Verdict.SUSPECT:
+        if refused is not None and info.node.health.verdict is not Verdict.SUSPECT:
             return f"{member.node} {refused}"
         return "" if self._fits(gang, member.shape, member.node) else f"{member.node} is needed"
 
     def _fits(self, gang: Gang, shape: Shape, name: str) -> bool:
-        floor, labels = self._floor, self._floor.snapshot.rooms[name].node.labels
-        for key in floor.keys:
+        proposal, labels = self._floor, self._floor.snapshot.nodes[name].node.labels
+        for key in proposal.keys:
             if (value := labels.get(key)) is not None:
-                owner = floor.owner(key, value)
-                owners = {held.gang.key for held in floor.held_for(key, value)} | ({owner[0]} if owner else set())
+                owner = proposal.owner(key, value)
+                owners = {held.gang.key for held in proposal.held_for(key, value)} | ({owner[0]} if owner else set())
                 if owners - {gang.warm_for}:
                     return False  # somebody has the domain to itself
-        return bool(capacity(shape, self._room(name), 1))
+        return bool(capacity(shape, self._free_on(name), 1))
 
-    def _room(self, name: str) -> dict[str, int]:
+    def _free_on(self, name: str) -> dict[str, int]:
         if name not in self._left:
-            self._left[name] = dict(self._floor.snapshot.rooms[name].free)
+            self._left[name] = dict(self._floor.snapshot.nodes[name].free)
         return self._left[name]
 
     def _take(self, gang: Gang, shape: Shape, name: str) -> None:
         self._sitting[gang.warm_for].add(name)
-        if name in self._floor.snapshot.rooms:
-            room = self._room(name)
+        if name in self._floor.snapshot.nodes:
+            info = self._free_on(name)
             for what, amount in shape.requests:
-                room[what] = room.get(what, 0) - amount
+                info[what] = info.get(what, 0) - amount
 
     def _places(self, gang: Gang) -> Iterable[str]:
         """Spares, where there are such things, else any node; those near the gang and its understudies first."""
-        floor = self._floor
+        proposal = self._floor
         near = {label for name in (*self._sitting[gang.warm_for], *self._seats_of(gang)) for label in self._near(name)}
-        named = bool(floor.spares or floor.policy.spares)
+        named = bool(proposal.spares or proposal.policy.spares)
         names = [
-            name for name in (floor.spares if named else floor.snapshot.rooms) if not self._is_promised(gang, name)
+            name
+            for name in (proposal.spares if named else proposal.snapshot.nodes)
+            if not self._is_promised(gang, name)
         ]
-        return sorted(names, key=lambda name: (floor.avoided(name) and not named, not near & self._near(name), name))
+        return sorted(names, key=lambda name: (proposal.avoided(name) and not named, not near & self._near(name), name))
 
     def _seats_of(self, gang: Gang) -> Iterator[str]:
         return (m.node for m in self._floor.snapshot.gangs[gang.warm_for].seated())
 
     def _near(self, name: str) -> set[tuple[str, str]]:
-        labels = self._floor.snapshot.rooms[name].node.labels
+        labels = self._floor.snapshot.nodes[name].node.labels
         return {(key, labels[key]) for key in self._floor.keys if key in labels}
 
     def _is_promised(self, gang: Gang, name: str) -> bool:
         return any(held.gang.key != gang.warm_for for held in self._floor.held.get(name, ()))
 
     def _is_lost(self, name: str) -> bool:
-        room = self._floor.snapshot.rooms.get(name)
-        return room is None or room.node.health.verdict is Verdict.LOST
+        info = self._floor.snapshot.nodes.get(name)
+        return info is None or info.node.health.verdict is Verdict.LOST
 
 
-def _coming(floor: Proposal) -> dict[SeatKey, list[Member]]:
+def _coming(proposal: Proposal) -> dict[SeatKey, list[Member]]:
     """Who gets a seat in this plan, by gang and node."""
     found: dict[SeatKey, list[Member]] = defaultdict(list)
-    for action in floor.actions:
+    for action in proposal.actions:
         match action:
             case Start(seats=seats, waits_for=()) | Grow(seats=seats):
                 taken = dict(seats)
@@ -141,18 +143,18 @@ def _coming(floor: Proposal) -> dict[SeatKey, list[Member]]:
                 taken = {move.member: move.to_node for move in moves}
             case _:
                 continue
-        for member in floor.snapshot.gangs[action.gang].members():
+        for member in proposal.snapshot.gangs[action.gang].members():
             if member.name in taken:
                 found[action.gang, taken[member.name]].append(member)
     return found
 
 
-def _is_wanted(floor: Proposal, gang: Gang) -> bool:
+def _is_wanted(proposal: Proposal, gang: Gang) -> bool:
     """Only a gang that runs can lose a member."""
-    job = floor.snapshot.gangs.get(gang.warm_for)
+    job = proposal.snapshot.gangs.get(gang.warm_for)
     return job is not None and job.suspension is Suspension.NONE and bool(job.seated())
 
 
-def _no_seat(floor: Proposal, gang: Gang) -> WaitReason:
-    why = "no spare has room for it" if _is_wanted(floor, gang) else f"{gang.warm_for} does not run"
+def _no_seat(proposal: Proposal, gang: Gang) -> WaitReason:
+    why = "no spare has room for it" if _is_wanted(proposal, gang) else f"{gang.warm_for} does not run"
     return WaitReason(WaitCode.NO_ROOM, "a spare seat", wanted=1, refusals=(Refusal(why, 1),))

@@ -67,7 +67,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     ] = ()  # what this pod asks for that is not there, or that Understudy does not do, in words
 
     @property
-    def minds_neighbours(self) -> bool:
+    def has_inter_pod_rules(self) -> bool:
         """Whether a seat depends on which pods sit on other nodes."""
         return bool(self.affinity or self.anti_affinity or self.spreads)
 
@@ -200,13 +200,13 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     def reseated(self, seats: Mapping[str, str]) -> "Gang":
         """The same gang with the named members on the given nodes ('' takes the seat away; its node is remembered)."""
         islands = tuple(
-            msgspec.structs.replace(island, members=tuple(_moved(m, seats) for m in island.members))
+            msgspec.structs.replace(island, members=tuple(_with_seat(m, seats) for m in island.members))
             for island in self.islands
         )
         return msgspec.structs.replace(self, islands=islands)
 
 
-def _moved(member: Member, seats: Mapping[str, str]) -> Member:
+def _with_seat(member: Member, seats: Mapping[str, str]) -> Member:
     node = seats.get(member.name, member.node)
     if node == member.node:
         return member

@@ -1,4 +1,4 @@
-"""One node with the pods seated on it and what they leave free; what preemption needs to know of a running gang."""
+"""One node with its pods and what they leave free, and what preemption needs to know of a running gang."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from understudy.model.nodes import Health, Node, Verdict
 
 _by_gang = attrgetter("gang")
 _by_member = attrgetter("member.name")
-CapacityBucket = tuple[str, int]  # (flavor, how much of it is free)
-NODE_GONE = Health(Verdict.LOST, cause="the node does not exist")  # of the placeholder that pods without a node sit on
+CapacityBucket = tuple[str, int]  # (flavor, free amount)
+# Of the placeholder for a deleted node that still has pods.
+NODE_GONE = Health(Verdict.LOST, cause="the node does not exist")
 
 
 class RunningGang(msgspec.Struct, frozen=True, gc=False):
-    """What a running gang has to lose, so that choosing among very many gangs need not look at each one's members."""
+    """What preempting a running gang would cost. It saves the victim search a look at the members of every gang."""
 
     gang: str
     priority: int
     seats: int
     accelerators: int
     started_at: float | None
-    since: float | None  # work since then would be lost: the last checkpoint, else the start
+    since: float | None  # the last checkpoint, else the start: preemption loses the work since then
     elastic: bool
 
 
 class Seat(msgspec.Struct, frozen=True, gc=False):
-    """One pod on one node. A leaving one fills its seat until its pod is gone."""
+    """One pod on one node. A terminating pod keeps its seat until it is deleted."""
 
     gang: str
     member: Member
     leaving: bool = False
-    stake: RunningGang | None = None  # of its gang, where that could be preempted
+    running: RunningGang | None = None  # None where the gang cannot be preempted
 
 
 class NodeInfo(msgspec.Struct, frozen=True, gc=False):
-    """A node, what sits on it, and what is left."""
+    """A node, the pods on it, and the resources they leave free."""
 
     node: Node
     seats: tuple[Seat, ...]  # sorted by gang and member
     free: Mapping[str, int]
-    shelf: CapacityBucket | None  # where `Snapshot.shelves` lists it; None where no seat may be given
+    bucket: CapacityBucket | None  # its entry in `Snapshot.buckets`; None where no new pod may go
 
 
 def seats_of(gang: Gang) -> list[Seat]:
@@ -59,21 +60,24 @@ def node_info_of(node: Node, seats: list[Seat]) -> NodeInfo:
     if len(seats) > 1:
         seats.sort(key=_by_member)
         seats.sort(key=_by_gang)
-    free = _left_over(node, seats)
-    shelf: CapacityBucket | None = None
+    free = _free_resources(node, seats)
+    bucket: CapacityBucket | None = None
     if node.usable:
         flavor = node.flavor
-        # Free cpu is shelved by powers of two: exact shelves would be as many as there are nodes.
-        shelf = (flavor, max(0, free["cpu"]).bit_length() if flavor == "cpu" and "cpu" in free else free.get(flavor, 0))
-    return NodeInfo(node, tuple(seats), free, shelf)
+        # Buckets of free cpu are powers of two: exact amounts would make a bucket for almost every node.
+        bucket = (
+            flavor,
+            max(0, free["cpu"]).bit_length() if flavor == "cpu" and "cpu" in free else free.get(flavor, 0),
+        )
+    return NodeInfo(node, tuple(seats), free, bucket)
 
 
-def _left_over(node: Node, seats: list[Seat]) -> dict[str, int]:
+def _free_resources(node: Node, seats: list[Seat]) -> dict[str, int]:
     free = dict(node.allocatable)
     index, count = 0, len(seats)
     while index < count:
         shape, first = seats[index].member.shape, index
-        while index < count and seats[index].member.shape is shape:  # pods of one template are counted, not added up
+        while index < count and seats[index].member.shape is shape:  # one multiplication for all pods of a template
             index += 1
         for name, amount in shape.requests:
             free[name] = free.get(name, 0) - amount * (index - first)
@@ -83,6 +87,6 @@ def _left_over(node: Node, seats: list[Seat]) -> dict[str, int]:
 def running_gang_of(gang: Gang, seated: list[Member]) -> RunningGang:
     started, since = gang.started_at, gang.checkpoint_at
     if since is None or (started is not None and started > since):
-        since = started  # a checkpoint from before the start has nothing to do with the work since
+        since = started  # a checkpoint from before the start does not save work done since
     accelerators = seated[0].shape.accelerators if len(seated) == 1 else sum(m.shape.accelerators for m in seated)
     return RunningGang(gang.key, gang.priority, len(seated), accelerators, started, since, gang.min_members is not None)

@@ -1,8 +1,8 @@
-"""The cluster at one moment, as an immutable value with the indexes decisions need.
+"""The cluster at one moment, as an immutable value with the indexes that decisions need.
 
-`Snapshot.updated` turns a snapshot and a few changed nodes or gangs into the next snapshot. It costs what changed, not
-what is there: the maps are persistent, and old and new snapshots share all that did not change. The same function keeps
-the view up to date event by event, builds a snapshot from nothing, and makes the hypotheses of a plan.
+`Snapshot.updated` turns a snapshot and changed nodes or gangs into the next snapshot. Its cost depends on the size of
+the change, not of the cluster: the maps are persistent, and both snapshots share what did not change. The same function
+applies single events, builds a snapshot from nothing, and applies the actions of a plan.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ V = TypeVar("V")
 
 
 class Budget(msgspec.Struct, frozen=True, gc=False):
-    """A PodDisruptionBudget: how many more of the matching pods may be disturbed now."""
+    """A PodDisruptionBudget: how many more of the matching pods may be disrupted now."""
 
     name: str
     namespace: str
@@ -47,20 +47,21 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    rooms: HashTrieMap[str, NodeInfo] = HashTrieMap()
+    nodes: HashTrieMap[str, NodeInfo] = HashTrieMap()
     gangs: HashTrieMap[str, Gang] = HashTrieMap()
     budgets: tuple[Budget, ...] = ()
     open: HashTrieSet[str] = HashTrieSet()  # managed gangs with members that have no seat
     holding: HashTrieSet[str] = HashTrieSet()  # gangs with holds
-    leaving: HashTrieSet[str] = HashTrieSet()  # gangs with pods on their way out
+    leaving: HashTrieSet[str] = HashTrieSet()  # gangs with terminating pods
     running: HashTrieMap[int, HashTrieMap[str, RunningGang]] = HashTrieMap()  # priority -> managed gangs with seats
-    repelling: HashTrieSet[str] = HashTrieSet()  # gangs with pods on nodes that have required anti-affinity
-    sick: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not healthy, and nodes that are gone
+    with_anti_affinity: HashTrieSet[str] = HashTrieSet()  # gangs with seated pods that require anti-affinity
+    unhealthy: HashTrieSet[str] = HashTrieSet()  # nodes whose verdict is not HEALTHY, and deleted nodes with pods
     spares: HashTrieSet[str] = HashTrieSet()  # nodes labelled as spares
-    warm: HashTrieSet[str] = HashTrieSet()  # warm understudies: they sit in no room, and only `decide.warm` sees them
-    shelves: HashTrieMap[CapacityBucket, HashTrieSet[str]] = HashTrieMap()  # where new seats may be given
-    domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # key -> value -> sorted nodes
-    tenants: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()  # key -> value -> gang -> seats
+    warm: HashTrieSet[str] = HashTrieSet()  # warm understudies: `nodes` does not count their pods
+    buckets: HashTrieMap[CapacityBucket, HashTrieSet[str]] = HashTrieMap()  # nodes that take new pods
+    domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # label key -> value -> nodes
+    # label key -> value -> gang -> number of its seats in that domain
+    domain_gangs: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()
 
     @staticmethod
     def of(
@@ -69,7 +70,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         budgets: Iterable[Budget] = (),
         index: Iterable[str] = (),
     ) -> Snapshot:
-        """A snapshot from scratch; `index` names label keys, besides the gangs' own, that decisions group nodes by."""
+        """Builds a snapshot from nothing. `index` names label keys to group nodes by, besides those of the gangs."""
         empty = Snapshot(
             budgets=tuple(sorted(budgets, key=lambda b: (b.namespace, b.name))),
             domains=HashTrieMap({key: HashTrieMap() for key in index}),
@@ -87,120 +88,127 @@ class Snapshot(msgspec.Struct, frozen=True):
         known = (*changed, *gone_gangs) if len(self.gangs) else ()
         before = {key: old for key in known if (old := self.gangs.get(key)) is not None}
         fresh = {node.name: node for node in nodes}
-        listing = _listed(changed)
-        rooms = self._changed_rooms(fresh, frozenset(gone_nodes), listing.seats, before)
+        entries = _index_entries(changed)
+        infos = self._changed_nodes(fresh, frozenset(gone_nodes), entries.seats, before)
         indexed = self._with_topologies(changed.values())
         return msgspec.structs.replace(
             indexed,
-            rooms=_merged(self.rooms, rooms),
+            nodes=_merged(self.nodes, infos),
             gangs=_merged(self.gangs, {**dict.fromkeys(before), **changed} if before else changed),
-            sick=_toggled(self.sick, {name: room is not None and _is_sick(room) for name, room in rooms.items()}),
-            spares=_toggled(
-                self.spares, {name: room is not None and bool(room.node.spare) for name, room in rooms.items()}
+            unhealthy=_with_membership(
+                self.unhealthy, {name: info is not None and _is_unhealthy(info) for name, info in infos.items()}
             ),
-            shelves=_reshelved(self, rooms),
-            domains=_redivided(indexed, rooms),
-            tenants=_resettled(indexed, rooms),
-            **_relisted(self, listing, before),
+            spares=_with_membership(
+                self.spares, {name: info is not None and bool(info.node.spare) for name, info in infos.items()}
+            ),
+            buckets=_updated_buckets(self, infos),
+            domains=_updated_domains(indexed, infos),
+            domain_gangs=_updated_domain_gangs(indexed, infos),
+            **_updated_gang_sets(self, entries, before),
         )
 
-    def _changed_rooms(
+    def _changed_nodes(
         self, fresh: dict[str, Node], gone: frozenset[str], arriving: dict[str, list[Seat]], before: dict[str, Gang]
     ) -> dict[str, NodeInfo | None]:
-        """The rooms that the changes touch, made anew; None where neither node nor seat is left."""
+        """The nodes that the changes touch, rebuilt; None where neither the node nor a seat on it is left."""
         touched = {seat.member.node for gang in before.values() for seat in seats_of(gang)}
         touched.update(arriving, fresh, gone)
-        rooms: dict[str, NodeInfo | None] = {}
+        infos: dict[str, NodeInfo | None] = {}
         for name in touched:
-            old = self.rooms.get(name)
+            old = self.nodes.get(name)
             staying = [seat for seat in old.seats if seat.gang not in before] if old else []
             seats = staying + arriving[name] if name in arriving else staying
             node = fresh.get(name)
             if node is None and old is not None and name not in gone and old.node.health is not NODE_GONE:
                 node = old.node
-            rooms[name] = node_info_of(node or Node(name, health=NODE_GONE), seats) if node or seats else None
-        return rooms
+            infos[name] = node_info_of(node or Node(name, health=NODE_GONE), seats) if node or seats else None
+        return infos
 
     def _with_topologies(self, gangs: Iterable[Gang]) -> Snapshot:
-        """The same snapshot, indexed by every topology key the gangs' islands use."""
+        """The same snapshot, indexed by every topology key of the gangs' islands."""
         keys = {island.topology.key for gang in gangs for island in gang.islands if island.topology is not None}
-        domains, tenants = self.domains, self.tenants
+        domains, domain_gangs = self.domains, self.domain_gangs
         for key in sorted(keys):
             if key not in domains:
-                domains = domains.insert(key, _divided(key, self.rooms.values()))
-            if key not in tenants:
-                tenants = tenants.insert(key, _settled(key, self.rooms.values()))
-        if tenants is self.tenants and domains is self.domains:
+                domains = domains.insert(key, _grouped_by_label(key, self.nodes.values()))
+            if key not in domain_gangs:
+                domain_gangs = domain_gangs.insert(key, _counted_by_domain(key, self.nodes.values()))
+        if domain_gangs is self.domain_gangs and domains is self.domains:
             return self
-        return msgspec.structs.replace(self, domains=domains, tenants=tenants)
+        return msgspec.structs.replace(self, domains=domains, domain_gangs=domain_gangs)
+
+    def is_lost(self, node: str) -> bool:
+        """Whether the node counts as lost. A node that does not exist does."""
+        info = self.nodes.get(node)
+        return info is None or info.node.health.verdict is Verdict.LOST
 
 
-def _is_sick(room: NodeInfo) -> bool:
-    return room.node.health.verdict is not Verdict.HEALTHY
+def _is_unhealthy(info: NodeInfo) -> bool:
+    return info.node.health.verdict is not Verdict.HEALTHY
 
 
-class Listing(msgspec.Struct, frozen=True):
-    """Where changed gangs sit, and which lists they belong on."""
+class IndexEntries(msgspec.Struct, frozen=True):
+    """What changed gangs contribute to the indexes."""
 
     seats: dict[str, list[Seat]]  # by node
-    stakes: dict[str, RunningGang]
+    running: dict[str, RunningGang]  # by gang
     open: list[str]
     holding: list[str]
     leaving: list[str]
-    repelling: list[str]
+    with_anti_affinity: list[str]
     warm: list[str]
 
 
-def _listed(changed: dict[str, Gang]) -> Listing:
-    """One pass over the gangs: this runs for every gang there is when a snapshot is made from nothing."""
-    listing = Listing(defaultdict(list), {}, [], [], [], [], [])
+def _index_entries(changed: dict[str, Gang]) -> IndexEntries:
+    """One pass over the gangs, since it runs for every gang when a snapshot is built from nothing."""
+    entries = IndexEntries(defaultdict(list), {}, [], [], [], [], [])
     for key, gang in changed.items():
         if gang.warm_for:
-            listing.warm.append(key)
+            entries.warm.append(key)
             continue
         seated = []
-        unseated = repels = False
+        unseated = anti_affinity = False
         for island in gang.islands:
             for member in island.members:
                 if member.node:
                     seated.append(member)
-                    repels = repels or bool(member.shape.anti_affinity)
+                    anti_affinity = anti_affinity or bool(member.shape.anti_affinity)
                 else:
                     unseated = True
-        stake = running_gang_of(gang, seated) if seated and gang.managed and not gang.infrastructure else None
-        if stake is not None:
-            listing.stakes[key] = stake
+        running = running_gang_of(gang, seated) if seated and gang.managed and not gang.infrastructure else None
+        if running is not None:
+            entries.running[key] = running
         for member in seated:
-            listing.seats[member.node].append(Seat(key, member, False, stake))
+            entries.seats[member.node].append(Seat(key, member, False, running))
         if unseated and gang.managed:
-            listing.open.append(key)
+            entries.open.append(key)
         if gang.holds:
-            listing.holding.append(key)
+            entries.holding.append(key)
         if gang.leaving:
-            listing.leaving.append(key)
-            repels = repels or any(m.shape.anti_affinity for m in gang.leaving)
+            entries.leaving.append(key)
+            anti_affinity = anti_affinity or any(m.shape.anti_affinity for m in gang.leaving)
             for member in gang.leaving:
-                listing.seats[member.node].append(Seat(key, member, True))
-        if repels:
-            listing.repelling.append(key)
-    return listing
+                entries.seats[member.node].append(Seat(key, member, True))
+        if anti_affinity:
+            entries.with_anti_affinity.append(key)
+    return entries
 
 
-_LISTS = ("open", "holding", "leaving", "repelling", "warm")
+_GANG_SETS = ("open", "holding", "leaving", "with_anti_affinity", "warm")
 
 
-def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[str, object]:
-    running: dict[int, dict[str, RunningGang | None]] = defaultdict(dict)
+def _updated_gang_sets(old: Snapshot, entries: IndexEntries, before: dict[str, Gang]) -> dict[str, object]:
+    changes: dict[int, dict[str, RunningGang | None]] = defaultdict(dict)
     for key, gang in before.items():
-        running[gang.priority][key] = None
-    for key, stake in listing.stakes.items():
-        running[stake.priority][key] = stake
-    groups = {priority: _merged(old.running.get(priority, HashTrieMap()), group) for priority, group in running.items()}
-    lists: dict[str, list[str]] = {name: getattr(listing, name) for name in _LISTS}
+        changes[gang.priority][key] = None
+    for key, running in entries.running.items():
+        changes[running.priority][key] = running
+    groups = {priority: _merged(old.running.get(priority, HashTrieMap()), group) for priority, group in changes.items()}
+    sets: dict[str, list[str]] = {name: getattr(entries, name) for name in _GANG_SETS}
     return {
         **{
-            n: _toggled(getattr(old, n), dict.fromkeys(before, False) | dict.fromkeys(k, True))
-            for n, k in lists.items()
+            name: _with_membership(getattr(old, name), dict.fromkeys(before, False) | dict.fromkeys(keys, True))
+            for name, keys in sets.items()
         },
         "running": _merged(
             old.running, {priority: group if len(group) else None for priority, group in groups.items()}
@@ -208,36 +216,38 @@ def _relisted(old: Snapshot, listing: Listing, before: dict[str, Gang]) -> dict[
     }
 
 
-def _reshelved(old: Snapshot, rooms: Mapping[str, NodeInfo | None]) -> HashTrieMap[CapacityBucket, HashTrieSet[str]]:
+def _updated_buckets(
+    old: Snapshot, infos: Mapping[str, NodeInfo | None]
+) -> HashTrieMap[CapacityBucket, HashTrieSet[str]]:
     moves: dict[CapacityBucket, dict[str, bool]] = defaultdict(dict)
-    for name, room in rooms.items():
-        was = old.rooms.get(name)
-        shelf = room.shelf if room else None
-        if was and was.shelf is not None and was.shelf != shelf:
-            moves[was.shelf][name] = False
-        if shelf is not None and (was is None or was.shelf != shelf):
-            moves[shelf][name] = True
-    return _regrouped(old.shelves, moves)
+    for name, info in infos.items():
+        was = old.nodes.get(name)
+        bucket = info.bucket if info else None
+        if was and was.bucket is not None and was.bucket != bucket:
+            moves[was.bucket][name] = False
+        if bucket is not None and (was is None or was.bucket != bucket):
+            moves[bucket][name] = True
+    return _regrouped(old.buckets, moves)
 
 
-def _divided(key: str, rooms: Iterable[NodeInfo]) -> HashTrieMap[str, tuple[str, ...]]:
+def _grouped_by_label(key: str, infos: Iterable[NodeInfo]) -> HashTrieMap[str, tuple[str, ...]]:
     groups: dict[str, list[str]] = defaultdict(list)
-    for room in rooms:
-        if (value := room.node.labels.get(key)) is not None:
-            groups[value].append(room.node.name)
+    for info in infos:
+        if (value := info.node.labels.get(key)) is not None:
+            groups[value].append(info.node.name)
     return HashTrieMap({value: tuple(sorted(names)) for value, names in groups.items()})
 
 
-def _redivided(
-    old: Snapshot, rooms: Mapping[str, NodeInfo | None]
+def _updated_domains(
+    old: Snapshot, infos: Mapping[str, NodeInfo | None]
 ) -> HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]]:
     domains = old.domains
     for key in domains:
         moves: dict[str, dict[str, bool]] = defaultdict(dict)
-        for name, room in rooms.items():
-            was = old.rooms.get(name)
+        for name, info in infos.items():
+            was = old.nodes.get(name)
             left = was.node.labels.get(key) if was else None
-            joined = room.node.labels.get(key) if room else None
+            joined = info.node.labels.get(key) if info else None
             if left == joined:
                 continue
             if left is not None:
@@ -254,40 +264,40 @@ def _redivided(
     return domains
 
 
-def _settled(key: str, rooms: Iterable[NodeInfo]) -> HashTrieMap[str, HashTrieMap[str, int]]:
+def _counted_by_domain(key: str, infos: Iterable[NodeInfo]) -> HashTrieMap[str, HashTrieMap[str, int]]:
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for room in rooms:
-        if (value := room.node.labels.get(key)) is not None:
-            for seat in room.seats:
+    for info in infos:
+        if (value := info.node.labels.get(key)) is not None:
+            for seat in info.seats:
                 counts[value][seat.gang] += 1
     return HashTrieMap({value: HashTrieMap(gangs) for value, gangs in counts.items()})
 
 
-def _resettled(
-    old: Snapshot, rooms: Mapping[str, NodeInfo | None]
+def _updated_domain_gangs(
+    old: Snapshot, infos: Mapping[str, NodeInfo | None]
 ) -> HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]]:
-    tenants = old.tenants
-    for key in tenants:
+    domain_gangs = old.domain_gangs
+    for key in domain_gangs:
         deltas: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        for name, room in rooms.items():
-            for sign, side in ((-1, old.rooms.get(name)), (1, room)):
+        for name, info in infos.items():
+            for sign, side in ((-1, old.nodes.get(name)), (1, info)):
                 value = side.node.labels.get(key) if side else None
                 if side is not None and value is not None:
                     for seat in side.seats:
                         deltas[value][seat.gang] += sign
         changes: dict[str, HashTrieMap[str, int] | None] = {}
         for value, gangs in deltas.items():
-            was = tenants[key].get(value, HashTrieMap())
+            was = domain_gangs[key].get(value, HashTrieMap())
             now = {gang: was.get(gang, 0) + delta for gang, delta in gangs.items() if delta}
             if now:
                 changes[value] = _merged(was, {gang: count or None for gang, count in now.items()}) or None
         if changes:
-            tenants = tenants.insert(key, _merged(tenants[key], changes))
-    return tenants
+            domain_gangs = domain_gangs.insert(key, _merged(domain_gangs[key], changes))
+    return domain_gangs
 
 
 def _merged(old: HashTrieMap[K, V], changes: Mapping[K, V | None]) -> HashTrieMap[K, V]:
-    """`old` with the changes; None removes. Large changes are built in one go, four times cheaper for each entry."""
+    """`old` with the changes; None removes an entry. Large changes rebuild the map: a quarter of the cost an entry."""
     if not changes:
         return old
     if len(changes) * 4 > len(old):
@@ -300,7 +310,7 @@ def _merged(old: HashTrieMap[K, V], changes: Mapping[K, V | None]) -> HashTrieMa
     return old
 
 
-def _toggled(old: HashTrieSet[K], wanted: Mapping[K, bool]) -> HashTrieSet[K]:
+def _with_membership(old: HashTrieSet[K], wanted: Mapping[K, bool]) -> HashTrieSet[K]:
     if not len(old):
         return HashTrieSet(key for key, wants in wanted.items() if wants)
     for key, wants in wanted.items():
@@ -314,5 +324,5 @@ def _toggled(old: HashTrieSet[K], wanted: Mapping[K, bool]) -> HashTrieSet[K]:
 def _regrouped(
     old: HashTrieMap[K, HashTrieSet[V]], moves: Mapping[K, Mapping[V, bool]]
 ) -> HashTrieMap[K, HashTrieSet[V]]:
-    changes = {group: _toggled(old.get(group, HashTrieSet()), names) for group, names in moves.items()}
+    changes = {group: _with_membership(old.get(group, HashTrieSet()), names) for group, names in moves.items()}
     return _merged(old, {group: names if len(names) else None for group, names in changes.items()})

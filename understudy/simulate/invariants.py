@@ -284,7 +284,7 @@ class StepInvariants:
     def cycle(self, life: str, cycle: Cycle) -> None:
         """What a loop saw and did."""
         snapshot = cycle.snapshot
-        healths = {name: snapshot.rooms[name].node.health for name in snapshot.sick}
+        healths = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
         lost = sorted(name for name, health in healths.items() if health.verdict is Verdict.LOST)
         book = self._given_up.setdefault(life, {})
         now, renewed = self._world.loop.time(), self._world.leases.renewed

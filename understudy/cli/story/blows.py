@@ -67,6 +67,6 @@ class Blows:
 
     def _slices(self) -> dict[str, set[str]]:
         slices: dict[str, set[str]] = {}
-        for name, room in self._stage.snapshot().rooms.items():
+        for name, room in self._stage.snapshot().nodes.items():
             slices.setdefault(room.node.labels[TOPOLOGY], set()).add(name)
         return slices

@@ -43,7 +43,7 @@ def tell_hot_swap(out: TextIO) -> None:
         print(f"\n{paint(f'{number}. {step.title}', 'bold')}", file=out)
         now = BEGIN + number * PAUSE
         changed = step.change(state, now)
-        if changed.rooms is not state.rooms:
+        if changed.nodes is not state.nodes:
             _draw(changed, out)
         state = _settled_after(changed, now, out)
     print(f"\n{DRY_RUN}", file=out)
@@ -68,12 +68,14 @@ def _steps(full: Snapshot) -> list[Step]:
 
 
 def _one_fails(state: Snapshot, now: float) -> Snapshot:
-    victim = state.rooms[state.gangs[HERO].seated()[-1].node].node
+    victim = state.nodes[state.gangs[HERO].seated()[-1].node].node
     return state.updated(nodes=[msgspec.structs.replace(victim, health=Health(Verdict.LOST, "it died", since=now))])
 
 
 def _first_recovers(state: Snapshot) -> Snapshot:
-    dead = min((state.rooms[name].node for name in state.sick), key=lambda node: (node.health.since or 0.0, node.name))
+    dead = min(
+        (state.nodes[name].node for name in state.unhealthy), key=lambda node: (node.health.since or 0.0, node.name)
+    )
     return state.updated(nodes=[msgspec.structs.replace(dead, health=Health())])
 
 

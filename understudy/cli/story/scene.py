@@ -40,7 +40,7 @@ class Scene(msgspec.Struct, frozen=True):
 
 def scene_of(snapshot: Snapshot, pods: Mapping[str, list[Pod]]) -> Scene:
     """`pods` are those of the jobs that the story is about."""
-    health = {name: snapshot.rooms[name].node.health for name in snapshot.sick if name in snapshot.rooms}
+    health = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy if name in snapshot.nodes}
     return Scene(
         players={pod.metadata.uid: _player(pod, job) for job, found in pods.items() for pod in found if _runs(pod)},
         lost={name: each.cause for name, each in health.items() if each.verdict is Verdict.LOST},
