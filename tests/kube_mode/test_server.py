@@ -27,9 +27,9 @@ LEASE = Ref(LEASES, "default", "understudy")
 # `understudy`, but its main loop hangs for good when it is told so, and is missed after two seconds.
 HANGING = """
 import signal, sys, time
-from understudy.kube import life
+from understudy.kube import liveness
 from understudy.main import main
-life.LONGEST_SILENCE = 2.0
+liveness.LONGEST_SILENCE = 2.0
 signal.signal(signal.SIGUSR1, lambda *_: time.sleep(3600))
 sys.exit(main())
 """
