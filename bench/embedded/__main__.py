@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from bench.embedded import lives, measures, servers
-from bench.embedded.measures import Figures
+from bench.embedded import api_measures, cluster_measures, servers
+from bench.embedded.api_measures import Figures
 from bench.embedded.servers import Running
 from tests.kube.cluster.programs import ASSETS
 
@@ -66,27 +66,27 @@ def _api(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
 
 def _measured(server: contextlib.AbstractContextManager[Running], sizes: Sizes, creates: int) -> Figures:
     with server as running:
-        measures.creates(running, creates // 10)  # warms both sides up
-        figures = measures.creates(running, creates)
-        figures |= measures.watching(running, sizes.watched, PACE)
-        return figures | measures.lists(running, sizes.lists)
+        api_measures.creates(running, creates // 10)  # warms both sides up
+        figures = api_measures.creates(running, creates)
+        figures |= api_measures.watching(running, sizes.watched, PACE)
+        return figures | api_measures.lists(running, sizes.lists)
 
 
 def _memory(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
     with servers.ours() as running:
-        yield "ours", measures.memory(running, sizes.held)
+        yield "ours", api_measures.memory(running, sizes.held)
 
 
 def _start(_: Sizes) -> Iterator[tuple[str, Figures]]:
-    yield "ours", lives.first_pod()
+    yield "ours", cluster_measures.first_pod()
 
 
 def _running(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
-    yield "ours", lives.applied_to_running(sizes.started)
+    yield "ours", cluster_measures.applied_to_running(sizes.started)
 
 
 def _held(sizes: Sizes) -> Iterator[tuple[str, Figures]]:
-    yield "ours", lives.held(sizes.nodes, sizes.pods)
+    yield "ours", cluster_measures.held(sizes.nodes, sizes.pods)
 
 
 _MEASURES: dict[str, Callable[[Sizes], Iterator[tuple[str, Figures]]]] = {

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench.embedded.wire import Line, Target, lines_to, loaded
+from bench.embedded.http_client import Line, Target, lines_to, loaded
 
 PODS = "/api/v1/namespaces/default/pods?fieldValidation=Strict&fieldManager=bench"
 

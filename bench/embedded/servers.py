@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bench.embedded.wire import Target
+from bench.embedded.http_client import Target
 from tests.kube.cluster import processes
 from tests.kube.cluster.control_plane import control_plane
 from tests.kube.cluster.identities import ADMIN

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from bench.hotswap import report, scenarios, theatre
+from bench.hotswap import bench_cluster, report, scenarios
+from bench.hotswap.cluster_watch import NeverSeen
 from bench.hotswap.gangs import KINDS
-from bench.hotswap.playing import Progress, play
 from bench.hotswap.rendezvous import program
 from bench.hotswap.report import Result
+from bench.hotswap.runner import Progress, play
 from bench.hotswap.scenarios import SCENARIOS, Scenario, Shape
-from bench.hotswap.stage import NeverSeen
 from bench.hotswap.timeline import Moments, total
 from understudy.cli.throwaway import ended_like_ctrl_c
 
@@ -66,8 +66,8 @@ def _measured_warm(shape: Shape, options: argparse.Namespace) -> Result:
 
 def _played(scenario: Scenario, title: str, options: argparse.Namespace) -> Result:
     count = options.incidents or (QUICK if options.quick else INCIDENTS)
-    load = theatre.full_load(theatre.cores()) if options.load else contextlib.nullcontext()
-    with theatre.cluster(scenario.pools) as folder, load:
+    load = bench_cluster.full_load(bench_cluster.cores()) if options.load else contextlib.nullcontext()
+    with bench_cluster.cluster(scenario.pools) as folder, load:
         played = uvloop.run(play(folder, scenario, options.kind, count, _progress(title, count)))
     return report.result(scenario, options.kind, played) | {"load": options.load}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 
-class PodSight(msgspec.Struct, frozen=True, kw_only=True):
+class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """One state of a pod."""
 
     revision: int
@@ -31,7 +31,7 @@ class PodSight(msgspec.Struct, frozen=True, kw_only=True):
         return not self.gone and not self.leaving and self.phase != "Failed"
 
 
-class JobSight(msgspec.Struct, frozen=True, kw_only=True):
+class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """One state of a job of any kind."""
 
     revision: int
@@ -133,12 +133,12 @@ class GangReplay(msgspec.Struct):
         return found
 
 
-def replayed(name: str, size: int, sights: Iterable[PodSight | JobSight]) -> GangReplay:
+def replayed(name: str, size: int, sights: Iterable[PodState | JobState]) -> GangReplay:
     """Of all that was seen of the pods and the job of one gang, in any order."""
     state = _State()
     gang = GangReplay(name, size, [], {}, {}, {})
     for sight in sorted(sights, key=lambda one: one.revision):
-        if isinstance(sight, PodSight):
+        if isinstance(sight, PodState):
             state.put_pod(sight)
             _note(gang, sight)
         else:
@@ -151,7 +151,7 @@ def replayed(name: str, size: int, sights: Iterable[PodSight | JobSight]) -> Gan
     return gang
 
 
-def _note(gang: GangReplay, sight: PodSight) -> None:
+def _note(gang: GangReplay, sight: PodState) -> None:
     if sight.node:
         gang.bound.setdefault(sight.uid, sight.revision)
     if sight.running or sight.phase == "Succeeded":
@@ -162,11 +162,11 @@ def _note(gang: GangReplay, sight: PodSight) -> None:
 
 class _State:
     def __init__(self) -> None:
-        self.pods: dict[str, PodSight] = {}
-        self.jobs: dict[str, JobSight] = {}  # by kind: a TrainJob has a JobSet of its own name
+        self.pods: dict[str, PodState] = {}
+        self.jobs: dict[str, JobState] = {}  # by kind: a TrainJob has a JobSet of its own name
         self.done: set[str] = set()
 
-    def put_pod(self, sight: PodSight) -> None:
+    def put_pod(self, sight: PodState) -> None:
         if sight.phase == "Succeeded":
             self.done.add(sight.place)
         if sight.gone:

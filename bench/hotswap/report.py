@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.hotswap.judging import IN_FLIGHT
-from bench.hotswap.playing import Played
+from bench.hotswap.bench_cluster import CONDITIONS, cores
+from bench.hotswap.invariants import IN_FLIGHT
+from bench.hotswap.runner import ScenarioResult
 from bench.hotswap.scenarios import Scenario
-from bench.hotswap.theatre import CONDITIONS, cores
 from bench.hotswap.timeline import RECORDED, by_step, spread, total
 
 STOCK_SECONDS = 350.0  # the node is given up after 50 s and its pods after 300 s more; then they hang in Terminating
@@ -14,7 +14,7 @@ STOCK_SECONDS = 350.0  # the node is given up after 50 s and its pods after 300 
 Result = dict[str, Any]
 
 
-def result(scenario: Scenario, kind: str, played: Played) -> Result:
+def result(scenario: Scenario, kind: str, played: ScenarioResult) -> Result:
     totals = [total(moments) for moments in played.moments]
     figures = spread(totals)
     return {

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
+from bench.hotswap.bench_cluster import pools
 from bench.hotswap.gangs import DEAF, FOREVER, LEADERS, Gang
+from bench.hotswap.node_faults import freeze_nodes, kill_nodes
 from bench.hotswap.rendezvous import Program, Rendezvous
-from bench.hotswap.striking import freeze_nodes, kill_nodes
-from bench.hotswap.theatre import pools
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.pools import Pool
 

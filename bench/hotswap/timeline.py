@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from bench.embedded.measures import quantile
+from bench.embedded.api_measures import quantile
 from understudy.model import incidents as records
 
 # In the order in which they come. Each ends when it is true of the last pod it is about.

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from bench.kube import cases, dying, fleet, load, report
-from bench.kube.contenders import CONTENDERS, GATED, GATES, OURS, STOCK, started
-from bench.kube.traces import NotRemoved, remove_traces
-from bench.kube.witness import NeverSeen, witness
+from bench.kube import load, measures, node_loss, report, workload
+from bench.kube.binding_watch import NeverSeen, watch_bindings
+from bench.kube.cleanup import NotRemoved, remove_traces
+from bench.kube.schedulers import CONTENDERS, GATED, GATES, OURS, STOCK, started
 from tests.kube.cluster.programs import HOW_TO, at_hand
 from tests.kube.cluster.running import Cluster, cluster
 from tests.kube.cluster.settings import Settings
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for size in [QUICK] if options.quick else options.nodes:
             found += _compared(size, _rounds(options))
         if not options.no_deaths:
-            found += _deaths(options.patient, ["taint", "deletion"] if options.quick else list(dying.MANNERS))
+            found += _deaths(options.patient, ["taint", "deletion"] if options.quick else list(node_loss.MANNERS))
     except (NeverSeen, NotRemoved) as error:
         print(f"bench.kube: {error}", file=sys.stderr)
         return 1
@@ -52,16 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _rounds(options: argparse.Namespace) -> list[cases.Round]:
+def _rounds(options: argparse.Namespace) -> list[measures.Round]:
     """Idle and loaded rounds of a contender follow each other, and contenders take turns: what else the machine does
     meanwhile hits all of them alike."""
     loads = [0] if options.load is None else [0, options.load]
     contenders = [CONTENDERS[name] for name in options.contenders]
     turns = itertools.product(range(options.rounds), contenders, loads)
-    return [cases.Round(contender, number, busy) for number, (_, contender, busy) in enumerate(turns, 1)]
+    return [measures.Round(contender, number, busy) for number, (_, contender, busy) in enumerate(turns, 1)]
 
 
-def _compared(size: int, rounds: Sequence[cases.Round]) -> list[Result]:
+def _compared(size: int, rounds: Sequence[measures.Round]) -> list[Result]:
     settings = Settings(
         scheduler=None,
         operators=(),
@@ -72,20 +72,20 @@ def _compared(size: int, rounds: Sequence[cases.Round]) -> list[Result]:
         controller_flags=("--kube-api-qps=5000", "--kube-api-burst=10000"),
     )
     with cluster(settings) as running:
-        _say(f"{size} nodes in slices of {fleet.PER_SLICE} are being made")
-        fleet.furnish(running, size)
+        _say(f"{size} nodes in slices of {workload.PER_SLICE} are being made")
+        workload.furnish(running, size)
         return [asyncio.run(_measured(running, turn, size)) for turn in rounds]
 
 
-async def _measured(running: Cluster, turn: cases.Round, size: int) -> Result:
+async def _measured(running: Cluster, turn: measures.Round, size: int) -> Result:
     _say(f"{turn.contender.name}, {size} nodes" + (f", {turn.busy_loops} busy loops" if turn.busy_loops else ""))
-    slices = size // fleet.PER_SLICE
-    async with _clean(running) as client, witness(client) as seen:
+    slices = size // workload.PER_SLICE
+    async with _clean(running) as client, watch_bindings(client) as seen:
         with started(running, turn.contender), load.busy_loops(turn.busy_loops, running.plane.log("load")):
-            filled = await cases.fill(client, seen, turn, slices)
+            filled = await measures.fill(client, seen, turn, slices)
             _say(f"  {filled.rate:.0f} pods/s")
-            await cases.calm_down(seen, turn, slices)
-            taken = await cases.preempt(client, seen, turn, slices)
+            await measures.calm_down(seen, turn, slices)
+            taken = await measures.preempt(client, seen, turn, slices)
             _say(f"  four slices in {taken.seconds:.2f} s, {taken.disturbed} gangs disturbed, {taken.broken} broken")
     return {
         "case": "side by side",
@@ -108,17 +108,17 @@ async def _clean(running: Cluster) -> AsyncIterator[KubeClient]:
 def _deaths(patient: bool, manners: Sequence[str]) -> list[Result]:
     """With Kubernetes' own leases, node controller and tolerations."""
     with cluster(Settings(scheduler=None, operators=())) as running:
-        fleet.furnish(running, DYING_NODES)
+        workload.furnish(running, DYING_NODES)
         rows = [asyncio.run(_replaced(running, OURS, manner)) for manner in manners]
         if patient:
             rows.append(asyncio.run(_replaced(running, STOCK, "silence")))
         return rows
 
 
-async def _replaced(running: Cluster, contender: cases.Contender, manner: str) -> Result:
-    async with _clean(running) as client, witness(client) as seen:
+async def _replaced(running: Cluster, contender: measures.Scheduler, manner: str) -> Result:
+    async with _clean(running) as client, watch_bindings(client) as seen:
         with started(running, contender):
-            found = await dying.replace(client, seen, running.nodes, contender, manner)
+            found = await node_loss.replace(client, seen, running.nodes, contender, manner)
     _say(f"{contender.name}, {manner}: replaced in {found.seconds:.2f} s")
     return {"case": "death", "scheduler": contender.name, **msgspec.to_builtins(found)}
 
@@ -153,8 +153,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} nodes, to see that it works")
     parser.add_argument("--json", action="store_true", help="the results as JSON")
     options = parser.parse_args(arguments)
-    if any(size < fleet.PER_SLICE * cases.WANTED_SLICES for size in options.nodes):
-        parser.error(f"--nodes: at least {fleet.PER_SLICE * cases.WANTED_SLICES}")
+    if any(size < workload.PER_SLICE * measures.WANTED_SLICES for size in options.nodes):
+        parser.error(f"--nodes: at least {workload.PER_SLICE * measures.WANTED_SLICES}")
     return options
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from bench.kube.contenders import GATED, OURS
-from bench.kube.dying import DEFAULT_SECONDS
+from bench.kube.node_loss import DEFAULT_SECONDS
+from bench.kube.schedulers import GATED, OURS
 
 Result = dict[str, Any]
 

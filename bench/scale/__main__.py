@@ -97,7 +97,15 @@ def _started(port: int, quick: bool) -> Result:
         f"nodes:50:{seconds}",
         f"persistentvolumeclaims:50:{seconds}",
     ]
-    command = [sys.executable, "-m", "bench.scale.subject", "--port", str(port), "--began", str(time.monotonic())]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.scale.scheduler_process",
+        "--port",
+        str(port),
+        "--began",
+        str(time.monotonic()),
+    ]
     run: Result = msgspec.json.decode(_output([*command, *(f"--phase={phase}" for phase in phases)]))
     return run
 

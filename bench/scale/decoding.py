@@ -16,9 +16,9 @@ Decoder = Callable[[str], Callable[[bytes], Any]]  # of the plural, what turns o
 
 
 def ours(plural: str) -> Callable[[bytes], Any]:
-    wire = importlib.import_module("understudy.objects.bulk_decoding")
-    [reader] = [reader for resource, reader in wire.READERS.items() if resource.plural == plural]
-    return lambda page: reader.page(page).objects
+    bulk_decoding = importlib.import_module("understudy.objects.bulk_decoding")
+    [decoder] = [decoder for resource, decoder in bulk_decoding.BULK_DECODERS.items() if resource.plural == plural]
+    return lambda page: decoder.page(page).objects
 
 
 def dicts(_: str) -> Callable[[bytes], Any]:

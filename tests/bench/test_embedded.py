@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from bench.embedded import measures, servers
+from bench.embedded import api_measures, servers
 from bench.embedded.__main__ import main
+from bench.embedded.http_client import _parsed
 from bench.embedded.load import pod
-from bench.embedded.wire import _parsed
 
 
 @pytest.mark.parametrize(("part", "value"), [(0.0, 1.0), (0.5, 51.0), (0.99, 100.0), (1.0, 100.0)])
 def test_a_quantile_is_one_of_the_values(part: float, value: float) -> None:
-    assert measures.quantile([float(number) for number in range(1, 101)], part) == value
+    assert api_measures.quantile([float(number) for number in range(1, 101)], part) == value
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_an_answer_is_read_once_it_is_whole(wire: bytes, answer: tuple[int, byte
 
 def test_creates_watches_and_lists_are_counted_on_a_real_server() -> None:
     with servers.ours() as running:
-        figures = measures.creates(running, 64)
-        figures |= measures.watching(running, 32, pace=400.0)
-        figures |= measures.lists(running, [10], repeats=2)
-        figures |= measures.memory(running, 10)
+        figures = api_measures.creates(running, 64)
+        figures |= api_measures.watching(running, 32, pace=400.0)
+        figures |= api_measures.lists(running, [10], repeats=2)
+        figures |= api_measures.memory(running, 10)
     assert figures["creates_per_second"] > 0
     assert 0 < figures["create_p50_ms"] <= figures["create_p99_ms"]
     assert 0 < figures["watch_p50_ms"] <= figures["watch_p99_ms"]

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from bench.hotswap import sights
+from bench.hotswap import api_objects
 from bench.hotswap.__main__ import main
-from bench.hotswap.census import Body
-from bench.hotswap.judging import IN_FLIGHT, Judge
-from bench.hotswap.sights import Job, Pod
+from bench.hotswap.api_objects import Job, Pod
+from bench.hotswap.invariants import IN_FLIGHT, InvariantChecker
+from bench.hotswap.process_table import PodProcess
 from bench.hotswap.timeline import Incident, Trace, by_step, recorded
 from understudy.model import incidents as records
 
@@ -47,28 +47,28 @@ def train(size: int = 2, *, holds: str = "", revision: int = 0) -> Job:
     return msgspec.convert({"metadata": meta, "spec": {"parallelism": size}}, Job)
 
 
-def seated(judge: Judge, *pods: Pod, at: float) -> None:
+def seated(judge: InvariantChecker, *pods: Pod, at: float) -> None:
     for one in pods:
         judge.pod(one, False, at)
 
 
-def looked_at(judge: Judge, at: float, *bodies: Body) -> list[tuple[str, ...]]:
-    living: dict[str, list[Body]] = {}
+def looked_at(judge: InvariantChecker, at: float, *bodies: PodProcess) -> list[tuple[str, ...]]:
+    living: dict[str, list[PodProcess]] = {}
     for body in bodies:
         living.setdefault(body.uid, []).append(body)
     return list(judge.processes(living, at, wall=0.0))
 
 
 @pytest.fixture
-def judge() -> Iterator[Judge]:
+def judge() -> Iterator[InvariantChecker]:
     """Of a gang of two that sits on nodes a and b."""
-    judge = Judge()
+    judge = InvariantChecker()
     seated(judge, pod(0, "first", "a", running=True), pod(1, "second", "b", running=True), at=0.0)
     yield judge
     assert set(judge.counts()) == {"partial_start", "partly_seated", *SURE}
 
 
-def test_a_swap_is_no_violation(judge: Judge) -> None:
+def test_a_swap_is_no_violation(judge: InvariantChecker) -> None:
     judge.strike(["b"])
     judge.pod(pod(1, "second", "b"), True, 1.0)
     judge.pod(pod(1, "third"), False, 2.0)
@@ -79,7 +79,7 @@ def test_a_swap_is_no_violation(judge: Judge) -> None:
     assert judge.violations == []
 
 
-def test_a_gang_that_was_not_struck_and_lost_a_member_is_partly_seated(judge: Judge) -> None:
+def test_a_gang_that_was_not_struck_and_lost_a_member_is_partly_seated(judge: InvariantChecker) -> None:
     judge.pod(pod(1, "second", "b"), True, 1.0)
     assert judge.uneven(1.0 + IN_FLIGHT) == []
     assert judge.uneven(1.1 + IN_FLIGHT) == ["train"]
@@ -89,7 +89,7 @@ def test_a_gang_that_was_not_struck_and_lost_a_member_is_partly_seated(judge: Ju
     assert judge.counts()["partly_seated"] == 1
 
 
-def test_a_gang_of_which_the_news_are_late_is_not_partly_seated(judge: Judge) -> None:
+def test_a_gang_of_which_the_news_are_late_is_not_partly_seated(judge: InvariantChecker) -> None:
     judge.pod(pod(1, "second", "b"), True, 1.0)
     assert judge.uneven(9.0) == ["train"]
     judge.ask_again("train", [pod(0, "first", "a"), pod(1, "third", "c"), pod(0, "other", job="other")])
@@ -100,7 +100,7 @@ def test_a_gang_of_which_the_news_are_late_is_not_partly_seated(judge: Judge) ->
     assert not judge.violations
 
 
-def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: Judge) -> None:
+def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: InvariantChecker) -> None:
     judge.strike(["a", "b"])
     for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
         judge.pod(pod(index, uid, node), True, 1.0)
@@ -110,7 +110,7 @@ def test_of_those_that_were_struck_all_have_new_seats_or_none(judge: Judge) -> N
     assert judge.counts()["partly_seated"] == 1
 
 
-def test_those_that_are_noticed_later_get_their_seats_later(judge: Judge) -> None:
+def test_those_that_are_noticed_later_get_their_seats_later(judge: InvariantChecker) -> None:
     seated(judge, pod(2, "more", "b"), pod(3, "still more", "c"), at=0.0)
     judge.strike(["a", "b", "c"])
     judge.pod(pod(0, "first", "a"), True, 1.0)
@@ -127,7 +127,7 @@ def test_those_that_are_noticed_later_get_their_seats_later(judge: Judge) -> Non
     assert judge.uneven(90.0) == []
 
 
-def test_a_loss_that_nobody_has_noticed_yet_takes_no_seat_away(judge: Judge) -> None:
+def test_a_loss_that_nobody_has_noticed_yet_takes_no_seat_away(judge: InvariantChecker) -> None:
     judge.strike(["a", "b"])
     judge.pod(pod(0, "first", "a"), True, 1.0)
     seated(judge, pod(0, "third", "c"), at=1.1)
@@ -137,19 +137,19 @@ def test_a_loss_that_nobody_has_noticed_yet_takes_no_seat_away(judge: Judge) -> 
     assert not judge.violations
 
 
-def test_a_process_that_outlives_its_grace_while_others_are_gone_is_told(judge: Judge) -> None:
+def test_a_process_that_outlives_its_grace_while_others_are_gone_is_told(judge: InvariantChecker) -> None:
     judge.pod(pod(0, "first", "a", leaving="1969-12-31T23:59:50Z"), False, 1.0)
     judge.pod(pod(1, "second", "b"), True, 1.0)
     looked_at(judge, 1.0)
     assert not judge.violations
-    looked_at(judge, 1.0, Body(1, "1", "first"))
+    looked_at(judge, 1.0, PodProcess(1, "1", "first"))
     assert judge.counts()["partly_seated"] == 1
 
 
 @pytest.fixture
-def fresh() -> Judge:
+def fresh() -> InvariantChecker:
     """Of a gang of two that has no pods yet."""
-    judge = Judge()
+    judge = InvariantChecker()
     judge.job("Job train", train(revision=1), gone=False)
     return judge
 
@@ -157,7 +157,7 @@ def fresh() -> Judge:
 BOTH = [pod(0, "first", "a", running=True), pod(1, "second", "b", running=True)]
 
 
-def test_a_process_that_runs_before_the_others_have_seats_is_told(fresh: Judge) -> None:
+def test_a_process_that_runs_before_the_others_have_seats_is_told(fresh: InvariantChecker) -> None:
     """Whoever looks only at the end, or takes the pods seen so far for all there are, sees a whole gang here."""
     fresh.pod(pod(0, "first", "a", revision=2), False, 1.0)
     fresh.pod(pod(0, "first", "a", running=True, revision=3), False, 1.01)
@@ -170,7 +170,7 @@ def test_a_process_that_runs_before_the_others_have_seats_is_told(fresh: Judge) 
     assert "with seats for 1 of 2 members" in fresh.violations[0][1]
 
 
-def test_a_process_that_runs_when_all_have_seats_is_none(fresh: Judge) -> None:
+def test_a_process_that_runs_when_all_have_seats_is_none(fresh: InvariantChecker) -> None:
     """News in another order than things happened, which their revisions tell."""
     fresh.pod(pod(0, "first", "a", running=True, revision=4), False, 1.0)
     fresh.pod(pod(1, "second", "b", revision=3), False, 1.1)
@@ -181,7 +181,9 @@ def test_a_process_that_runs_when_all_have_seats_is_none(fresh: Judge) -> None:
 
 
 @pytest.mark.parametrize(("holds", "told"), [("train-1=b", 0), ("train-0=a", 1), ("", 1)])
-def test_a_seat_that_is_held_counts_for_the_member_it_is_held_for(fresh: Judge, holds: str, told: int) -> None:
+def test_a_seat_that_is_held_counts_for_the_member_it_is_held_for(
+    fresh: InvariantChecker, holds: str, told: int
+) -> None:
     fresh.job("Job train", train(holds=holds, revision=2), gone=False)
     fresh.pod(pod(0, "first", "a", revision=3), False, 1.0)
     fresh.pod(pod(0, "first", "a", running=True, revision=4), False, 1.0)
@@ -193,7 +195,7 @@ def test_a_seat_that_is_held_counts_for_the_member_it_is_held_for(fresh: Judge, 
     assert fresh.counts()["partial_start"] == told
 
 
-def test_a_gang_that_was_requeued_has_to_be_whole_again(fresh: Judge) -> None:
+def test_a_gang_that_was_requeued_has_to_be_whole_again(fresh: InvariantChecker) -> None:
     for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
         fresh.pod(pod(index, uid, node, revision=2 + index), False, 1.0)
         fresh.pod(pod(index, uid, node, running=True, revision=4 + index), False, 1.0)
@@ -205,7 +207,7 @@ def test_a_gang_that_was_requeued_has_to_be_whole_again(fresh: Judge) -> None:
     assert fresh.counts()["partial_start"] == 1
 
 
-def test_members_that_are_repaired_start_when_they_have_their_own_seat(fresh: Judge) -> None:
+def test_members_that_are_repaired_start_when_they_have_their_own_seat(fresh: InvariantChecker) -> None:
     for index, uid, node in ((0, "first", "a"), (1, "second", "b")):
         fresh.pod(pod(index, uid, node, revision=2 + index), False, 1.0)
         fresh.pod(pod(index, uid, node, running=True, revision=4 + index), False, 1.0)
@@ -226,38 +228,43 @@ def test_a_job_says_how_many_pods_it_will_have() -> None:
     ]
     for spec, size in sizes:
         raw = msgspec.json.encode({"metadata": {"name": "train"}, "spec": spec})
-        assert sights.job(raw).spec.pods == size
+        assert api_objects.job(raw).spec.pods == size
 
 
-def test_two_that_live_in_one_place_are_suspected(judge: Judge) -> None:
+def test_two_that_live_in_one_place_are_suspected(judge: InvariantChecker) -> None:
     judge.pod(pod(1, "third", "c"), False, 1.0)
-    (suspicion,) = looked_at(judge, 1.0, Body(1, "1", "second"), Body(2, "2", "third"), Body(3, "3", "first"))
+    (suspicion,) = looked_at(
+        judge, 1.0, PodProcess(1, "1", "second"), PodProcess(2, "2", "third"), PodProcess(3, "3", "first")
+    )
     assert suspicion == ("two_of_a_name", "default/train/1", "second", "third")
     judge.convict(suspicion)
     judge.convict(suspicion)
     assert judge.counts()["two_of_a_name"] == 1
 
 
-def test_two_that_hold_one_accelerator_are_suspected(judge: Judge) -> None:
-    one, two = Body(1, "1", "first", ("GPU=0", "GPU=1")), Body(2, "2", "second", ("GPU=1",))
-    forked = Body(3, "3", "second", ("GPU=1",))
+def test_two_that_hold_one_accelerator_are_suspected(judge: InvariantChecker) -> None:
+    one, two = PodProcess(1, "1", "first", ("GPU=0", "GPU=1")), PodProcess(2, "2", "second", ("GPU=1",))
+    forked = PodProcess(3, "3", "second", ("GPU=1",))
     assert looked_at(judge, 1.0, one, two, forked) == [("accelerator_twice", "GPU=1", "first", "second")]
 
 
-def test_processes_of_other_clusters_are_nobody_s_business(judge: Judge) -> None:
-    assert looked_at(judge, 1.0, Body(1, "1", "first", ("GPU=0",)), Body(2, "2", "elsewhere", ("GPU=0",))) == []
+def test_processes_of_other_clusters_are_nobody_s_business(judge: InvariantChecker) -> None:
+    assert (
+        looked_at(judge, 1.0, PodProcess(1, "1", "first", ("GPU=0",)), PodProcess(2, "2", "elsewhere", ("GPU=0",)))
+        == []
+    )
 
 
-def test_the_processes_of_an_understudy_are_those_of_the_pod_it_became(judge: Judge) -> None:
+def test_the_processes_of_an_understudy_are_those_of_the_pod_it_became(judge: InvariantChecker) -> None:
     became = pod(1, "third", "c", running=True)
     notes = {"understudy.dev/steps-in": "understudy"}
     became = msgspec.structs.replace(became, metadata=msgspec.structs.replace(became.metadata, annotations=notes))
     judge.pod(became, False, 1.0)
-    (suspicion,) = looked_at(judge, 1.0, Body(1, "1", "second"), Body(2, "2", "understudy"))
+    (suspicion,) = looked_at(judge, 1.0, PodProcess(1, "1", "second"), PodProcess(2, "2", "understudy"))
     assert suspicion == ("two_of_a_name", "default/train/1", "second", "understudy")
 
 
-def test_jobs_that_fail_or_go_or_are_not_whole_at_the_end_are_lost(judge: Judge) -> None:
+def test_jobs_that_fail_or_go_or_are_not_whole_at_the_end_are_lost(judge: InvariantChecker) -> None:
     failed = msgspec.convert(
         {"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}, Job
     )
@@ -307,8 +314,8 @@ def test_the_cluster_s_own_record_is_told_by_the_clock_of_the_strike() -> None:
 def test_a_pod_is_known_by_its_outermost_job() -> None:
     labels = {JOB: "set-worker-0", INDEX: "3", "jobset.sigs.k8s.io/jobset-name": "set"}
     raw = msgspec.json.encode({"metadata": {"name": "x", "namespace": "default", "uid": "1", "labels": labels}})
-    assert sights.pod(raw).gang == "set"
-    assert sights.pod(raw).place == ("default", "set-worker-0/3")
+    assert api_objects.pod(raw).gang == "set"
+    assert api_objects.pod(raw).place == ("default", "set-worker-0/3")
 
 
 def test_nodes_die_and_every_step_is_seen(capsys: pytest.CaptureFixture[str]) -> None:

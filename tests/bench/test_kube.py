@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.kube import fleet, report
+from bench.kube import report, workload
 from bench.kube.__main__ import _options, _rounds
-from bench.kube.cases import FIRST_GANGS
-from bench.kube.contenders import GATED, OURS, STOCK
+from bench.kube.binding_watch import BindingWatch
+from bench.kube.cleanup import KINDS, NotRemoved, remove_traces
 from bench.kube.load import busy_loops
-from bench.kube.traces import KINDS, NotRemoved, remove_traces
-from bench.kube.witness import Witness
+from bench.kube.measures import FIRST_GANGS
+from bench.kube.schedulers import GATED, OURS, STOCK
 from tests.kube.cluster.processes import Ended
 from understudy.objects.resources import JOBS, PODS, Resource
 from understudy.ports import Change, ChangeType, Ref, Refused
@@ -30,11 +30,11 @@ class FakeApi:
 
     def __init__(self, lingers: int = 0, served: tuple[Resource, ...] = KINDS) -> None:
         self.lingers = lingers
-        self.objects: dict[str, dict[str, int | None]] = {one.path(fleet.NAMESPACE): {} for one in served}
+        self.objects: dict[str, dict[str, int | None]] = {one.path(workload.NAMESPACE): {} for one in served}
         self.deletions: list[tuple[str, Any]] = []
 
     def add(self, resource: Resource, *names: str) -> None:
-        self.objects[resource.path(fleet.NAMESPACE)].update(dict.fromkeys(names))
+        self.objects[resource.path(workload.NAMESPACE)].update(dict.fromkeys(names))
 
     def names(self) -> set[str]:
         return {name for objects in self.objects.values() for name in objects}
@@ -63,7 +63,7 @@ class FakeApi:
 def test_traces_are_waited_for_until_all_of_them_are_gone() -> None:
     api = FakeApi(lingers=5)
     api.add(PODS, "pod-0", "pod-1")
-    api.add(fleet.POD_GROUPS, "group")
+    api.add(workload.POD_GROUPS, "group")
     api.add(JOBS, "job")
     asyncio.run(remove_traces(api, seconds=30, look_again=0))
     assert api.names() == set()
@@ -100,7 +100,7 @@ def test_a_cluster_without_pod_groups_has_no_traces_of_them() -> None:
 
 def test_traces_that_stay_are_named_with_what_holds_them() -> None:
     api = FakeApi(lingers=10**9)
-    api.add(fleet.POD_GROUPS, *(f"group-{number}" for number in range(13)))
+    api.add(workload.POD_GROUPS, *(f"group-{number}" for number in range(13)))
     with pytest.raises(NotRemoved, match=r"13 podgroups \(group-0 held by example.com/protection, .*, \.\.\.\)"):
         asyncio.run(remove_traces(api, seconds=0.05, look_again=0.01))
 
@@ -111,9 +111,9 @@ def test_an_object_of_the_same_name_is_not_taken_for_the_new_one() -> None:
             name = f"{ref.resource.plural} {body['metadata']['name']}"
             raise Refused(409, "AlreadyExists", f"{name} already exists: object is being deleted")
 
-    gang = fleet.Gang("gang", fleet.LOW, "understudy", grouped=True)
+    gang = workload.Gang("gang", workload.LOW, "understudy", grouped=True)
     with pytest.raises(Refused, match="is being deleted"):
-        asyncio.run(fleet.submit(Client(), gang))  # type: ignore[arg-type]
+        asyncio.run(workload.submit(Client(), gang))  # type: ignore[arg-type]
 
 
 def test_no_two_rounds_share_a_name() -> None:
@@ -191,14 +191,14 @@ def pod(name: str, gang: str, node: str = "", leaving: bool = False) -> bytes:
 def test_the_witness_counts_the_pods_of_each_gang_apart() -> None:
     class Client:
         async def follow(self, resource: Resource, namespace: str = "") -> Any:
-            assert (resource, namespace) == (PODS, fleet.NAMESPACE)
+            assert (resource, namespace) == (PODS, workload.NAMESPACE)
             told = [pod("a-0", "a", "n0"), pod("a-1", "a"), pod("b-0", "b", "n1"), pod("b-0", "b", "n1", leaving=True)]
             for raw in told:
                 yield Change(ChangeType.MODIFIED, raw)
             yield Change(ChangeType.DELETED, told[-1])
 
-    async def watched() -> Witness:
-        seen = Witness()
+    async def watched() -> BindingWatch:
+        seen = BindingWatch()
         await seen.watch(Client())  # type: ignore[arg-type]
         return seen
 

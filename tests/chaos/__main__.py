@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.chaos import report
 from tests.chaos.cluster import can_mount, working_folder
 from tests.chaos.faults import KINDS
-from tests.chaos.running import Settings, play
+from tests.chaos.run import Settings, play
 from tests.chaos.workloads import Shape
 from understudy.cli.throwaway import ended_like_ctrl_c
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from bench.hotswap.theatre import LOOP
+from bench.hotswap.bench_cluster import LOOP
 from tests.chaos.member import LOCKS
 from tests.chaos.workloads import GPU, SLICE, Shape
-from tests.faults.running import free_port, processes_of
+from tests.faults.server_process import free_port, processes_of
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.component import package_root
 from understudy.embedded.clusters.process_lock import LockHolder, lock_holder

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 
-from bench.hotswap.striking import families, kill_nodes
-from bench.hotswap.theatre import cores
+from bench.hotswap.bench_cluster import cores
+from bench.hotswap.node_faults import families, kill_nodes
 from tests.chaos.cluster import NAME, ChaosCluster
 from understudy.embedded.agent_protocol import AgentRefused, FailNode, Failure, RecoverNode, ask_agent
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from tests.chaos import sights
-from tests.chaos.sights import EventSight, IncidentSight, JobSight, NodeSight, PodSight, Sight
+from tests.chaos import api_objects
+from tests.chaos.api_objects import EventSight, IncidentSight, JobState, NodeSight, PodState, Sight
 from understudy.client import KubeClient
 from understudy.client.connection import split_lines
 from understudy.objects.resources import (
@@ -65,8 +65,8 @@ class Gap(msgspec.Struct, frozen=True):
 class History(msgspec.Struct):
     """All states that were told, in the order of arrival; sort by revision for the order of the store."""
 
-    pods: list[PodSight] = []
-    jobs: list[JobSight] = []
+    pods: list[PodState] = []
+    jobs: list[JobState] = []
     events: list[EventSight] = []
     nodes: list[NodeSight] = []
     incidents: list[IncidentSight] = []
@@ -74,9 +74,9 @@ class History(msgspec.Struct):
 
     def keep(self, sight: Sight) -> None:
         match sight:
-            case PodSight():
+            case PodState():
                 self.pods.append(sight)
-            case JobSight():
+            case JobState():
                 self.jobs.append(sight)
             case EventSight():
                 self.events.append(sight)
@@ -85,11 +85,11 @@ class History(msgspec.Struct):
             case IncidentSight():
                 self.incidents.append(sight)
 
-    def latest_jobs(self) -> dict[tuple[str, str], JobSight]:
+    def latest_jobs(self) -> dict[tuple[str, str], JobState]:
         """By kind and name, the last state of each."""
         return {(sight.kind, sight.name): sight for sight in sorted(self.jobs, key=lambda one: one.revision)}
 
-    def latest_pods(self) -> dict[str, PodSight]:
+    def latest_pods(self) -> dict[str, PodState]:
         """By uid, the last state of those that are there."""
         found = {sight.uid: sight for sight in sorted(self.pods, key=lambda one: one.revision)}
         return {uid: sight for uid, sight in found.items() if not sight.gone}
@@ -143,17 +143,17 @@ class Observer:
     def take(self, resource: Resource, raw: bytes, gone: bool) -> None:
         at, document = time.monotonic(), msgspec.json.decode(raw)
         if resource is EVENTS:
-            self.history.keep(sights.event_sight(document, at))
+            self.history.keep(api_objects.event_sight(document, at))
             return
         match resource:
             case r if r is PODS:
-                sight: Sight = sights.pod_sight(raw, document, at, gone)
+                sight: Sight = api_objects.pod_sight(raw, document, at, gone)
             case r if r is NODES:
-                sight = sights.node_sight(document, at, gone)
+                sight = api_objects.node_sight(document, at, gone)
             case r if r is INCIDENTS:
-                sight = sights.incident_sight(document, at, gone)
+                sight = api_objects.incident_sight(document, at, gone)
             case _:
-                sight = sights.job_sight(document, at, gone)
+                sight = api_objects.job_sight(document, at, gone)
         self.history.keep(sight)
         self.stirred.set()
 

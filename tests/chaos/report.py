@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from tests.chaos.judging import KINDS
-from tests.chaos.running import Result
+from tests.chaos.invariants import KINDS
+from tests.chaos.run import Result
 
 MOST_SHOWN = 5  # violations of one kind that are shown with their evidence
 

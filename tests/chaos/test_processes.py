@@ -13,7 +13,7 @@ import pytest
 
 from tests.chaos import ledger, member
 from tests.chaos.member import LOCKS
-from tests.faults.running import PATIENCE, processes_of
+from tests.faults.server_process import PATIENCE, processes_of
 from understudy.embedded.clusters.component import package_root
 
 Start = Callable[..., "subprocess.Popen[bytes]"]

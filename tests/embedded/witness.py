@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bench.hotswap.replay import JobSight, PodSight, replayed
-from tests.chaos.sights import job_sight, pod_sight
+from bench.hotswap.replay import JobState, PodState, replayed
+from tests.chaos.api_objects import job_sight, pod_sight
 from tests.decide import reference_rules
 from understudy.control.troubles import Troubles
 from understudy.control.view import View
@@ -71,7 +71,7 @@ class Witness:
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last
         self.places: dict[str, str] = {}  # of every pod that was ever seen, its place in its gang
-        self._sights: dict[str, list[PodSight | JobSight]] = {}  # by the name of the job
+        self._sights: dict[str, list[PodState | JobState]] = {}  # by the name of the job
         self._sizes: dict[str, dict[str, int]] = {}  # by the name of the job and the key of the gang
         self._partial_since: dict[str, float] = {}
 

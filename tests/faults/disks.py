@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.running import await_true, temporary_folder
+from tests.faults.server_process import await_true, temporary_folder
 
 SIZE = "600m"  # more than the agent wants to see free, or it would keep pods away
 

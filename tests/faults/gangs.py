@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.hotswap.striking import families
+from bench.hotswap.node_faults import families
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import LOOK, RealCluster, node
 from tests.embedded.witness import PATIENCE, Witness
-from tests.faults.living import Life
+from tests.faults.live_cluster import Life
 from understudy.embedded.agent_protocol import MARK, AgentRefused
 from understudy.embedded.clusters.process_lock import lock_holder
 from understudy.embedded.shim import container_files, linux, node_pid_files

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tests.faults.running import ServerProcess
+from tests.faults.server_process import ServerProcess
 from tests.faults.wires import Wire, tls_line
 from understudy.objects.resources import CONFIG_MAPS
 

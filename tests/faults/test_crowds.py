@@ -15,7 +15,7 @@ import pytest
 
 from tests.faults.floods import allow_many_files, flood, request
 from tests.faults.ordinary import MOST_MEMORY, ordinary_life
-from tests.faults.running import PATIENCE, ServerProcess, await_true, running_server
+from tests.faults.server_process import PATIENCE, ServerProcess, await_true, running_server
 from tests.faults.wires import Wire, asked, plain_line, tls_line, wire
 from understudy.client import Config, KubeClient, connect
 from understudy.client.connection import split_lines

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.faults.disks import Disk, small_disk
-from tests.faults.living import CLUSTER, FOR_EVER, NAMESPACE, Life, Living, container_of, living, phase_of
-from tests.faults.running import LOOK, PATIENCE, ClusterProcesses, await_true, cluster_in, processes_of
+from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Life, Living, container_of, living, phase_of
+from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses, await_true, cluster_in, processes_of
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, LockHolder
 from understudy.embedded.failed_nodes import load
 from understudy.objects.resources import CONFIG_MAPS

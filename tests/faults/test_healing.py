@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.hotswap.witness import Watch, witnessing
+from bench.hotswap.invariant_monitor import Monitor, witnessing
 from tests.cli.commands import shows
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import LOOK, RealCluster, Setup, play
 from tests.embedded.witness import PATIENCE, Witness
 from tests.faults import gangs
 from tests.faults.gangs import Book, Document, closed, incidents, machines, part, recover, seats, whole, writer
-from tests.faults.living import Life
+from tests.faults.live_cluster import Life
 from understudy.decide.policy import Policy
 from understudy.embedded.agent_protocol import FailNode, ask_agent
 from understudy.embedded.clusters import component
@@ -28,7 +28,7 @@ from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER
 from understudy.kinds.annotations import FAILED_AT
 from understudy.objects.resources import INCIDENTS, NODES
 
-Scene = Callable[[RealCluster, Watch], Awaitable[None]]
+Scene = Callable[[RealCluster, Monitor], Awaitable[None]]
 
 LENIENT = Policy(lemon_failures=100, node_cooldown=0.0)
 # What parts say of each other's ends, and of what was found to be over.
@@ -45,7 +45,7 @@ def witnessed(path: Path, nodes: list[Document], scene: Scene, policy: Policy = 
     play(path, nodes, watched, Setup(looks=(INCIDENTS,), policy=policy, expected=EXPECTED))
 
 
-async def strike(cluster: RealCluster, watch: Watch, *nodes: str) -> None:
+async def strike(cluster: RealCluster, watch: Monitor, *nodes: str) -> None:
     """The power of these nodes is cut; nobody is told."""
     found = await gangs.lives(cluster, *nodes)
     await watch.warn(nodes)
@@ -67,7 +67,7 @@ def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(component, "STEADY", 0.0)  # nobody waits longer for a part that was killed before
     book = Book(tmp_path / "book")
 
-    async def scene(cluster: RealCluster, watch: Watch) -> None:
+    async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(writer("train", 3, book.path))
         pods = await witness.until("it runs", lambda: whole(witness, "train", 3))
@@ -92,7 +92,7 @@ def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: p
     witnessed(tmp_path, machines(3, 2), scene)
 
 
-async def _swap(cluster: RealCluster, watch: Watch, lost: Document, step: str, killed: str) -> list[Document]:
+async def _swap(cluster: RealCluster, watch: Monitor, lost: Document, step: str, killed: str) -> list[Document]:
     """The members after the node of one of them has died, and a part when the swap had come to this step."""
     witness, there = cluster.witness, lost["spec"]["nodeName"]
     pid = await part(cluster, killed)
@@ -102,7 +102,7 @@ async def _swap(cluster: RealCluster, watch: Watch, lost: Document, step: str, k
     return await witness.until(f"{step}, {killed} killed: whole", lambda: whole(witness, "train", 3, [there]))
 
 
-async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Watch, lost: Document) -> None:
+async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Monitor, lost: Document) -> None:
     """Nobody could tell that it died: like a machine that started again, it is there when the next agent looks."""
     witness = cluster.witness
     pid = await part(cluster, AGENT)
@@ -117,7 +117,7 @@ async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Watch, lo
 
 
 def test_spares_that_die_while_they_step_in(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster, watch: Watch) -> None:
+    async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(job("train", pods=2, gpus=1))
         lost, other = await witness.until("it runs", lambda: whole(witness, "train", 2))
@@ -140,7 +140,7 @@ def test_nodes_come_back_and_their_old_processes_do_not(tmp_path: Path) -> None:
     """One stands still and goes on later, by itself; one was not heard of for a while, and its processes ran on."""
     book = Book(tmp_path / "book")
 
-    async def scene(cluster: RealCluster, watch: Watch) -> None:
+    async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(writer("train", 2, book.path))
         first, second = await witness.until("it runs", lambda: whole(witness, "train", 2))
@@ -198,7 +198,7 @@ MOST_STRIKES = 1000
 
 
 def test_a_node_that_dies_again_and_again_gets_nobody_any_more(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster, watch: Watch) -> None:
+    async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(job("train", gpus=1))
         [pod] = await witness.until("it runs", lambda: whole(witness, "train", 1))
@@ -234,7 +234,7 @@ LACKS = "room for 1 of 2 pods"
 
 
 def test_two_gangs_want_the_last_spare(tmp_path: Path) -> None:
-    async def scene(cluster: RealCluster, watch: Watch) -> None:
+    async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
         await cluster.create(job("lesser", "low", pods=2, gpus=1), job("hero", "high", pods=2, gpus=1))
@@ -261,7 +261,7 @@ def test_two_gangs_want_the_last_spare(tmp_path: Path) -> None:
 def test_eight_nodes_of_three_gangs_die_at_once(tmp_path: Path) -> None:
     names = ("one", "two", "three")
 
-    async def scene(cluster: RealCluster, watch: Watch) -> None:
+    async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(*(job(name, pods=4, gpus=1) for name in names))
         struck: dict[str, list[str]] = {}

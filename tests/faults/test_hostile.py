@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.faults.ordinary import ordinary_life
-from tests.faults.running import ServerProcess, running_server
+from tests.faults.server_process import ServerProcess, running_server
 from tests.faults.wires import Reply, asked, wire
 from understudy.objects.resources import CONFIG_MAPS, EVENTS, JOBS, NODES, PODS
 from understudy.ports import PatchForm

@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Callable, Sequence
 
-from tests.faults.running import PATIENCE, ServerProcess, check_log, running_server
+from tests.faults.server_process import PATIENCE, ServerProcess, check_log, running_server
 from tests.faults.watchers import Follower, Watcher, listed
 from tests.faults.writers import NAMESPACE, BulkyWriter, Ledger, State, Writer
 from understudy.client import connect

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.faults.living import CLUSTER, FOR_EVER, Document, Living, living
-from tests.faults.running import (
+from tests.faults.live_cluster import CLUSTER, FOR_EVER, Document, Living, living
+from tests.faults.server_process import (
     PATIENCE,
     ClusterProcesses,
     await_true,

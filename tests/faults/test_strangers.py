@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.faults.running import ServerProcess, running_server
+from tests.faults.server_process import ServerProcess, running_server
 from tests.faults.wires import asked, wire
 from tests.fuzz.requests import METHODS, PLACES, Asked, requests
 from understudy.objects.resources import CONFIG_MAPS, PODS

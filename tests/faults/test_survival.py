@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.faults.living import CLUSTER, FOR_EVER, NAMESPACE, Living, container_of, living, phase_of
-from tests.faults.running import ClusterProcesses, await_true, processes_of, running_cluster
+from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Living, container_of, living, phase_of
+from tests.faults.server_process import ClusterProcesses, await_true, processes_of, running_cluster
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
 from understudy.objects.resources import PODS
 from understudy.ports import Ref

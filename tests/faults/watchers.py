@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from tests.faults.running import LOOK
+from tests.faults.server_process import LOOK
 from tests.faults.writers import NAMESPACE, State, decode
 from understudy.client import KubeClient
 from understudy.client.connection import split_lines

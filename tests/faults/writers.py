@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tests.faults.running import LOOK
+from tests.faults.server_process import LOOK
 from understudy.client import KubeClient
 from understudy.objects.resources import CONFIG_MAPS, SECRETS
 from understudy.ports import Ref, Refused, Unreachable

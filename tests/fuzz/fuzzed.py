@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tests.faults.running import ServerProcess
+from tests.faults.server_process import ServerProcess
 from tests.faults.wires import Reply, Wire, asked, tls_line
 from tests.fuzz.requests import NAMES, Asked, Manner
 from tests.fuzz.seeds import GADGETS, SEEDS, WIDGETS, Seed, definition

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.faults.running import running_server
+from tests.faults.server_process import running_server
 from tests.fuzz.fuzzed import Fuzzed, everything
 from tests.fuzz.requests import Asked, requests
 from tests.fuzz.schemas import Definition, definitions

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from bench.hotswap.replay import JobSight, PodSight
+from bench.hotswap.replay import JobState, PodState
+from tests.chaos.api_objects import EventSight, NodeSight
 from tests.chaos.faults import Fault
-from tests.chaos.judging import A_SWAP, Case, judge
+from tests.chaos.invariants import A_SWAP, Case, judge
 from tests.chaos.ledger import Holder, Line
 from tests.chaos.observer import Gap, History
-from tests.chaos.sights import EventSight, NodeSight
-from tests.chaos.stamps import Stamp, StoreClock
+from tests.chaos.revision_times import Stamp, StoreClock
 from tests.chaos.users import Submission
 from tests.chaos.workloads import Workload
 from understudy.objects.resources import JOB_SETS
@@ -24,13 +24,13 @@ def submission(name: str = "train", size: int = 2, priority: int = 100) -> Submi
     return Submission(Workload(name, "job", JOB_SETS, {}, size, priority, ()), 0.0)
 
 
-def pod(revision: int, uid: str, node: str = "", gang: str = "train", late: float = 0.0, **more: Any) -> PodSight:
+def pod(revision: int, uid: str, node: str = "", gang: str = "train", late: float = 0.0, **more: Any) -> PodState:
     given = {"name": uid, "place": f"{gang}-{uid}", "arrived": revision + late, **more}
-    return PodSight(revision=revision, uid=uid, gang=gang, node=node, **given)
+    return PodState(revision=revision, uid=uid, gang=gang, node=node, **given)
 
 
-def job(revision: int, holds: Sequence[str] = (), name: str = "train", **more: Any) -> JobSight:
-    return JobSight(revision=revision, arrived=float(revision), kind="JobSet", name=name, holds=tuple(holds), **more)
+def job(revision: int, holds: Sequence[str] = (), name: str = "train", **more: Any) -> JobState:
+    return JobState(revision=revision, arrived=float(revision), kind="JobSet", name=name, holds=tuple(holds), **more)
 
 
 def line(at: float, what: str, uid: str, gang: str = "train", **more: Any) -> Line:
@@ -46,7 +46,7 @@ def kinds(case: Case) -> list[str]:
 
 
 def case(
-    *sights: PodSight | JobSight,
+    *sights: PodState | JobState,
     ledger: Sequence[Line] = (),
     events: Sequence[EventSight] = (),
     nodes: Sequence[NodeSight] = (),
@@ -55,8 +55,8 @@ def case(
     gangs: Sequence[Submission] = (),
 ) -> Case:
     history = History(
-        pods=[sight for sight in sights if isinstance(sight, PodSight)],
-        jobs=[sight for sight in sights if isinstance(sight, JobSight)],
+        pods=[sight for sight in sights if isinstance(sight, PodState)],
+        jobs=[sight for sight in sights if isinstance(sight, JobState)],
         events=list(events),
         nodes=list(nodes),
         gaps=list(gaps),

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from bench.hotswap.replay import JobSight as JobSight
-from bench.hotswap.replay import PodSight as PodSight
+from bench.hotswap.replay import JobState as JobState
+from bench.hotswap.replay import PodState as PodState
 from bench.hotswap.replay import seats_in
 from understudy.kinds.annotations import HOLDS, PREFIX
 from understudy.kinds.decoding import decode_json
@@ -43,12 +43,12 @@ class IncidentSight(msgspec.Struct, frozen=True, kw_only=True):
     gone: bool = False
 
 
-Sight = PodSight | JobSight | EventSight | NodeSight | IncidentSight
+Sight = PodState | JobState | EventSight | NodeSight | IncidentSight
 
 _OVER = {"Complete": "Complete", "Completed": "Complete", "Succeeded": "Complete", "Failed": "Failed"}
 
 
-def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodSight:
+def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodState:
     obj = decode_json(raw)
     assert isinstance(obj, Pod)
     owner = owner_of(obj)
@@ -56,7 +56,7 @@ def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodSight
     states = [one.get("state", {}) for one in status.get("containerStatuses", ())]
     conditions = {one["type"]: one for one in status.get("conditions", ())}
     scheduled = conditions.get("PodScheduled", {})
-    return PodSight(
+    return PodState(
         revision=int(meta["resourceVersion"]),
         arrived=at,
         uid=meta["uid"],
@@ -74,7 +74,7 @@ def pod_sight(raw: bytes, document: Document, at: float, gone: bool) -> PodSight
     )
 
 
-def job_sight(document: Document, at: float, gone: bool) -> JobSight:
+def job_sight(document: Document, at: float, gone: bool) -> JobState:
     meta, status = document["metadata"], document.get("status") or {}
     notes = meta.get("annotations") or {}
     seats = seats_in(notes.get(HOLDS, ""))
@@ -82,7 +82,7 @@ def job_sight(document: Document, at: float, gone: bool) -> JobSight:
     true = [one for one in status.get("conditions") or () if one.get("status") == "True"]
     ended = next(((_OVER[one["type"]], one.get("message", "")) for one in true if one["type"] in _OVER), ("", ""))
     launcher = status.get("launcherStatus", "")
-    return JobSight(
+    return JobState(
         revision=int(meta["resourceVersion"]),
         arrived=at,
         kind=document["kind"],

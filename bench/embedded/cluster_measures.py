@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench.embedded.measures import Figures, quantile
+from bench.embedded.api_measures import Figures, quantile
 from bench.embedded.servers import resident_bytes
 from understudy.client import KubeClient, connect
 from understudy.objects.pods import Pod

@@ -6,9 +6,9 @@ from functools import partial
 
 import msgspec
 
-from bench.kube import fleet
-from bench.kube.fleet import HIGH, LOW, PER_SLICE, Gang
-from bench.kube.witness import Witness
+from bench.kube import workload
+from bench.kube.binding_watch import BindingWatch
+from bench.kube.workload import HIGH, LOW, PER_SLICE, Gang
 from understudy.client import KubeClient
 from understudy.control.together import together
 
@@ -20,7 +20,7 @@ SLOWEST_REPORTS = 10.0  # pods a second whose statuses KWOK reports on a loaded 
 CALM = 5.0  # seconds in which a scheduler may write what it put off, such as events
 
 
-class Contender(msgspec.Struct, frozen=True):
+class Scheduler(msgspec.Struct, frozen=True):
     """A scheduler under test."""
 
     name: str
@@ -31,7 +31,7 @@ class Contender(msgspec.Struct, frozen=True):
 class Round(msgspec.Struct, frozen=True):
     """One contender's turn on the cluster. Its number is in the names of its gangs, so no other round has had them."""
 
-    contender: Contender
+    contender: Scheduler
     number: int
     busy_loops: int = 0  # processes that keep CPUs busy meanwhile
 
@@ -63,7 +63,7 @@ class Preempted(msgspec.Struct, frozen=True):
     split: int  # important gangs that are not in one slice
 
 
-async def fill(client: KubeClient, seen: Witness, turn: Round, slices: int) -> Filled:
+async def fill(client: KubeClient, seen: BindingWatch, turn: Round, slices: int) -> Filled:
     """The first 64 gangs are timed; what else it takes to fill the cluster is not."""
     gangs = turn.low(slices)
     timed, rest = gangs[:FIRST_GANGS], gangs[FIRST_GANGS:]
@@ -75,7 +75,7 @@ async def fill(client: KubeClient, seen: Witness, turn: Round, slices: int) -> F
     return Filled(len(timed) * PER_SLICE, ended - began, _split(seen, timed))
 
 
-async def calm_down(seen: Witness, turn: Round, slices: int) -> None:
+async def calm_down(seen: BindingWatch, turn: Round, slices: int) -> None:
     """The queue of KWOK is empty, and the scheduler had time for what it put off.
 
     KWOK takes up one change after the other. Victims would leave only after it has reported all pods that were bound
@@ -87,7 +87,7 @@ async def calm_down(seen: Witness, turn: Round, slices: int) -> None:
     await asyncio.sleep(CALM)
 
 
-async def preempt(client: KubeClient, seen: Witness, turn: Round, slices: int) -> Preempted:
+async def preempt(client: KubeClient, seen: BindingWatch, turn: Round, slices: int) -> Preempted:
     """Four important gangs come to a full cluster. Who has no notion of gangs gets the same pods."""
     low, high = {gang.name for gang in turn.low(slices)}, turn.high()
     began = asyncio.get_running_loop().time()
@@ -98,21 +98,21 @@ async def preempt(client: KubeClient, seen: Witness, turn: Round, slices: int) -
     return Preempted(ended - began, len(lost), broken, _split(seen, high))
 
 
-async def _seated(client: KubeClient, seen: Witness, gangs: Sequence[Gang]) -> None:
+async def _seated(client: KubeClient, seen: BindingWatch, gangs: Sequence[Gang]) -> None:
     total = sum(gang.size for gang in gangs)
 
     def all_bound() -> bool:
         return all(len(seen.bound(gang.name)) >= gang.size for gang in gangs)
 
-    await together(partial(fleet.submit, client, gang) for gang in gangs)
+    await together(partial(workload.submit, client, gang) for gang in gangs)
     await seen.until(all_bound, min(LONGEST, 30.0 + total / SLOWEST), f"{len(gangs)} gangs, {total} pods bound")
 
 
-def _last_bound(seen: Witness, gangs: Sequence[Gang]) -> float:
+def _last_bound(seen: BindingWatch, gangs: Sequence[Gang]) -> float:
     return max(pod.bound_at for gang in gangs for pod in seen.bound(gang.name))
 
 
-def _split(seen: Witness, gangs: Sequence[Gang]) -> int:
+def _split(seen: BindingWatch, gangs: Sequence[Gang]) -> int:
     return sum(len({_slice(pod.node) for pod in seen.bound(gang.name)}) > 1 for gang in gangs)
 
 

@@ -6,9 +6,9 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
-from bench.hotswap import sights
-from bench.hotswap.census import Census
-from bench.hotswap.sights import Node, Pod
+from bench.hotswap import api_objects
+from bench.hotswap.api_objects import Node, Pod
+from bench.hotswap.process_table import ProcessTable
 from bench.hotswap.timeline import Trace
 from understudy.client import KubeClient
 from understudy.model.incidents import Incident
@@ -25,7 +25,7 @@ class NeverSeen(Exception):
     """What was waited for, and what was to be seen instead."""
 
 
-class Stage:
+class ClusterWatch:
     def __init__(self, client: KubeClient) -> None:
         self._client = client
         self._unsynced: set[Resource] = {PODS, NODES, EVENTS, INCIDENTS}
@@ -33,7 +33,7 @@ class Stage:
         self._stirred = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
         self._told: deque[str] = deque(maxlen=TOLD)  # by events of jobs and nodes
-        self.census = Census()
+        self.census = ProcessTable()
         self.pods: dict[str, Pod] = {}
         self.nodes: dict[str, Node] = {}
         self.unwell_at: dict[str, float] = {}  # nodes that were well at the last strike: when they were seen not to be
@@ -129,7 +129,7 @@ class Stage:
             self._changed.set()
 
     def _pod(self, change: Change, now: float) -> None:
-        pod = sights.pod(change.raw)
+        pod = api_objects.pod(change.raw)
         trace = self.traces.get(pod.uid)
         if trace is None:
             trace = self.traces[pod.uid] = Trace(pod.metadata.name, pod.gang, pod.place, added=now)
@@ -142,7 +142,7 @@ class Stage:
         self._stirred = now
 
     def _node(self, change: Change, now: float) -> None:
-        node = sights.node(change.raw)
+        node = api_objects.node(change.raw)
         name = node.metadata.name
         if change.type is ChangeType.DELETED:
             self.nodes.pop(name, None)
@@ -153,7 +153,7 @@ class Stage:
         self._stirred = now
 
     def _event(self, change: Change, _now: float) -> None:
-        event = sights.event(change.raw)
+        event = api_objects.event(change.raw)
         about = event.involved_object
         if about.kind != "Pod":
             self._told.append(f"{about.kind} {about.name} {event.reason}: {event.message}")

@@ -1,4 +1,4 @@
-"""`python -m bench.embedded.watching`: watches pods from several connections; tells how late each event came.
+"""`python -m bench.embedded.watch_latency`: watches pods from several connections; tells how late each event came.
 
 Prints `ready` once every watch is open, and writes a JSON result when each has seen the events it was told to wait for.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench.embedded.wire import Target, loaded, watch_lines
+from bench.embedded.http_client import Target, loaded, watch_lines
 
 WATCH = "/api/v1/pods?watch=true&resourceVersion={since}"
 # One event: its revision, and the moment at which its create was sent, which its pod carries as an annotation.
@@ -54,7 +54,7 @@ async def watch_all(target: Target, since: str, count: int, watchers: int) -> di
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.embedded.watching", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.embedded.watch_latency", description=__doc__)
     parser.add_argument("target", help="file that says where the server is")
     parser.add_argument("--since", default="", help="resourceVersion to begin after")
     parser.add_argument("--count", type=int, default=1000, help="events each watcher waits for")

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bench.hotswap.replay import JobSight, PodSight, seats_in
+from bench.hotswap.replay import JobState, PodState, seats_in
 
 # The label that names a pod's job, the outermost job first.
 JOB_LABELS = ("jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "batch.kubernetes.io/job-name")
@@ -102,8 +102,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         found = self.status.container_statuses
         return self.stays and bool(found) and all("running" in one.state for one in found)
 
-    def sight(self, gone: bool) -> PodSight:
-        return PodSight(
+    def sight(self, gone: bool) -> PodState:
+        return PodState(
             revision=int(self.metadata.resource_version),
             uid=self.uid,
             name=self.metadata.name,
@@ -198,8 +198,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
         """The members for which a seat is held."""
         return frozenset(place for place, _ in seats_in(self.metadata.annotations.get(HOLDS, "")))
 
-    def sight(self, kind: str, gone: bool) -> JobSight:
-        return JobSight(
+    def sight(self, kind: str, gone: bool) -> JobState:
+        return JobState(
             revision=int(self.metadata.resource_version),
             kind=kind,
             name=self.metadata.name,

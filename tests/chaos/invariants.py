@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from bench.hotswap.replay import GangReplay, replayed
+from tests.chaos.api_objects import EventSight, JobState, PodState
 from tests.chaos.faults import Fault
 from tests.chaos.ledger import Line
 from tests.chaos.observer import History
-from tests.chaos.sights import EventSight, JobSight, PodSight
-from tests.chaos.stamps import StoreClock
+from tests.chaos.revision_times import StoreClock
 from tests.chaos.users import Submission
 
 KINDS = {
@@ -71,7 +71,7 @@ class Case(msgspec.Struct):
     ended: float = float("inf")  # when the cluster was told to go down: what happens after that is its end
 
     def gangs(self) -> dict[str, GangReplay]:
-        sights: dict[str, list[PodSight | JobSight]] = {name: [] for name in self.submitted}
+        sights: dict[str, list[PodState | JobState]] = {name: [] for name in self.submitted}
         for pod in self.history.pods:
             if pod.gang in sights:
                 sights[pod.gang].append(pod)

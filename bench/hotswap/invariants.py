@@ -5,9 +5,9 @@ from datetime import datetime
 
 import msgspec
 
-from bench.hotswap.census import Body
-from bench.hotswap.replay import JobSight, PodSight, replayed
-from bench.hotswap.sights import Job, Place, Pod, held_name
+from bench.hotswap.api_objects import Job, Place, Pod, held_name
+from bench.hotswap.process_table import PodProcess
+from bench.hotswap.replay import JobState, PodState, replayed
 
 IN_FLIGHT = 0.5  # seconds in which the news of one bind, or of one eviction, reach whoever watches
 KINDS = {
@@ -20,15 +20,15 @@ KINDS = {
     "jobs_lost": "a job failed, was gone, or was not whole at the end",
 }
 
-Living = Mapping[str, list[Body]]  # by the uid of the pod
+Living = Mapping[str, list[PodProcess]]  # by the uid of the pod
 
 
-class Gang(msgspec.Struct):
+class CheckedGang(msgspec.Struct):
     pods: dict[str, Pod] = {}  # by uid
     places: set[Place] = set()  # all that were ever seen
     size: int = 0  # as its job says; 0: nobody has told us of the job yet
     held: frozenset[str] = frozenset()  # members for which a seat is held
-    seen: list[PodSight | JobSight] = []  # all states there were of its pods and its job
+    seen: list[PodState | JobState] = []  # all states there were of its pods and its job
     struck: dict[Place, str] = {}  # that lose their pod, of this uid, with its node
     lots: list[set[Place]] = []  # of the struck, those that were noticed together: they get new seats together
     uneven_since: float | None = None
@@ -39,10 +39,10 @@ class Gang(msgspec.Struct):
         return {pod.place: uid for uid, pod in self.pods.items() if pod.stays and pod.node}
 
 
-class Judge:
+class InvariantChecker:
     def __init__(self) -> None:
         self.violations: list[tuple[str, str]] = []
-        self._gangs: dict[str, Gang] = {}
+        self._gangs: dict[str, CheckedGang] = {}
         self._jobs: dict[str, Job] = {}
         self._ever: dict[str, Pod] = {}  # every pod there was, by the uid its processes are known by
         self._told: set[tuple[str, ...]] = set()
@@ -53,7 +53,7 @@ class Judge:
         self._ever[pod.body] = pod
         if not pod.gang:
             return
-        gang = self._gangs.setdefault(pod.gang, Gang())
+        gang = self._gangs.setdefault(pod.gang, CheckedGang())
         gang.places.add(pod.place)
         gang.seen.append(pod.sight(gone))
         if gone:
@@ -63,7 +63,7 @@ class Judge:
         self._weigh(gang, now)
 
     def job(self, name: str, job: Job, gone: bool, now: float = 0.0) -> None:
-        gang = self._gangs.setdefault(job.metadata.name, Gang())
+        gang = self._gangs.setdefault(job.metadata.name, CheckedGang())
         gang.seen.append(job.sight(name.partition(" ")[0], gone))
         gang.size, gang.held = job.spec.pods, frozenset() if gone else job.held
         self._weigh(gang, now)
@@ -140,7 +140,7 @@ class Judge:
 
     # What it means
 
-    def _weigh(self, gang: Gang, now: float) -> None:
+    def _weigh(self, gang: CheckedGang, now: float) -> None:
         seated = gang.seated()
         if not seated or seated.keys() == gang.places:  # whole, but for losses that nobody has noticed yet
             gang.struck = {place: uid for place, uid in gang.struck.items() if seated.get(place) == uid}
@@ -151,7 +151,7 @@ class Judge:
         elif gang.uneven_since is None:
             gang.uneven_since = now
 
-    def _overstaying(self, name: str, gang: Gang, living: Living, wall: float) -> None:
+    def _overstaying(self, name: str, gang: CheckedGang, living: Living, wall: float) -> None:
         if len(gang.pods) == len(gang.places):
             return
         for uid, pod in gang.pods.items():
@@ -178,7 +178,7 @@ class Judge:
             self.violations.append((kind, words))
 
 
-def _sort_into_lots(gang: Gang, seated: Mapping[Place, str]) -> None:
+def _sort_into_lots(gang: CheckedGang, seated: Mapping[Place, str]) -> None:
     """Who loses its seat after the first of a lot has a new one was not known of when those were given out."""
     noticed = gang.struck.keys() - seated.keys() - set().union(*gang.lots)
     if noticed and (not gang.lots or gang.lots[-1] & seated.keys()):
@@ -187,7 +187,7 @@ def _sort_into_lots(gang: Gang, seated: Mapping[Place, str]) -> None:
         gang.lots[-1] |= noticed
 
 
-def _uneven(gang: Gang, seated: Mapping[Place, str]) -> bool:
+def _uneven(gang: CheckedGang, seated: Mapping[Place, str]) -> bool:
     """A seat that is held counts: it will be given. Members whose pods were never seen count as missing."""
     missing = {place for place in gang.places - seated.keys() if held_name(place) not in gang.held}
     unheard = gang.size - len(gang.places | seated.keys()) - len(gang.held - {held_name(one) for one in gang.places})

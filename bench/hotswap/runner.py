@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from bench.hotswap import gangs
+from bench.hotswap.api_objects import Pod
+from bench.hotswap.cluster_watch import ClusterWatch
+from bench.hotswap.invariant_monitor import Monitor, Verdict, witnessing
+from bench.hotswap.node_faults import recover_nodes
 from bench.hotswap.scenarios import Scenario
-from bench.hotswap.sights import Pod
-from bench.hotswap.stage import Stage
-from bench.hotswap.striking import recover_nodes
 from bench.hotswap.timeline import Incident, Moments, recorded
-from bench.hotswap.witness import Verdict, Watch, witnessing
 from understudy.client import KubeClient, connect
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.ports import Ref
@@ -21,7 +21,7 @@ UNDERSTUDIES_LIMIT = 20.0
 Progress = Callable[[int, Moments], None]
 
 
-class Played(msgspec.Struct, frozen=True):
+class ScenarioResult(msgspec.Struct, frozen=True):
     moments: list[Moments]
     swaps: list[int]  # of each incident, how many swaps were told of
     recorded: list[Moments]  # of each gang in each incident, as the cluster has it
@@ -30,19 +30,19 @@ class Played(msgspec.Struct, frozen=True):
     verdict: Verdict
 
 
-async def play(folder: ClusterFolder, scenario: Scenario, kind: str, count: int, progress: Progress) -> Played:
+async def play(folder: ClusterFolder, scenario: Scenario, kind: str, count: int, progress: Progress) -> ScenarioResult:
     async with connect(folder.kubeconfig) as client, witnessing(folder.kubeconfig) as watch:
-        stage = Stage(client)
+        stage = ClusterWatch(client)
         async with stage.watching():
             if scenario.rendezvous is not None:
                 scenario.rendezvous.begin()
             await _submit(client, scenario, kind)
-            player = Player(folder, scenario, stage, watch)
+            player = ScenarioRunner(folder, scenario, stage, watch)
             await player.begin()
             for number in range(count):
                 progress(number, await player.incident(number))
             found = (player.moments, player.swaps, player.recorded, player.plans, player.moved)
-            return Played(*found, await watch.verdict())
+            return ScenarioResult(*found, await watch.verdict())
 
 
 async def _submit(client: KubeClient, scenario: Scenario, kind: str) -> None:
@@ -51,8 +51,8 @@ async def _submit(client: KubeClient, scenario: Scenario, kind: str) -> None:
         await client.create(Ref(resource, "default" if resource.namespaced else ""), document)
 
 
-class Player:
-    def __init__(self, folder: ClusterFolder, scenario: Scenario, stage: Stage, watch: Watch) -> None:
+class ScenarioRunner:
+    def __init__(self, folder: ClusterFolder, scenario: Scenario, stage: ClusterWatch, watch: Monitor) -> None:
         self._folder = folder
         self._scenario = scenario
         self._stage = stage

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from bench.embedded.http_client import Line, Target, lines_to, saved
 from bench.embedded.load import pod
 from bench.embedded.servers import Running
-from bench.embedded.wire import Line, Target, lines_to, saved
 
 Figures = dict[str, float]
 CONNECTIONS = 32
@@ -47,7 +47,7 @@ def _created(running: Running, prefix: str, count: int, pace: float) -> tuple[di
     since = asyncio.run(_revision(running.target))
     with tempfile.TemporaryDirectory() as place:
         target = str(saved(running.target, Path(place) / "target.json"))
-        watch = [sys.executable, "-m", "bench.embedded.watching", target, f"--since={since}", f"--count={count}"]
+        watch = [sys.executable, "-m", "bench.embedded.watch_latency", target, f"--since={since}", f"--count={count}"]
         load = [sys.executable, "-m", "bench.embedded.load", target, f"--prefix={prefix}", f"--count={count}"]
         load += [f"--connections={CONNECTIONS}", f"--pace={pace}"]
         result = Path(place) / "seen.json"

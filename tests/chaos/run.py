@@ -12,12 +12,12 @@ import msgspec
 
 from tests.chaos import ledger, workloads
 from tests.chaos.cluster import ChaosCluster, Disk
-from tests.chaos.ending import Ending
+from tests.chaos.convergence import Ending
 from tests.chaos.evidence import with_evidence
 from tests.chaos.faults import Faults
-from tests.chaos.judging import Case, Violation, counted, judge, preempted
+from tests.chaos.invariants import Case, Violation, counted, judge, preempted
 from tests.chaos.observer import History, Observer, insist
-from tests.chaos.stamps import StoreClock
+from tests.chaos.revision_times import StoreClock
 from tests.chaos.users import Users
 from tests.chaos.workloads import Shape
 from tests.chaos.writers import StampingWriter, lost_writes

@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
-from bench.kube.cases import Contender
+from bench.kube.measures import Scheduler
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
 from tests.kube.cluster.running import Cluster
 from tests.kube.cluster.settings import SchedulerSettings
@@ -15,14 +15,14 @@ GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True, "PodG
 QPS, BURST = 5000.0, 10_000  # nobody is held back by his client
 READY_SECONDS = 60.0
 
-STOCK = Contender("kube-scheduler", "stock", grouped=False)
-GATED = Contender("kube-scheduler, gates on", "gated", grouped=True)
-OURS = Contender("understudy", "understudy", grouped=True)
+STOCK = Scheduler("kube-scheduler", "stock", grouped=False)
+GATED = Scheduler("kube-scheduler, gates on", "gated", grouped=True)
+OURS = Scheduler("understudy", "understudy", grouped=True)
 CONTENDERS = {contender.scheduler: contender for contender in (STOCK, GATED, OURS)}
 
 
 @contextlib.contextmanager
-def started(cluster: Cluster, contender: Contender) -> Iterator[Process]:
+def started(cluster: Cluster, contender: Scheduler) -> Iterator[Process]:
     if contender is OURS:
         with _ours(cluster) as process:
             yield process

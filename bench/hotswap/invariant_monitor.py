@@ -1,4 +1,4 @@
-"""`python -m bench.hotswap.witness KUBECONFIG`: looks on while gangs are repaired, and says what went wrong meanwhile.
+"""`python -m bench.hotswap.invariant_monitor KUBECONFIG`: watches a cluster during repairs, and reports violations.
 
 It reads the API and /proc and nothing else. On its input it is told which nodes are about to be struck, a line of JSON
 each: `["node-0", "node-1"]`. When that ends it prints its verdict, as JSON.
@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from bench.hotswap import sights
-from bench.hotswap.census import Census, is_living
-from bench.hotswap.judging import KINDS, Judge
+from bench.hotswap import api_objects
+from bench.hotswap.invariants import KINDS, InvariantChecker
+from bench.hotswap.process_table import ProcessTable, is_living
 from understudy.client import KubeClient, connect
 from understudy.objects.resources import JOB_SETS, JOBS, PODS, PYTORCH_JOBS, Resource
 from understudy.ports import Change, ChangeType
@@ -38,7 +38,7 @@ class Verdict(msgspec.Struct, frozen=True):
         return not any(self.violations.values())
 
 
-class Watch:
+class Monitor:
     """The witness as seen from the benchmark: a process beside it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -58,15 +58,15 @@ class Watch:
 
 
 @contextlib.asynccontextmanager
-async def witnessing(kubeconfig: Path) -> AsyncIterator[Watch]:
+async def witnessing(kubeconfig: Path) -> AsyncIterator[Monitor]:
     pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-m", "bench.hotswap.witness", str(kubeconfig))
+    command = (sys.executable, "-m", "bench.hotswap.invariant_monitor", str(kubeconfig))
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, start_new_session=True)
     try:
         assert process.stdout is not None
         if await process.stdout.readline() != b"ready\n":
             raise RuntimeError("the witness could not begin")
-        yield Watch(process)
+        yield Monitor(process)
     finally:
         if process.returncode is None:
             process.kill()
@@ -74,13 +74,13 @@ async def witnessing(kubeconfig: Path) -> AsyncIterator[Watch]:
 
 
 async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
-    judge, looks = Judge(), 0
+    judge, looks = InvariantChecker(), 0
     synced = {resource: asyncio.Event() for resource in (PODS, *_KINDS)}
     tasks = [asyncio.create_task(_follow(client, judge, resource, synced[resource])) for resource in synced]
     await asyncio.gather(*(event.wait() for event in synced.values()))
     print("ready", flush=True)
     ended = asyncio.create_task(_listen(judge, orders))
-    census = Census()
+    census = ProcessTable()
     while not ended.done():
         _look(judge, census)
         looks += 1
@@ -98,17 +98,17 @@ async def witness(client: KubeClient, orders: asyncio.StreamReader) -> Verdict:
     return Verdict(judge.counts(), [f"{kind}: {words}" for kind, words in judge.violations], looks)
 
 
-async def _pods(client: KubeClient) -> list[sights.Pod]:
-    return sights.pods(await client.request("GET", PODS.path())).items
+async def _pods(client: KubeClient) -> list[api_objects.Pod]:
+    return api_objects.pods(await client.request("GET", PODS.path())).items
 
 
 async def _held(client: KubeClient) -> dict[str, frozenset[str]]:
     """By job, the members for which seats are held now."""
-    found = [sights.jobs(await client.request("GET", resource.path())).items for resource in _KINDS]
+    found = [api_objects.jobs(await client.request("GET", resource.path())).items for resource in _KINDS]
     return {job.metadata.name: job.held for jobs in found for job in jobs}
 
 
-def _look(judge: Judge, census: Census) -> None:
+def _look(judge: InvariantChecker, census: ProcessTable) -> None:
     """Two that were not there at the same moment may be met one after the other in one look: hence the second."""
     living = census.look()
     for suspicion in list(judge.processes(living, time.monotonic(), time.time())):
@@ -116,24 +116,24 @@ def _look(judge: Judge, census: Census) -> None:
             judge.convict(suspicion)
 
 
-async def _listen(judge: Judge, orders: asyncio.StreamReader) -> None:
+async def _listen(judge: InvariantChecker, orders: asyncio.StreamReader) -> None:
     while line := await orders.readline():
         judge.strike(msgspec.json.decode(line, type=list[str]))
         print("known", flush=True)
 
 
-async def _follow(client: KubeClient, judge: Judge, resource: Resource, synced: asyncio.Event) -> None:
+async def _follow(client: KubeClient, judge: InvariantChecker, resource: Resource, synced: asyncio.Event) -> None:
     async for change in client.follow(resource):
         if change.type is ChangeType.SYNCED:
             synced.set()
         elif resource is PODS:
-            judge.pod(sights.pod(change.raw), change.type is ChangeType.DELETED, time.monotonic())
+            judge.pod(api_objects.pod(change.raw), change.type is ChangeType.DELETED, time.monotonic())
         else:
             _job(judge, resource, change)
 
 
-def _job(judge: Judge, resource: Resource, change: Change) -> None:
-    job = sights.job(change.raw)
+def _job(judge: InvariantChecker, resource: Resource, change: Change) -> None:
+    job = api_objects.job(change.raw)
     gone = change.type is ChangeType.DELETED
     judge.job(f"{resource.kind} {job.metadata.name}", job, gone, time.monotonic())
 
@@ -147,7 +147,9 @@ async def _input() -> asyncio.StreamReader:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     meanings = "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items())
-    parser = argparse.ArgumentParser(prog="python -m bench.hotswap.witness", description=__doc__, epilog=meanings)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.hotswap.invariant_monitor", description=__doc__, epilog=meanings
+    )
     parser.add_argument("kubeconfig", help="of the cluster to look at")
     options = parser.parse_args(arguments)
     os.nice(_MEEK)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from tests.chaos.cluster import NAME, ChaosCluster, left_over
-from tests.chaos.judging import Violation
+from tests.chaos.invariants import Violation
 from tests.chaos.member import DRAIN, STAY
 from tests.chaos.observer import Observer, insist
 from tests.chaos.users import Submission, Users

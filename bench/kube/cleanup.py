@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from bench.kube.fleet import NAMESPACE, POD_GROUPS
+from bench.kube.workload import NAMESPACE, POD_GROUPS
 from understudy.objects.resources import JOBS, PODS, Resource
 from understudy.ports import Refused
 

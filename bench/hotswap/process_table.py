@@ -11,7 +11,7 @@ SETTLING = 1.0  # seconds in which a new process may still become another one by
 _STANDING = "TtZXx"  # stopped, or dead: it does nothing any more
 
 
-class Body(msgspec.Struct, frozen=True, gc=False):
+class PodProcess(msgspec.Struct, frozen=True, gc=False):
     """A process of a pod that can run."""
 
     pid: int
@@ -20,27 +20,27 @@ class Body(msgspec.Struct, frozen=True, gc=False):
     devices: tuple[str, ...] = ()
 
 
-class Census:
+class ProcessTable:
     """`look` is cheap enough to be taken fifty times a second: only new processes are read whole."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Body | None] = {}
+        self._known: dict[int, PodProcess | None] = {}
         self._first_seen: dict[int, float] = {}
 
-    def look(self) -> dict[str, list[Body]]:
+    def look(self) -> dict[str, list[PodProcess]]:
         """The living, by the uid of their pod."""
         now, pids = time.monotonic(), {int(name) for name in os.listdir("/proc") if name.isdecimal()}
         for gone in self._known.keys() - pids:
             del self._known[gone]
             self._first_seen.pop(gone, None)
-        found: dict[str, list[Body]] = {}
+        found: dict[str, list[PodProcess]] = {}
         for pid in pids:
             body = self._body(pid, now)
             if body is not None and is_living(body):
                 found.setdefault(body.uid, []).append(body)
         return found
 
-    def _body(self, pid: int, now: float) -> Body | None:
+    def _body(self, pid: int, now: float) -> PodProcess | None:
         known = self._known.get(pid)
         if known is not None and _stat(pid)[1] == known.birth:
             return known
@@ -51,7 +51,7 @@ class Census:
         return self._known[pid]
 
 
-def read(pid: int) -> Body | None:
+def read(pid: int) -> PodProcess | None:
     """None for whoever is no process of a pod, or not ours to read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
@@ -63,10 +63,10 @@ def read(pid: int) -> Body | None:
         return None
     devices = (one.decode().partition("=") for one in variables if one.startswith(DEVICES))
     numbered = tuple(f"{name}={number}" for name, _, numbers in devices for number in numbers.split(",") if number)
-    return Body(pid, _stat(pid)[1], mark.decode().partition("/")[0], numbered)
+    return PodProcess(pid, _stat(pid)[1], mark.decode().partition("/")[0], numbered)
 
 
-def is_living(body: Body) -> bool:
+def is_living(body: PodProcess) -> bool:
     state, birth = _stat(body.pid)
     return birth == body.birth and state not in _STANDING
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from bench.kube.cases import Contender
-from bench.kube.fleet import LOW, NAMESPACE, PER_NODE, TPU
-from bench.kube.witness import Seen, Witness
+from bench.kube.binding_watch import BindingWatch, Seen
+from bench.kube.measures import Scheduler
+from bench.kube.workload import LOW, NAMESPACE, PER_NODE, TPU
 from tests.kube.cluster.kwok import Nodes
 from understudy.client import KubeClient
 from understudy.objects.resources import JOBS
@@ -52,7 +52,7 @@ MANNERS: dict[str, Callable[[Nodes, str], None]] = {
 }
 
 
-async def replace(client: KubeClient, seen: Witness, nodes: Nodes, contender: Contender, manner: str) -> Replaced:
+async def replace(client: KubeClient, seen: BindingWatch, nodes: Nodes, contender: Scheduler, manner: str) -> Replaced:
     name = f"{contender.scheduler}-{manner}"
     await client.create(Ref(JOBS, NAMESPACE), _job(name, contender.scheduler))
     await seen.until(lambda: len(seen.bound(name)) == MEMBERS, SETTLED, f"{name} is seated")

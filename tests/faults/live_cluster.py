@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from tests.faults.running import LOOK, PATIENCE, ClusterProcesses
+from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses
 from understudy.client import KubeClient, connect
 from understudy.embedded.clusters.process_lock import SUPERVISOR
 from understudy.embedded.shim import linux

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from bench.kube.fleet import NAMESPACE
+from bench.kube.workload import NAMESPACE
 from understudy.client import KubeClient
 from understudy.objects.resources import PODS
 from understudy.ports import ChangeType
@@ -53,7 +53,7 @@ class Seen(msgspec.Struct):
 _pod = msgspec.json.Decoder(_Pod).decode
 
 
-class Witness:
+class BindingWatch:
     def __init__(self) -> None:
         self._pods: dict[str, Seen] = {}  # by uid
         self._gangs: dict[str, list[Seen]] = {}
@@ -104,8 +104,8 @@ class Witness:
 
 
 @asynccontextmanager
-async def witness(client: KubeClient) -> AsyncIterator[Witness]:
-    seeing = Witness()
+async def watch_bindings(client: KubeClient) -> AsyncIterator[BindingWatch]:
+    seeing = BindingWatch()
     task = asyncio.create_task(seeing.watch(client))
     try:
         await seeing.synced.wait()
