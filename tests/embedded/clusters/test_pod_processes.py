@@ -22,6 +22,14 @@ from understudy.embedded.shim.container_files import ShimState
 from understudy.embedded.shim.pod_folders import PodFolder
 
 STUBBORN = "import signal,time; signal.signal(15, signal.SIG_IGN); print('on', flush=True); time.sleep(3600)"
+SHIM = """
+import fcntl, os, sys, time
+from understudy.embedded.shim import linux
+linux.set_name("understudy-shim")
+fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
+print("on", flush=True)
+time.sleep(3600)
+"""
 POLITE = "import time; print('on', flush=True); time.sleep(3600)"
 
 
@@ -119,3 +127,26 @@ def test_a_full_disk_keeps_nothing_running(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(Path, "touch", refuse)
         assert ended(folder, 30.0, process, shim) == [-signal.SIGTERM, -signal.SIGKILL]
         os.close(held)
+
+
+@pytest.mark.parametrize("has_state", [True, False])
+def test_a_shim_whose_container_ended_before_is_killed_too(
+    has_state: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop in good order that is cut short by `--now` has ended the containers; on a full disk their shims remain."""
+    monkeypatch.setattr(pod_processes, "LAST_WORDS", 0.1)
+    folder = ClusterFolder(tmp_path)
+    attempt = PodFolder(folder.pods / "pod").attempt("main", 0)
+    attempt.path.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-c", SHIM, str(attempt.path)], stdout=subprocess.PIPE) as shim:
+        assert shim.stdout is not None
+        shim.stdout.readline()
+        if has_state:
+            container_files.write(
+                attempt.state, ShimState(shim=shim.pid, pid=shim.pid, pid_birth=1, started_at=time.time())
+            )
+        assert pod_processes.running_containers(folder) == []
+        try:
+            assert ended(folder, 0.0, shim) == [-signal.SIGKILL]
+        finally:
+            shim.kill()

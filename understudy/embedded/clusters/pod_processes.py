@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from understudy.embedded.cluster_folder import ClusterFolder
@@ -39,7 +39,7 @@ async def end_all_pods(folder: ClusterFolder, grace: float) -> int:
                 os.kill(state.pid, signal.SIGKILL if deaf else number)
                 os.kill(state.shim, signal.SIGCONT)  # it may stand still, too, and has to see the end
         await _gone(folder, seconds)
-    await _end_shims([attempt for attempt, _ in found])
+    await _end_shims(folder)
     _remove_groups(folder)
     return len(found)
 
@@ -54,17 +54,26 @@ async def _gone(folder: ClusterFolder, seconds: float) -> None:
         await asyncio.sleep(_LOOK)
 
 
-async def _end_shims(attempts: Sequence[AttemptFolder]) -> None:
-    """Those that cannot write down how it ended go on trying, which is of use only while the cluster is up."""
+async def _end_shims(folder: ClusterFolder) -> None:
+    """On a full disk, a shim retries to write the exit of its container, which is of use only while the cluster is up.
+
+    All shims are looked at: the containers of some may have ended before, when an earlier call was interrupted.
+    """
     deadline = time.monotonic() + LAST_WORDS
-    while left := [attempt for attempt in attempts if not attempt.exit.exists() and linux.is_locked(attempt.path)]:
+    while left := [one for one in _attempts(folder) if not one.exit.exists() and linux.is_locked(one.path)]:
         if time.monotonic() > deadline:
             for attempt in left:
-                if (state := container_files.read(attempt.state, ShimState)) is not None:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(state.shim, signal.SIGKILL)
+                _kill_shim(attempt)
             return
         await asyncio.sleep(_LOOK)
+
+
+def _kill_shim(attempt: AttemptFolder) -> None:
+    """A shim that has no container yet has no state file: it is found by the lock that it holds."""
+    state = container_files.read(attempt.state, ShimState)
+    for pid in linux.lock_holders(attempt.path) if state is None else {state.shim}:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _remove_groups(folder: ClusterFolder) -> None:

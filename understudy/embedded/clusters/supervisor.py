@@ -123,7 +123,7 @@ async def _stop_in_order(site: Launcher, parts: dict[str, Component]) -> None:
     await parts[AGENT].stop()
     if found := len(pod_processes.running_containers(site.folder)):
         site.report(f"stopping {found} container{'s' * (found != 1)}, {GRACE:g} s at most")
-        await pod_processes.end_all_pods(site.folder, GRACE)
+    await pod_processes.end_all_pods(site.folder, GRACE)  # also where only shims are left, which wait for a full disk
     await parts[SERVER].stop()
 
 

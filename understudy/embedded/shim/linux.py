@@ -1,5 +1,6 @@
 """System calls that Python 3.11 has no words for, and what /proc tells about processes. On other systems: OSError."""
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -12,6 +13,8 @@ NEW_MOUNTS, NEW_HOSTNAME, NEW_USERS = 0x00020000, 0x04000000, 0x10000000
 
 READ_ONLY, REMOUNT, BIND, MOVE, RECURSIVE = 1, 32, 4096, 8192, 16384
 UNBINDABLE, PRIVATE, SLAVE = 1 << 17, 1 << 18, 1 << 19
+
+PROCESS_PREFIX = "understudy-"  # of the names that `ps` shows for the processes of a cluster
 
 _AT_THIS_FOLDER, _EXCHANGE = -100, 2
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 15, 36
@@ -123,6 +126,27 @@ def is_locked(folder: Path) -> bool:
         os.close(file)
 
 
+def lock_holders(folder: Path) -> set[int]:
+    """Processes of a cluster that have this folder open: its shim, or one that is about to become it."""
+    try:
+        place = folder.stat()
+    except OSError:
+        return set()
+    return {pid for pid in all_pids() if pid != os.getpid() and _has_open(pid, place)}
+
+
+def _has_open(pid: int, place: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{pid}/comm").read_text().startswith(PROCESS_PREFIX):
+            files = [os.stat(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+            return any(os.path.samestat(file, place) for file in files)
+    return False
+
+
+def all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()] if os.path.isdir("/proc") else []
+
+
 def is_stopped(pid: int) -> bool:
     """Whether it was stopped by a signal: it hears no other one, but for SIGKILL, until it may go on."""
     fields = _stat(pid)
@@ -157,5 +181,4 @@ def descendants(pid: int) -> set[int]:
 
 def _children_by_search(pid: int) -> list[int]:
     """Not every kernel lists children."""
-    everyone = (int(name) for name in os.listdir("/proc") if name.isdecimal())
-    return [one for one in everyone if (fields := _stat(one)) is not None and int(fields[_PARENT_FIELD]) == pid]
+    return [one for one in all_pids() if (fields := _stat(one)) is not None and int(fields[_PARENT_FIELD]) == pid]

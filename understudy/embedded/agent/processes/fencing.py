@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 from collections.abc import Collection
-from pathlib import Path
 
 from understudy.embedded.agent.processes.process_watch import ProcessWatch
 from understudy.embedded.agent_protocol import MARK
@@ -43,7 +42,7 @@ def kill_by_mark(marks: Collection[str]) -> None:
     """All processes with one of these marks, or one that goes on from it: those that are killed may be forking."""
     wanted = tuple(mark.encode() for mark in marks)
     for _ in range(_MOST_ROUNDS):
-        pids = [pid for pid in _all_pids() if _belongs(_mark_of(pid), wanted)]
+        pids = [pid for pid in linux.all_pids() if _belongs(_mark_of(pid), wanted)]
         if not pids:
             return
         for pid in pids:
@@ -56,24 +55,10 @@ def _belongs(mark: bytes, wanted: tuple[bytes, ...]) -> bool:
 
 
 def kill_lock_holders(folder: AttemptFolder, but: Collection[int]) -> None:
-    """A shim of which nobody has heard yet, by the lock it holds on its folder."""
-    with contextlib.suppress(OSError):
-        place = folder.path.stat()
-        for pid in _all_pids():
-            if pid != os.getpid() and pid not in but and _holds(pid, place):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _holds(pid: int, place: os.stat_result) -> bool:
-    with contextlib.suppress(OSError):
-        if Path(f"/proc/{pid}/comm").read_text().startswith("understudy-"):
-            files = [os.stat(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
-            return any(os.path.samestat(file, place) for file in files)
-    return False
-
-
-def _all_pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()] if os.path.isdir("/proc") else []
+    """Kills a shim that has not reported itself yet: it holds the lock on its folder."""
+    for pid in linux.lock_holders(folder.path) - set(but):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _mark_of(pid: int) -> bytes:
