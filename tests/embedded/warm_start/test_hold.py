@@ -45,7 +45,7 @@ class Held:
         assert self.process.poll() is None, self.output
         return self
 
-    def cue(self, *argv: str, **env: str) -> str:
+    def activation(self, *argv: str, **env: str) -> str:
         """What it printed when it has ended."""
         changes: dict[str, Any] = {"argv": argv} if argv else {}
         write_activation(self.folder, msgspec.structs.replace(self.launch, env={**self.launch.env, **env}, **changes))
@@ -108,7 +108,7 @@ def test_libraries_are_loaded_ahead_and_nothing_of_the_program_itself(tmp_path: 
     assert imported(tmp_path) == ["heavy", "heavy.part", "other"]
     assert one.output.startswith("understudy: missing_altogether cannot be imported ahead: ModuleNotFoundError")
     assert one.output.count("\n") == 1
-    told = one.cue(RANK="3").splitlines()[-1]
+    told = one.activation(RANK="3").splitlines()[-1]
     assert told == f"RANK 3 {[str(script), '--lr', '1']} __main__ {one.process.pid} 3"
     assert imported(tmp_path) == ["heavy", "heavy.part", "other"]
     assert one.process.returncode == 0
@@ -117,7 +117,7 @@ def test_libraries_are_loaded_ahead_and_nothing_of_the_program_itself(tmp_path: 
 def test_its_arguments_are_those_of_the_cue(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import sys; print(sys.argv[1:], sys.path[0])")
     one = Held(tmp_path, sys.executable, "train.py", "0").holds()
-    assert one.cue(sys.executable, "train.py", "7") == f"['7'] {tmp_path}\n"
+    assert one.activation(sys.executable, "train.py", "7") == f"['7'] {tmp_path}\n"
 
 
 def test_a_module(tmp_path: Path) -> None:
@@ -127,14 +127,14 @@ def test_a_module(tmp_path: Path) -> None:
     one = Held(tmp_path, sys.executable, "-m", "pack", "a").holds()
     assert one.output == ""
     main = str(tmp_path / "pack" / "__main__.py")
-    assert one.cue() == f"pack\n{[main, 'a']} pack {one.process.pid}\n"
+    assert one.activation() == f"pack\n{[main, 'a']} pack {one.process.pid}\n"
 
 
 def test_code(tmp_path: Path, library: Path) -> None:
     code = "import heavy, sys, os; print(sys.argv, os.getpid())"
     one = Held(tmp_path, sys.executable, "-c", code, "x", PYTHONPATH=str(library)).holds()
     assert imported(tmp_path) == ["heavy"]
-    assert one.cue() == f"{['-c', 'x']} {one.process.pid}\n"
+    assert one.activation() == f"{['-c', 'x']} {one.process.pid}\n"
 
 
 def test_a_program_behind_a_plain_shell_line(tmp_path: Path, library: Path) -> None:
@@ -142,30 +142,30 @@ def test_a_program_behind_a_plain_shell_line(tmp_path: Path, library: Path) -> N
     line = f"exec {sys.executable} -u train.py"
     one = Held(tmp_path, "sh", "-c", line, PYTHONPATH=str(library)).holds()
     assert imported(tmp_path) == ["heavy"]
-    assert one.cue() == f"{one.process.pid}\n"
+    assert one.activation() == f"{one.process.pid}\n"
 
 
 def test_modules_named_on_the_job_are_loaded_too(tmp_path: Path, library: Path) -> None:
     (tmp_path / "train.py").write_text("def late():\n    import other\n")
-    Held(tmp_path, sys.executable, "train.py", imports=("other",), PYTHONPATH=str(library)).holds().cue()
+    Held(tmp_path, sys.executable, "train.py", imports=("other",), PYTHONPATH=str(library)).holds().activation()
     assert imported(tmp_path) == ["other"]
 
 
 def test_any_other_command_starts_on_the_cue(tmp_path: Path) -> None:
     one = Held(tmp_path, "sh", "-c", "echo $RANK $$; exit 3").holds()
-    assert one.cue(RANK="5") == f"5 {one.process.pid}\n"
+    assert one.activation(RANK="5") == f"5 {one.process.pid}\n"
     assert one.process.returncode == 3
 
 
 def test_a_cue_for_another_interpreter_starts_it_from_nothing(tmp_path: Path) -> None:
     one = Held(tmp_path, sys.executable, "-c", "print('no')").holds()
-    assert one.cue(sys.executable, "-u", "-c", "print('yes')") == "yes\n"
+    assert one.activation(sys.executable, "-u", "-c", "print('yes')") == "yes\n"
 
 
 def test_a_cue_that_comes_while_it_still_loads_is_not_missed(tmp_path: Path, library: Path) -> None:
     (library / "slow.py").write_text("import time; time.sleep(0.5)")
     one = Held(tmp_path, sys.executable, "-c", "import slow; print('here')", PYTHONPATH=str(library))
-    assert one.cue() == "here\n"
+    assert one.activation() == "here\n"
 
 
 def test_asked_to_end_while_it_holds_it_ends_at_once(tmp_path: Path) -> None:
@@ -178,17 +178,17 @@ def test_asked_to_end_while_it_holds_it_ends_at_once(tmp_path: Path) -> None:
 def test_a_program_that_fails_says_so_as_if_nobody_had_held_it(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("raise SystemExit(4)")
     one = Held(tmp_path, sys.executable, "train.py").holds()
-    one.cue()
+    one.activation()
     assert one.process.returncode == 4
     (tmp_path / "again").mkdir()
     (tmp_path / "again" / "train.py").write_text("1 / 0")
     one = Held(tmp_path / "again", sys.executable, "train.py").holds()
-    lines = one.cue().splitlines()
+    lines = one.activation().splitlines()
     assert (one.process.returncode, lines[-1]) == (1, "ZeroDivisionError: division by zero")
     assert not any("hold.py" in line for line in lines)
 
 
 def test_the_cue_is_plain_json_whatever_the_environment_holds(tmp_path: Path) -> None:
     one = Held(tmp_path, sys.executable, "-c", "import os; print(os.environ['ODD'])").holds()
-    assert one.cue(ODD='é"\n☃') == 'é"\n☃\n'
-    assert json.loads(one.folder.cue.read_text())["env"]["ODD"] == 'é"\n☃'
+    assert one.activation(ODD='é"\n☃') == 'é"\n☃\n'
+    assert json.loads(one.folder.activation.read_text())["env"]["ODD"] == 'é"\n☃'

@@ -41,7 +41,7 @@ class Agent:
     """`server` is the address of the API as pods are to know it; `tokens`, where they get theirs from."""
 
     def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, tokens: TokenSource) -> None:
-        self.tell_after = 0.0  # seconds by which events are late, and so is clearing up
+        self.event_delay = 0.0  # seconds by which events are late, and so is clearing up
         self._folder = folder
         self._cluster = cluster
         self._server = server
@@ -61,16 +61,16 @@ class Agent:
             stack.callback(machine.close)
             lives = NodeProcesses(nursery, self._folder.nodes, len(settings.nodes))
             stack.callback(lives.close)
-            house = pod_dependencies(self._folder, self._cluster, lives, machine, self._tokens)
-            stack.push_async_callback(house.recorder.close)
-            stack.push_async_callback(house.remains.close)
-            house.recorder.delay = house.remains.delay = self.tell_after
-            house.recorder.start()
+            deps = pod_dependencies(self._folder, self._cluster, lives, machine, self._tokens)
+            stack.push_async_callback(deps.recorder.close)
+            stack.push_async_callback(deps.cleanup.close)
+            deps.recorder.delay = deps.cleanup.delay = self.event_delay
+            deps.recorder.start()
             registry = NodeRegistry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)
             for name in hanging & registry.names:
                 registry.fail(name)  # a machine that hangs does so whoever asks
-            tenancy = PodManager(house, registry)
+            tenancy = PodManager(deps, registry)
             stack.push_async_callback(tenancy.close)
             door = AgentSocket(self._folder.agent_socket, tenancy)
             stack.push_async_callback(door.close)
@@ -78,16 +78,16 @@ class Agent:
             if len(registry.names) <= EAGER_NODES:
                 for name in registry.names - registry.failed:
                     lives.begin(name)
-            _record_images_not_pulled(house.recorder, settings)
-            await self._work(registry, tenancy, house, stopped)
+            _record_images_not_pulled(deps.recorder, settings)
+            await self._work(registry, tenancy, deps, stopped)
 
     async def _work(
-        self, registry: NodeRegistry, tenancy: PodManager, house: PodDependencies, stopped: asyncio.Event
+        self, registry: NodeRegistry, tenancy: PodManager, deps: PodDependencies, stopped: asyncio.Event
     ) -> None:
-        names = house.machine.directory
+        names = deps.machine.directory
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(house.credentials.run()),
+                group.create_task(deps.token_manager.run()),
                 group.create_task(_register(registry)),
                 group.create_task(self._watch_disk(registry.names)),
                 group.create_task(_rewrite_hosts_files(names)),
@@ -153,9 +153,9 @@ def _note_service(change: Change, names: PodNames) -> None:
     service = msgspec.json.decode(change.raw, type=_Service)
     meta = service.metadata
     if change.type is ChangeType.DELETED:
-        names.withdraw(meta.namespace, meta.name)
+        names.remove_service(meta.namespace, meta.name)
     else:
-        names.serve(NamedService(meta.namespace, meta.name, service.spec.selector or {}))
+        names.add_service(NamedService(meta.namespace, meta.name, service.spec.selector or {}))
 
 
 def _record_images_not_pulled(recorder: EventRecorder, settings: ClusterSettings) -> None:
@@ -165,7 +165,7 @@ def _record_images_not_pulled(recorder: EventRecorder, settings: ClusterSettings
     log.info(IMAGES_NOT_PULLED)
     name = settings.nodes[0]["metadata"]["name"]
     subject = EventSubject("Node", name, name, node=name)
-    recorder.tell(AgentEvent(subject, NORMAL, "ImagesNotPulled", IMAGES_NOT_PULLED, name="images-are-not-pulled"))
+    recorder.record(AgentEvent(subject, NORMAL, "ImagesNotPulled", IMAGES_NOT_PULLED, name="images-are-not-pulled"))
 
 
 def raise_file_limit() -> None:

@@ -117,7 +117,7 @@ class ExecStream:
     async def run(self, inmates: AgentRequests) -> None:
         streams = self._open_terminal() if self._request.tty else self._open_pipes()
         try:
-            beside = inmates.enter(self._request, streams)
+            exec_process = inmates.enter(self._request, streams)
         except BaseException:
             for file in (*streams, *self._ours()):
                 os.close(file)
@@ -125,14 +125,14 @@ class ExecStream:
         await _say(self._writer, Accepted())
         copies = [asyncio.create_task(self._copy(channel, file)) for channel, file in self._outputs]
         inward = asyncio.create_task(self._inward())
-        inward.add_done_callback(lambda task: _hang_up_if_gone(task, beside))
+        inward.add_done_callback(lambda task: _hang_up_if_gone(task, exec_process))
         try:
-            how = await asyncio.shield(beside.finished)
+            how = await asyncio.shield(exec_process.finished)
             if not how.problem:  # else there may be no end to what it has to say, or it stands still
                 await asyncio.gather(*copies)
             await _say(self._writer, Denied(how.problem) if how.problem else Ended(how.exit_code))
         finally:
-            beside.hang_up()
+            exec_process.kill()
             for task in (inward, *copies):
                 task.cancel()
             await asyncio.gather(inward, *copies, return_exceptions=True)
@@ -230,8 +230,8 @@ async def _writable(file: int) -> None:
         loop.remove_writer(file)
 
 
-def _hang_up_if_gone(task: "asyncio.Task[None]", beside: ExecProcess) -> None:
+def _hang_up_if_gone(task: "asyncio.Task[None]", exec_process: ExecProcess) -> None:
     """The visitor has left, or said something that cannot be understood."""
     if not task.cancelled():
         task.exception()
-        beside.hang_up()
+        exec_process.kill()

@@ -36,5 +36,5 @@ async def main(folder: ClusterFolder) -> None:
     stop_on_signals(stopped)
     async with connect(folder.kubeconfig_of(_ROLE)) as cluster:
         agent = Agent(folder, cluster, cluster.config.server, _tokens(folder, cluster))
-        agent.tell_after = TELL_AFTER
+        agent.event_delay = TELL_AFTER
         await agent.run(stopped)

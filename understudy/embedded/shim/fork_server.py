@@ -39,7 +39,7 @@ class ForkServer:
 
     def __init__(self, news: socket.socket, hello: messages.Hello, lock: int | None = None, reserve: int = 0) -> None:
         """`lock` shows that the machine has a nursery; none of those it forks may hold it."""
-        self._unsigned: Path | None = None  # the record of a node's process that could not be written yet
+        self._unwritten_pid_file: Path | None = None  # the record of a node's process that could not be written yet
         self._news = news
         self._reserve = ShimPool(reserve, lambda work: self._fork(work, Path(os.devnull)))
         self._hello = hello
@@ -70,8 +70,8 @@ class ForkServer:
             left = self._due - time.monotonic()
             if left <= 0:
                 self._due = time.monotonic() + messages.HEARTBEAT_SECONDS
-                if self._unsigned is not None:
-                    self.sign_on(self._unsigned)
+                if self._unwritten_pid_file is not None:
+                    self.write_pid(self._unwritten_pid_file)
                 with contextlib.suppress(OSError):  # an agent that does not listen needs no second one
                     self._news.send(
                         messages.encode(messages.Heartbeat(time.time())), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
@@ -98,16 +98,16 @@ class ForkServer:
         news = socket.socket(fileno=file)
         news.set_inheritable(False)
         node = ForkServer(news, self._hello, reserve=reserve)
-        node.sign_on(record)
+        node.write_pid(record)
         node.serve()
 
-    def sign_on(self, record: Path) -> None:
+    def write_pid(self, record: Path) -> None:
         """Where the disk is full, it is done when there is room: to end for it would be to kill the node."""
         try:
             write_pid_file(record)
-            self._unsigned = None
+            self._unwritten_pid_file = None
         except OSError:
-            self._unsigned = record
+            self._unwritten_pid_file = record
 
     def _launch(self, folder: AttemptFolder) -> None:
         """The lock is taken before the fork: at no moment is a shim on its way and nothing shows it."""
@@ -144,7 +144,7 @@ class ForkServer:
         try:
             if self._lock is not None:
                 os.close(self._lock)  # or the next nursery would wait for this process
-            self._reserve.disown()
+            self._reserve.close_inherited()
             _let_go_of_streams()
             work()
         except BaseException:

@@ -93,9 +93,9 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "stopped"
 
     @property
-    def cue(self) -> Path:
+    def activation(self) -> Path:
         """What an understudy needs to know to become the member it steps in for; it is asleep on `cue_call` before."""
-        return self.path / "cue.json"
+        return self.path / "activation.json"
 
     @property
     def holding(self) -> Path:
@@ -103,8 +103,8 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "holding"
 
     @property
-    def cue_call(self) -> Path:
-        return self.path / "cue.fifo"
+    def activation_fifo(self) -> Path:
+        return self.path / "activation.fifo"
 
     @property
     def fault(self) -> Path:

@@ -31,7 +31,7 @@ class ShimPool:
         """One more, which does its work when it is told where."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._ready.append((self._fork(lambda: _stand_by(ours, theirs, work)), ours))
+            self._ready.append((self._fork(lambda: _wait_for_order(ours, theirs, work)), ours))
 
     def send(self, folder: AttemptFolder, lock: int) -> int | None:
         """The process that is on its way; None where none stands by."""
@@ -42,13 +42,13 @@ class ShimPool:
                 return pid
         return None
 
-    def disown(self) -> None:
+    def close_inherited(self) -> None:
         """In a child: the others are not to take it for their nursery."""
         for _, ours in self._ready:
             ours.close()
 
 
-def _stand_by(ours: socket.socket, theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
+def _wait_for_order(ours: socket.socket, theirs: socket.socket, work: Callable[[AttemptFolder], None]) -> None:
     """The lock comes as an open file, and is held for as long as that stays open."""
     linux.die_with_parent()
     ours.close()  # or the end of the nursery would not be seen here, if it came before

@@ -20,7 +20,7 @@ import sys
 import types
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple  # noqa: UP035
 
-FIFO, ACTIVATION, HOLDING = "cue.fifo", "cue.json", "holding"
+FIFO, ACTIVATION, HOLDING = "activation.fifo", "activation.json", "holding"
 LOADER, HOLD_FOLDER = "LD_PRELOAD", "UNDERSTUDY_HOLD_FOLDER"
 MOST_FILES = 200  # of the program's own, looked through for what they import
 
@@ -37,19 +37,19 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     os.close(os.open(HOLDING, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=folder))
-    cue = _await_activation(folder, fifo)
+    activation = _await_activation(folder, fifo)
     os.close(fifo)
     os.close(folder)
-    apply_activation(cue)
-    if mode and cue.get("interpreter") == _interpreter(cue):
-        run_program(cue["mode"], cue["target"], cue["args"])
+    apply_activation(activation)
+    if mode and activation.get("interpreter") == _interpreter(activation):
+        run_program(activation["mode"], activation["target"], activation["args"])
     else:
-        os.execvpe(cue["argv"][0], cue["argv"], dict(os.environ))
+        os.execvpe(activation["argv"][0], activation["argv"], dict(os.environ))
 
 
-def _interpreter(cue: Dict[str, Any]) -> Optional[List[str]]:  # noqa: UP006, UP045
+def _interpreter(activation: Dict[str, Any]) -> Optional[List[str]]:  # noqa: UP006, UP045
     """The words before the program, as this process was started with them; None where the cue names no program."""
-    return sys.argv[4:] if "mode" in cue else None
+    return sys.argv[4:] if "mode" in activation else None
 
 
 def _take_folder() -> int:
@@ -172,22 +172,22 @@ def _below(places: List[str], parts: List[str]) -> Iterator[str]:  # noqa: UP006
 # On the cue
 
 
-def apply_activation(cue: Dict[str, Any]) -> None:  # noqa: UP006
+def apply_activation(activation: Dict[str, Any]) -> None:  # noqa: UP006
     """Becomes the member it stands in for, to all who look from inside."""
     loader = os.environ.get(LOADER)
     os.environ.clear()
-    os.environ.update(cue["env"])
+    os.environ.update(activation["env"])
     if loader:
         os.environ[LOADER] = loader
-    for folder in (cue["cwd"], cue["root"]):
+    for folder in (activation["cwd"], activation["root"]):
         try:
             os.chdir(folder)
             break
         except OSError:
             continue
-    if cue.get("hostname"):
+    if activation.get("hostname"):
         with contextlib.suppress(OSError):  # without root it keeps the name it came with
-            socket.sethostname(cue["hostname"])
+            socket.sethostname(activation["hostname"])
 
 
 def _set_path(mode: str, target: str) -> None:

@@ -21,7 +21,7 @@ _HOLD = str(Path(__file__).with_name("hold.py"))
 def warm_launch(launch: Launch, folder: AttemptFolder, imports: Iterable[str] = ()) -> Launch:
     """The same container, holding; `imports` are modules to load besides those the program names."""
     with contextlib.suppress(FileExistsError):
-        os.mkfifo(folder.cue_call, 0o600)
+        os.mkfifo(folder.activation_fifo, 0o600)
     program = python_program(launch.argv, launch.env.get("PATH", os.defpath))
     if program is None:
         argv: tuple[str, ...] = (sys.executable, "-I", _HOLD)
@@ -33,20 +33,22 @@ def warm_launch(launch: Launch, folder: AttemptFolder, imports: Iterable[str] = 
 def write_activation(folder: AttemptFolder, launch: Launch) -> None:
     """What it is to become, for when it is called. It reads that once, however often it is written."""
     program = python_program(launch.argv, launch.env.get("PATH", os.defpath))
-    cue: dict[str, Any] = {
+    activation: dict[str, Any] = {
         "argv": launch.argv,
         "env": launch.env,
         "cwd": launch.cwd,
         "root": launch.root,
         "hostname": launch.hostname if launch.isolated else "",  # else it would be the machine's
     }
-    container_files.write(folder.cue, cue if program is None else cue | msgspec.to_builtins(program))
+    container_files.write(
+        folder.activation, activation if program is None else activation | msgspec.to_builtins(program)
+    )
 
 
 def activate(folder: AttemptFolder) -> None:
     """It is its turn. Whoever has gone on already does not hear it."""
     with contextlib.suppress(OSError):  # nobody listens yet: it looks before it listens
-        activate = os.open(folder.cue_call, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        activate = os.open(folder.activation_fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             os.write(activate, b"\n")
         finally:

@@ -33,29 +33,29 @@ def telling(scene: Callable[[FakeCluster, PodStatusManager], Awaitable[None]]) -
 
 class TestStatuses:
     def test_only_what_is_new_is_said(self) -> None:
-        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             for phase in ("Pending", "Running", "Running"):
-                reporter.say({"phase": phase})
-            await reporter.settled()
+                status_manager.set_status({"phase": phase})
+            await status_manager.settled()
             assert cluster.pod("p")["status"] == {"phase": "Running", "conditions": []}
-            reporter.say({"phase": "Running"})
-            await reporter.settled()
+            status_manager.set_status({"phase": "Running"})
+            await status_manager.settled()
             assert cluster.writes.count(STATUS_WRITE) == 1
 
         telling(scene)
 
     def test_what_can_wait_gives_way_to_what_comes_next(self) -> None:
-        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
-            reporter.say({"phase": "Pending"}, later=True)
-            reporter.say({"phase": "Running"})
-            await reporter.settled()
+        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+            status_manager.set_status({"phase": "Pending"}, later=True)
+            status_manager.set_status({"phase": "Running"})
+            await status_manager.settled()
             assert cluster.writes.count(STATUS_WRITE) == 1
 
         telling(scene)
 
     def test_what_can_wait_does_not_wait_for_ever(self) -> None:
-        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
-            reporter.say({"phase": "Pending"}, later=True)
+        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+            status_manager.set_status({"phase": "Pending"}, later=True)
             await cluster.until(lambda: STATUS_WRITE in cluster.writes)
 
         telling(scene)
@@ -63,32 +63,32 @@ class TestStatuses:
     def test_an_api_that_is_away_hears_it_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(status_manager, "_FIRST_PAUSE", 0.01)
 
-        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             cluster.reachable = False
-            reporter.say({"phase": "Running"})
+            status_manager.set_status({"phase": "Running"})
             await cluster.knocked.wait()
             cluster.reachable = True
-            await reporter.settled()
+            await status_manager.settled()
             assert cluster.pod("p")["status"]["phase"] == "Running"
 
         telling(scene)
 
     def test_nothing_is_written_on_another_pod_of_the_same_name(self) -> None:
-        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
+        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             cluster.pod("p")["metadata"]["uid"] = "another"
-            reporter.say({"phase": "Failed"})
-            await reporter.settled()
-            await reporter.remove()
+            status_manager.set_status({"phase": "Failed"})
+            await status_manager.settled()
+            await status_manager.remove()
             assert cluster.pod("p")["status"] == {}
 
         telling(scene)
 
     def test_whoever_fell_silent_says_nothing(self) -> None:
-        async def scene(cluster: FakeCluster, reporter: PodStatusManager) -> None:
-            reporter.fall_silent()
-            reporter.say({"phase": "Failed"})
-            await reporter.settled()
-            await reporter.remove()
+        async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
+            status_manager.stop()
+            status_manager.set_status({"phase": "Failed"})
+            await status_manager.settled()
+            await status_manager.remove()
             assert cluster.pod("p")["status"] == {}
 
         telling(scene)
@@ -101,7 +101,7 @@ def events(cluster: FakeCluster) -> list[dict[str, Any]]:
 class TestEvents:
     def test_an_event_has_all_that_clients_want(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
-            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
+            recorder.record(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             (event,) = events(cluster)
             assert event["involvedObject"]["name"] == "p"
@@ -115,7 +115,7 @@ class TestEvents:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
             for moment in (0.0, 1.0, 2.0, 9.0):
                 clock[0] = moment
-                recorder.tell(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+                recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
             await cluster.until(lambda: [event["count"] for event in events(cluster)] == [4])
             assert sum(1 for verb, _ in cluster.writes if verb == "patch") == 1
             assert events(cluster)[0]["lastTimestamp"] == "1970-01-01T00:00:09Z"
@@ -125,11 +125,11 @@ class TestEvents:
 
     def test_a_count_whose_event_has_gone_starts_anew(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
-            recorder.tell(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             cluster.objects.clear()
             clock[0] = 10.0
-            recorder.tell(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
+            recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
             await cluster.until(lambda: [event["count"] for event in events(cluster)] == [1])
 
         clock = [0.0]
@@ -141,7 +141,7 @@ class TestEvents:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
             cluster.reachable = False
             for reason in ("First", "Second"):
-                recorder.tell(AgentEvent(SUBJECT, NORMAL, reason, ""))
+                recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
             await cluster.knocked.wait()
             cluster.reachable = True
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
@@ -162,16 +162,16 @@ class TestEvents:
 
             monkeypatch.setattr(cluster, "create", losing)
             for reason in ("First", "Second"):
-                recorder.tell(AgentEvent(SUBJECT, NORMAL, reason, ""))
+                recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["First", "Second"])
 
         recording(scene)
 
     def test_what_is_refused_does_not_keep_the_next_from_being_told(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
-            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Known", "", name="same"))
-            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Refused", "", name="same"))
-            recorder.tell(AgentEvent(SUBJECT, NORMAL, "Heard", ""))
+            recorder.record(AgentEvent(SUBJECT, NORMAL, "Known", "", name="same"))
+            recorder.record(AgentEvent(SUBJECT, NORMAL, "Refused", "", name="same"))
+            recorder.record(AgentEvent(SUBJECT, NORMAL, "Heard", ""))
             await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Known", "Heard"])
 
         recording(scene)

@@ -19,7 +19,7 @@ def entries(path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if not line.startswith("#")]
 
 
-def resident(name: str, address: str, namespace: str = "default", **more: Any) -> NamedPod:
+def pod(name: str, address: str, namespace: str = "default", **more: Any) -> NamedPod:
     return NamedPod(uid=f"uid-{name}", namespace=namespace, name=name, hostname=name, address=address, **more)
 
 
@@ -74,52 +74,52 @@ class TestHostsFile:
 class TestDirectory:
     def test_pods_are_known_near_by_and_far_away(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "127.0.0.1 localhost")
-        near, far = names.hosts_of("default"), names.hosts_of("other")
-        names.arrive(resident("w-0", "127.64.0.1", subdomain="js"))
+        near, far = names.hosts_file_of("default"), names.hosts_file_of("other")
+        names.add_pod(pod("w-0", "127.64.0.1", subdomain="js"))
         qualified = "w-0.js.default w-0.js.default.svc w-0.js.default.svc.cluster.local"
         assert entries(near)[1:] == [f"127.64.0.1 w-0 w-0.js {qualified}"]
         assert entries(far)[1:] == [f"127.64.0.1 {qualified}"]
-        names.leave("uid-w-0")
+        names.remove_pod("uid-w-0")
         assert len(entries(near)) == len(entries(far)) == 1
         names.close()
 
     def test_a_service_is_all_the_pods_it_picks(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "")
-        file = names.hosts_of("default")
-        names.arrive(resident("a", "127.64.0.1", labels={"app": "db"}))
-        names.serve(NamedService("default", "db", {"app": "db"}))
-        names.arrive(resident("b", "127.64.0.2", labels={"app": "db"}))
-        names.arrive(resident("c", "127.64.0.3", labels={"app": "web"}))
+        file = names.hosts_file_of("default")
+        names.add_pod(pod("a", "127.64.0.1", labels={"app": "db"}))
+        names.add_service(NamedService("default", "db", {"app": "db"}))
+        names.add_pod(pod("b", "127.64.0.2", labels={"app": "db"}))
+        names.add_pod(pod("c", "127.64.0.3", labels={"app": "web"}))
         assert [line.split()[0] for line in entries(file) if "db.default" in line] == ["127.64.0.1", "127.64.0.2"]
-        names.leave("uid-a")
-        names.arrive(resident("c", "127.64.0.3", labels={"app": "db"}))
+        names.remove_pod("uid-a")
+        names.add_pod(pod("c", "127.64.0.3", labels={"app": "db"}))
         assert [line.split()[0] for line in entries(file) if "db.default" in line] == ["127.64.0.2", "127.64.0.3"]
-        names.withdraw("default", "db")
+        names.remove_service("default", "db")
         assert not [line for line in entries(file) if "db.default" in line]
         names.close()
 
     def test_files_made_later_hold_what_came_before(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "")
-        names.serve(NamedService("default", "db", {"app": "db"}))
-        names.arrive(resident("a", "127.64.0.1", labels={"app": "db"}))
-        assert any("db.default.svc.cluster.local" in line for line in entries(names.hosts_of("late")))
+        names.add_service(NamedService("default", "db", {"app": "db"}))
+        names.add_pod(pod("a", "127.64.0.1", labels={"app": "db"}))
+        assert any("db.default.svc.cluster.local" in line for line in entries(names.hosts_file_of("late")))
         names.close()
 
     def test_a_pod_with_names_of_its_own_sees_them_too(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "127.0.0.1 localhost")
-        own = resident("own", "127.64.0.1")
-        names.arrive(own)
+        own = pod("own", "127.64.0.1")
+        names.add_pod(own)
         path = names.private_hosts(own, (HostAlias("10.0.0.1", ("old.example", "older.example")),), tmp_path / "mine")
-        names.arrive(resident("peer", "127.64.0.2"))
+        names.add_pod(pod("peer", "127.64.0.2"))
         assert "10.0.0.1 old.example older.example" in entries(path)
         assert "127.64.0.2 peer" in entries(path)
-        names.leave("uid-own")
+        names.remove_pod("uid-own")
         names.close()
 
     @pytest.mark.parametrize("namespace", ["../etc", "", "UPPER", "a/b"])
     def test_namespaces_cannot_lead_elsewhere(self, tmp_path: Path, namespace: str) -> None:
         with pytest.raises(ValueError, match="is not the name of a namespace"):
-            PodNames(tmp_path, "").hosts_of(namespace)
+            PodNames(tmp_path, "").hosts_file_of(namespace)
 
     @pytest.mark.parametrize(
         ("text", "expected"),
@@ -134,7 +134,7 @@ class TestDirectory:
     )
     def test_values_that_are_names_become_addresses(self, tmp_path: Path, text: str, expected: str) -> None:
         names = PodNames(tmp_path, "")
-        names.arrive(resident("w-0", "127.64.0.1", subdomain="js"))
+        names.add_pod(pod("w-0", "127.64.0.1", subdomain="js"))
         assert with_address(text, "default", names) == expected
 
 

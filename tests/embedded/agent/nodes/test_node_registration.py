@@ -229,7 +229,7 @@ def test_nodes_that_speak_for_themselves_are_not_spoken_for(tmp_path: Path, monk
     monkeypatch.setattr(node_status, "renewal_seconds", lambda _: 0.05)
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
-        kept.speaks_for_itself = lambda name: name == "b"
+        kept.has_heartbeats = lambda name: name == "b"
         await kept.register_all()
         before = lease_of(cluster, "b")
         cluster.writes.clear()

@@ -52,9 +52,9 @@ def stopping(*, begun: float = NOW, grace: float = 30.0, **more: Any) -> Observe
 
 
 def deciding(pod: Pod, **more: Any) -> PodDecision:
-    sights = {name: sight for name, sight in more.items() if isinstance(sight, ObservedContainer)}
-    rest = {name: value for name, value in more.items() if name not in sights}
-    return decide(PodState(**{"pod": pod, "sights": sights, "now": NOW, "started_at": NOW - 60, **rest}))
+    observations = {name: observed for name, observed in more.items() if isinstance(observed, ObservedContainer)}
+    rest = {name: value for name, value in more.items() if name not in observations}
+    return decide(PodState(**{"pod": pod, "observations": observations, "now": NOW, "started_at": NOW - 60, **rest}))
 
 
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
@@ -121,15 +121,15 @@ class TestRestarting:
         [(1, 0.0, 10.0), (2, 10.0, 20.0), (3, 20.0, 40.0), (6, 160.0, 300.0), (7, 300.0, 300.0)],
     )
     def test_whoever_keeps_failing_waits_ever_longer(self, attempt: int, delay: float, expected: float) -> None:
-        sight = ended(1, attempt=attempt, delay=delay)
-        assert deciding(pod(), main=sight).wake_at == NOW + expected
-        assert deciding(pod(), main=sight, now=NOW + expected).instructions == (
+        observed = ended(1, attempt=attempt, delay=delay)
+        assert deciding(pod(), main=observed).wake_at == NOW + expected
+        assert deciding(pod(), main=observed, now=NOW + expected).instructions == (
             StartContainer("main", attempt + 1, expected),
         )
 
     def test_a_good_run_wipes_the_slate_clean(self) -> None:
-        sight = ended(1, attempt=7, delay=300.0, ran=600.0)
-        assert deciding(pod(), main=sight).instructions == (StartContainer("main", 8, 0.0),)
+        observed = ended(1, attempt=7, delay=300.0, ran=600.0)
+        assert deciding(pod(), main=observed).instructions == (StartContainer("main", 8, 0.0),)
 
     def test_an_init_container_is_tried_until_it_succeeds(self) -> None:
         assert deciding(pod(init=("setup",)), setup=ended(1)).instructions == (StartContainer("setup", 1, 0.0),)

@@ -17,13 +17,13 @@ WHEN = "1970-01-12T13:46:40Z"
 REQUIRED = {"name", "image", "imageID", "ready", "restartCount", "state", "lastState", "containerID", "started"}
 
 
-def told(pod: Pod, **sights: ObservedContainer) -> dict[str, Any]:
-    return told_again(pod, {}, sights)
+def told(pod: Pod, **observations: ObservedContainer) -> dict[str, Any]:
+    return told_again(pod, {}, observations)
 
 
-def told_again(pod: Pod, known: KnownConditions, sights: Mapping[str, ObservedContainer]) -> dict[str, Any]:
-    case = PodState(pod=pod, sights=sights, now=NOW, started_at=NOW)
-    return pod_status(case, decide(case), StatusContext("127.64.1.2"), known)
+def told_again(pod: Pod, known: KnownConditions, observations: Mapping[str, ObservedContainer]) -> dict[str, Any]:
+    state = PodState(pod=pod, observations=observations, now=NOW, started_at=NOW)
+    return pod_status(state, decide(state), StatusContext("127.64.1.2"), known)
 
 
 def condition(document: dict[str, Any], kind: str) -> tuple[str, str | None]:
@@ -32,7 +32,7 @@ def condition(document: dict[str, Any], kind: str) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize(
-    ("sights", "policy", "phase"),
+    ("observations", "policy", "phase"),
     [
         pytest.param({}, "Always", "Pending", id="nothing has started"),
         pytest.param({"a": running()}, "Always", "Pending", id="one of two has not started"),
@@ -44,8 +44,8 @@ def condition(document: dict[str, Any], kind: str) -> tuple[str, str | None]:
         pytest.param({"a": ended(), "b": ended(2)}, "OnFailure", "Running", id="one is tried again"),
     ],
 )
-def test_phase(sights: dict[str, ObservedContainer], policy: str, phase: str) -> None:
-    assert told(pod("a", "b", restartPolicy=policy), **sights)["phase"] == phase
+def test_phase(observations: dict[str, ObservedContainer], policy: str, phase: str) -> None:
+    assert told(pod("a", "b", restartPolicy=policy), **observations)["phase"] == phase
 
 
 def test_a_pod_is_over_only_when_nothing_runs_any_more() -> None:
@@ -82,13 +82,13 @@ def test_a_phase_that_others_wrote_stays() -> None:
 
 
 def test_a_container_has_all_that_strict_clients_want_from_the_first_moment() -> None:
-    for sight in (ObservedContainer(), ObservedContainer(attempt=0, asked=True), running(), ended(1)):
-        (container,) = told(pod(), main=sight)["containerStatuses"]
+    for observed in (ObservedContainer(), ObservedContainer(attempt=0, asked=True), running(), ended(1)):
+        (container,) = told(pod(), main=observed)["containerStatuses"]
         assert container.keys() >= REQUIRED
 
 
 @pytest.mark.parametrize(
-    ("sight", "state"),
+    ("observed", "state"),
     [
         pytest.param(ObservedContainer(), {"waiting": {"reason": "ContainerCreating"}}, id="new"),
         pytest.param(running(), {"running": {"startedAt": "1970-01-12T13:46:35Z"}}, id="running"),
@@ -109,8 +109,8 @@ def test_a_container_has_all_that_strict_clients_want_from_the_first_moment() ->
         ),
     ],
 )
-def test_state(sight: ObservedContainer, state: dict[str, Any]) -> None:
-    (container,) = told(pod(), main=sight)["containerStatuses"]
+def test_state(observed: ObservedContainer, state: dict[str, Any]) -> None:
+    (container,) = told(pod(), main=observed)["containerStatuses"]
     assert container["state"] == state
 
 
@@ -145,7 +145,7 @@ def test_containers_wait_for_init_containers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sight", "expected"),
+    ("observed", "expected"),
     [
         (running(), ("True", None)),
         (running(ready=False), ("False", "ContainersNotReady")),
@@ -153,8 +153,8 @@ def test_containers_wait_for_init_containers() -> None:
         (ended(1), ("False", "PodFailed")),
     ],
 )
-def test_readiness(sight: ObservedContainer, expected: tuple[str, str | None]) -> None:
-    document = told(pod(restartPolicy="Never"), main=sight)
+def test_readiness(observed: ObservedContainer, expected: tuple[str, str | None]) -> None:
+    document = told(pod(restartPolicy="Never"), main=observed)
     assert condition(document, "Ready") == condition(document, "ContainersReady") == expected
 
 

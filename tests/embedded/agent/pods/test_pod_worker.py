@@ -45,11 +45,11 @@ def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
     """As on a busy machine: the first thing the agent sees of it is its end."""
     look = PodContainers._look
 
-    def look_when_it_has_ended(crew: PodContainers, container: Container, sight: ObservedContainer) -> None:
-        if crew._folder.attempt(container.name, sight.attempt).exit.exists():
-            look(crew, container, sight)
+    def look_when_it_has_ended(containers: PodContainers, container: Container, observed: ObservedContainer) -> None:
+        if containers._folder.attempt(container.name, observed.attempt).exit.exists():
+            look(containers, container, observed)
         else:
-            asyncio.get_running_loop().call_later(0.01, crew.examine, container.name)
+            asyncio.get_running_loop().call_later(0.01, containers.examine, container.name)
 
     monkeypatch.setattr(PodContainers, "_look", look_when_it_has_ended)
 
@@ -66,12 +66,12 @@ def test_a_pod_that_cannot_be_kept_at_first_is_tried_again(tmp_path: Path, monke
     monkeypatch.setattr(pod_manager, "_LATER", 0.05)
     refusals = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))] * 3
 
-    def keeper(*given: Any) -> PodWorker:
+    def worker(*given: Any) -> PodWorker:
         if refusals:
             raise refusals.pop()
         return PodWorker(*given)
 
-    monkeypatch.setattr(pod_manager, "PodWorker", keeper)
+    monkeypatch.setattr(pod_manager, "PodWorker", worker)
 
     async def scene(world: AgentWorld) -> None:
         await world.run_pod("hello", "exit 0")

@@ -83,10 +83,10 @@ def rehearse(scene: Scene) -> None:
     async def whole() -> None:
         clock = Clock()
         source = Numbered(clock)
-        credentials = TokenManager(source, clock)
-        task = asyncio.create_task(credentials.run())
+        token_manager = TokenManager(source, clock)
+        task = asyncio.create_task(token_manager.run())
         try:
-            await scene(credentials, source, clock)
+            await scene(token_manager, source, clock)
         finally:
             task.cancel()
 
@@ -100,9 +100,9 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 def test_a_pod_finds_what_client_libraries_look_for(tmp_path: Path) -> None:
-    async def scene(credentials: TokenManager, _: Numbered, __: Clock) -> None:
+    async def scene(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
         folder = PodFolder(tmp_path)
-        await write_service_account(credentials, a_pod(), folder, b"authority")
+        await write_service_account(token_manager, a_pod(), folder, b"authority")
         assert (folder.account / "ca.crt").read_bytes() == b"authority"
         assert (folder.account / "namespace").read_text() == "team"
         assert (folder.account / "token").stat().st_mode & 0o777 == 0o600
@@ -111,34 +111,34 @@ def test_a_pod_finds_what_client_libraries_look_for(tmp_path: Path) -> None:
 
 
 def test_a_token_is_used_again_while_it_lasts_and_never_by_another_pod(tmp_path: Path) -> None:
-    async def scene(credentials: TokenManager, _: Numbered, clock: Clock) -> None:
+    async def scene(token_manager: TokenManager, _: Numbered, clock: Clock) -> None:
         folder = PodFolder(tmp_path)
         token = folder.account / "token"
         for seconds, pod, expected in [(0, "u-1", 1), (600, "u-1", 1), (3000, "u-1", 2), (0, "u-2", 3)]:
             clock.now += seconds
-            credentials.forget("u-1")
-            await write_service_account(credentials, a_pod(pod), folder, b"")
+            token_manager.forget("u-1")
+            await write_service_account(token_manager, a_pod(pod), folder, b"")
             assert number(token) == expected
 
     rehearse(scene)
 
 
 def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
-    async def scene(credentials: TokenManager, source: Numbered, clock: Clock) -> None:
+    async def scene(token_manager: TokenManager, source: Numbered, clock: Clock) -> None:
         folder = PodFolder(tmp_path)
         pod = a_pod()
-        await write_service_account(credentials, pod, folder, b"")
+        await write_service_account(token_manager, pod, folder, b"")
         token = folder.account / "token"
         clock.now += SERVICE_ACCOUNT_TOKEN.expiration_seconds * 0.81
-        credentials.adopt(
+        token_manager.adopt(
             a_pod("u-9"), SERVICE_ACCOUNT_TOKEN, tmp_path / "none"
         )  # nothing, and yet it looks at the clock again
-        await credentials.obtain(a_pod("u-2"), SERVICE_ACCOUNT_TOKEN, tmp_path / "other")
+        await token_manager.obtain(a_pod("u-2"), SERVICE_ACCOUNT_TOKEN, tmp_path / "other")
         await until(lambda: number(token) == 3)
-        credentials.forget("u-1")
+        token_manager.forget("u-1")
         clock.now += SERVICE_ACCOUNT_TOKEN.expiration_seconds
         source.asked.clear()
-        await credentials.obtain(a_pod("u-3"), SERVICE_ACCOUNT_TOKEN, tmp_path / "another")
+        await token_manager.obtain(a_pod("u-3"), SERVICE_ACCOUNT_TOKEN, tmp_path / "another")
         await until(source.asked.is_set)
         assert number(token) == 3
 
@@ -150,13 +150,13 @@ def test_what_an_agent_before_gave_is_renewed_too(tmp_path: Path) -> None:
     volume = Volume("tokens", projected=ProjectedVolume((VolumeProjection(service_account_token=source),)))
     pod, folder = a_pod("u-1", volume), PodFolder(tmp_path)
 
-    async def scene(credentials: TokenManager, source: Numbered, clock: Clock) -> None:
+    async def scene(token_manager: TokenManager, source: Numbered, clock: Clock) -> None:
         for wanted, path in token_paths(pod, folder):
             path.parent.mkdir(parents=True)
             path.write_text((await source.issue(pod, wanted)).token)
         (folder.account / "ca.crt").write_bytes(b"old")
         clock.now += 3600
-        adopt_tokens(credentials, pod, folder, b"new")
+        adopt_tokens(token_manager, pod, folder, b"new")
         assert (folder.account / "ca.crt").read_bytes() == b"new"
         await until(lambda: number(folder.account / "token") == 3)  # of an hour, it had none left
         assert number(folder.volumes / "tokens" / "vault") == 2  # of two hours, one
@@ -165,9 +165,9 @@ def test_what_an_agent_before_gave_is_renewed_too(tmp_path: Path) -> None:
 
 
 def test_a_shared_token_is_given_whatever_is_there(tmp_path: Path) -> None:
-    async def scene(credentials: TokenManager, _: Numbered, __: Clock) -> None:
+    async def scene(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
         folder = PodFolder(tmp_path)
-        await write_service_account(credentials, a_pod(), folder, b"")
+        await write_service_account(token_manager, a_pod(), folder, b"")
         shared = TokenManager(SharedToken("of-all"), Clock())
         await write_service_account(shared, a_pod(), folder, b"")
         assert (folder.account / "token").read_text() == "of-all"

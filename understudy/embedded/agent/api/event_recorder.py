@@ -66,7 +66,7 @@ class EventRecorder:
     def start(self) -> None:
         self._writer = asyncio.create_task(self._write_all())
 
-    def tell(self, event: AgentEvent) -> None:
+    def record(self, event: AgentEvent) -> None:
         with contextlib.suppress(asyncio.QueueFull):
             self._queue.put_nowait((event, self._now()))
 
@@ -156,4 +156,4 @@ class PodEventRecorder:
 
     def _tell(self, kind: str, reason: str, message: str, container: str) -> None:
         field = f"spec.containers{{{container}}}" if container else ""
-        self._recorder.tell(AgentEvent(msgspec.structs.replace(self._subject, field=field), kind, reason, message))
+        self._recorder.record(AgentEvent(msgspec.structs.replace(self._subject, field=field), kind, reason, message))

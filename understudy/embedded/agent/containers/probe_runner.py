@@ -54,16 +54,16 @@ async def run_in_container(interior: ContainerInterior, argv: Sequence[str], sec
     """What the command said is the message where it failed."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    beside = interior.enter(argv, (nothing, writing, os.dup(writing)), tty=False)
+    exec_process = interior.enter(argv, (nothing, writing, os.dup(writing)), tty=False)
     output = asyncio.ensure_future(_output(os.fdopen(reading, "rb", buffering=0)))
     try:
         async with asyncio.timeout(seconds):
-            how = await asyncio.shield(beside.finished)
+            how = await asyncio.shield(exec_process.finished)
             said = await output
     except TimeoutError:
         return CheckResult(False, f'command "{" ".join(argv)}" timed out after {seconds:g}s')
     finally:
-        beside.hang_up()
+        exec_process.kill()
         output.cancel()
         await asyncio.gather(output, return_exceptions=True)
     return CheckResult(how.exit_code == 0 and not how.problem, how.problem or said or f"exit code {how.exit_code}")
@@ -168,12 +168,12 @@ class ProbeRunner:
 class ProbedContainers(Protocol):
     """The containers of a pod, as far as probes read and change what is known of them."""
 
-    is_hushed: bool
-    sights: dict[str, ObservedContainer]
+    is_paused: bool
+    observations: dict[str, ObservedContainer]
     pod: Pod
 
     @property
-    def voice(self) -> PodEventRecorder: ...
+    def events(self) -> PodEventRecorder: ...
 
     def note(self, name: str, **changes: Any) -> None: ...
 
@@ -188,38 +188,38 @@ class ProbedContainers(Protocol):
 class ProbedContainer(msgspec.Struct, frozen=True):
     """Hears of one container. What is said while its node does not answer means nothing."""
 
-    crew: ProbedContainers
+    containers: ProbedContainers
     container: Container
 
     @property
     def address(self) -> str:
-        return self.crew.address
+        return self.containers.address
 
     def enter(self, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
-        return self.crew.enter(self.container.name, argv, streams, tty=tty)
+        return self.containers.enter(self.container.name, argv, streams, tty=tty)
 
     def found(self, kind: str, finding: ProbeOutcome) -> None:
         name, passed = self.container.name, finding is ProbeOutcome.PASSED
-        if self.crew.is_hushed or not self.crew.sights.get(name, NOT_OBSERVED).is_running:
+        if self.containers.is_paused or not self.containers.observations.get(name, NOT_OBSERVED).is_running:
             return
         match kind:
             case "Readiness":
-                self.crew.note(name, ready=passed)
+                self.containers.note(name, ready=passed)
             case "Startup" if passed:
-                self.crew.note(name, started=True, ready=self.container.readiness_probe is None)
+                self.containers.note(name, started=True, ready=self.container.readiness_probe is None)
             case _ if not passed:
-                self._condemn(kind)
+                self._stop_unhealthy(kind)
 
     def failed(self, kind: str, message: str) -> None:
-        if not self.crew.is_hushed:
-            self.crew.voice.warning("Unhealthy", f"{kind} probe failed: {message}", self.container.name)
+        if not self.containers.is_paused:
+            self.containers.events.warning("Unhealthy", f"{kind} probe failed: {message}", self.container.name)
 
-    def _condemn(self, kind: str) -> None:
-        container, crew = self.container, self.crew
+    def _stop_unhealthy(self, kind: str) -> None:
+        container, containers = self.container, self.containers
         probe = container.startup_probe if kind == "Startup" else container.liveness_probe
         asked = probe.termination_grace_period_seconds if probe else None
-        if crew.sights[container.name].stop is None:
+        if containers.observations[container.name].stop is None:
             message = f"Container {container.name} failed {kind.lower()} probe, will be restarted"
-            crew.voice.normal("Killing", message, container.name)
-            grace = float(crew.pod.grace if asked is None else asked)
-            crew.note(container.name, stop=StopRequest(crew.now(), grace))
+            containers.events.normal("Killing", message, container.name)
+            grace = float(containers.pod.grace if asked is None else asked)
+            containers.note(container.name, stop=StopRequest(containers.now(), grace))

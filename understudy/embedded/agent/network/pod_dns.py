@@ -31,24 +31,24 @@ class NamedService(msgspec.Struct, frozen=True, gc=False):
     name: str
     selector: Mapping[str, str]
 
-    def picks(self, resident: NamedPod) -> bool:
-        if self.namespace != resident.namespace or not self.selector:
+    def picks(self, pod: NamedPod) -> bool:
+        if self.namespace != pod.namespace or not self.selector:
             return False
-        return all(resident.labels.get(key) == value for key, value in self.selector.items())
+        return all(pod.labels.get(key) == value for key, value in self.selector.items())
 
 
-def names_in_namespace(resident: NamedPod) -> list[str]:
+def names_in_namespace(pod: NamedPod) -> list[str]:
     """What it is called within its namespace."""
-    names = [resident.name, resident.hostname]
-    if resident.subdomain:
-        names.append(f"{resident.hostname}.{resident.subdomain}")
+    names = [pod.name, pod.hostname]
+    if pod.subdomain:
+        names.append(f"{pod.hostname}.{pod.subdomain}")
     return list(dict.fromkeys(names))
 
 
-def names_in_cluster(resident: NamedPod) -> list[str]:
-    if not resident.subdomain:
+def names_in_cluster(pod: NamedPod) -> list[str]:
+    if not pod.subdomain:
         return []
-    return _qualified(f"{resident.hostname}.{resident.subdomain}", resident.namespace)
+    return _qualified(f"{pod.hostname}.{pod.subdomain}", pod.namespace)
 
 
 def _qualified(name: str, namespace: str) -> list[str]:
@@ -60,12 +60,12 @@ class PodNames:
         """`machine` is the text of this machine's own hosts file, which holds for pods as well."""
         self._folder = folder
         self._machine = machine
-        self._residents: dict[str, NamedPod] = {}
+        self._pods: dict[str, NamedPod] = {}
         self._services: dict[str, dict[str, NamedService]] = {}  # by namespace and name
         self._files: dict[str, HostsFile] = {}
         self._private: dict[str, tuple[str, HostsFile]] = {}  # of pods with aliases: their namespace, their own file
 
-    def hosts_of(self, namespace: str) -> Path:
+    def hosts_file_of(self, namespace: str) -> Path:
         """The file that pods of a namespace see; made when first asked for."""
         if not _NAMESPACE.fullmatch(namespace):
             raise ValueError(f"{namespace!r} is not the name of a namespace")
@@ -74,45 +74,45 @@ class PodNames:
             self._files[namespace] = HostsFile(path, self._machine, dict(self._lines(namespace)))
         return path
 
-    def private_hosts(self, resident: NamedPod, aliases: tuple[HostAlias, ...], path: Path) -> Path:
+    def private_hosts(self, pod: NamedPod, aliases: tuple[HostAlias, ...], path: Path) -> Path:
         """The same for one pod that has names of its own."""
         own = "".join(f"{alias.ip} {' '.join(alias.hostnames)}\n" for alias in aliases)
-        self._close_private(resident.uid)
-        file = HostsFile(path, self._machine.rstrip("\n") + "\n" + own, dict(self._lines(resident.namespace)))
-        self._private[resident.uid] = (resident.namespace, file)
+        self._close_private(pod.uid)
+        file = HostsFile(path, self._machine.rstrip("\n") + "\n" + own, dict(self._lines(pod.namespace)))
+        self._private[pod.uid] = (pod.namespace, file)
         return path
 
-    def arrive(self, resident: NamedPod) -> None:
-        known = self._residents.get(resident.uid)
-        if known == resident:
+    def add_pod(self, pod: NamedPod) -> None:
+        known = self._pods.get(pod.uid)
+        if known == pod:
             return
         if known is not None:
             self._drop_lines(known)
-        self._residents[resident.uid] = resident
+        self._pods[pod.uid] = pod
         for namespace, file in self._all_files():
-            for key, line in self._lines_about(resident, namespace):
+            for key, line in self._lines_about(pod, namespace):
                 file.put(key, line)
 
-    def leave(self, uid: str) -> None:
-        resident = self._residents.pop(uid, None)
+    def remove_pod(self, uid: str) -> None:
+        pod = self._pods.pop(uid, None)
         self._close_private(uid)
-        if resident is not None:
-            self._drop_lines(resident)
+        if pod is not None:
+            self._drop_lines(pod)
 
-    def serve(self, service: NamedService) -> None:
-        self.withdraw(service.namespace, service.name)
+    def add_service(self, service: NamedService) -> None:
+        self.remove_service(service.namespace, service.name)
         self._services.setdefault(service.namespace, {})[service.name] = service
-        for resident in filter(service.picks, self._residents.values()):
+        for pod in filter(service.picks, self._pods.values()):
             for namespace, file in self._all_files():
-                file.put(*_service_line(service, resident, namespace))
+                file.put(*_service_line(service, pod, namespace))
 
-    def withdraw(self, namespace: str, name: str) -> None:
+    def remove_service(self, namespace: str, name: str) -> None:
         service = self._services.get(namespace, {}).pop(name, None)
         if service is None:
             return
-        for resident in filter(service.picks, self._residents.values()):
+        for pod in filter(service.picks, self._pods.values()):
             for _, file in self._all_files():
-                file.drop(_service_key(service, resident))
+                file.drop(_service_key(service, pod))
 
     def mend(self) -> None:
         """Writes what could not be written before."""
@@ -137,21 +137,21 @@ class PodNames:
         yield from self._private.values()
 
     def _lines(self, namespace: str) -> Iterator[tuple[str, str]]:
-        for resident in self._residents.values():
-            yield from self._lines_about(resident, namespace)
+        for pod in self._pods.values():
+            yield from self._lines_about(pod, namespace)
 
-    def _lines_about(self, resident: NamedPod, namespace: str) -> Iterator[tuple[str, str]]:
-        names = (names_in_namespace(resident) if resident.namespace == namespace else []) + names_in_cluster(resident)
+    def _lines_about(self, pod: NamedPod, namespace: str) -> Iterator[tuple[str, str]]:
+        names = (names_in_namespace(pod) if pod.namespace == namespace else []) + names_in_cluster(pod)
         if names:
-            yield resident.uid, f"{resident.address} {' '.join(names)}"
-        for service in self._services_of(resident):
-            yield _service_line(service, resident, namespace)
+            yield pod.uid, f"{pod.address} {' '.join(names)}"
+        for service in self._services_of(pod):
+            yield _service_line(service, pod, namespace)
 
-    def _services_of(self, resident: NamedPod) -> list[NamedService]:
-        return [one for one in self._services.get(resident.namespace, {}).values() if one.picks(resident)]
+    def _services_of(self, pod: NamedPod) -> list[NamedService]:
+        return [one for one in self._services.get(pod.namespace, {}).values() if one.picks(pod)]
 
-    def _drop_lines(self, resident: NamedPod) -> None:
-        keys = [resident.uid, *(_service_key(service, resident) for service in self._services_of(resident))]
+    def _drop_lines(self, pod: NamedPod) -> None:
+        keys = [pod.uid, *(_service_key(service, pod) for service in self._services_of(pod))]
         for _, file in self._all_files():
             for key in keys:
                 file.drop(key)
@@ -161,14 +161,14 @@ class PodNames:
             self._private.pop(uid)[1].close()
 
 
-def _service_key(service: NamedService, resident: NamedPod) -> str:
-    return f"{service.namespace}/{service.name}/{resident.uid}"
+def _service_key(service: NamedService, pod: NamedPod) -> str:
+    return f"{service.namespace}/{service.name}/{pod.uid}"
 
 
-def _service_line(service: NamedService, resident: NamedPod, namespace: str) -> tuple[str, str]:
+def _service_line(service: NamedService, pod: NamedPod, namespace: str) -> tuple[str, str]:
     near = [service.name] if service.namespace == namespace else []
     names = near + _qualified(service.name, service.namespace)
-    return _service_key(service, resident), f"{resident.address} {' '.join(names)}"
+    return _service_key(service, pod), f"{pod.address} {' '.join(names)}"
 
 
 def with_address(text: str, namespace: str, directory: PodNames) -> str:

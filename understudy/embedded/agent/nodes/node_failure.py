@@ -15,12 +15,12 @@ from understudy.embedded.agent_protocol import Failure
 
 class NodeFailures:
     def __init__(
-        self, house: PodDependencies, registry: NodeRegistry, keepers: Callable[[str], list[PodWorker]]
+        self, deps: PodDependencies, registry: NodeRegistry, workers: Callable[[str], list[PodWorker]]
     ) -> None:
         """`keepers` gives those of a node."""
-        self._house = house
+        self._deps = deps
         self._registry = registry
-        self._keepers = keepers
+        self._workers = workers
         self._silent_since: dict[str, float] = dict.fromkeys(registry.unplugged, 0.0)
 
     def is_silent(self, node: str) -> bool:
@@ -35,37 +35,37 @@ class NodeFailures:
 
     def silent(self, node: str) -> None:
         self._silent_since[node] = time.time()
-        for keeper in self._keepers(node):
-            keeper.hush()
+        for worker in self._workers(node):
+            worker.pause()
 
     def died(self, node: str) -> None:
         """The processes first: nothing takes the place of what may still run."""
         self._fall(node)
         if node not in self._registry.unplugged:
-            self._registry.tell_gone(node)
+            self._registry.report_gone(node)
         self._registry.fail(node)
 
     def fail(self, node: str, how: Failure) -> None:
         if node in self._registry.failed:
             return
         if how == "kill":
-            self._house.bodies.end(node)
+            self._deps.node_processes.end(node)
             self.died(node)
             return
-        if how == "freeze" and self._house.machine.tool is not None:
-            raise LookupError(f"only processes can be made to hang, not containers of {self._house.machine.tool.name}")
-        if how == "freeze" and self._house.bodies.is_heard(node):
-            self._house.bodies.freeze(node)
-            for keeper in self._keepers(node):
-                keeper.crew.freeze()
+        if how == "freeze" and self._deps.machine.tool is not None:
+            raise LookupError(f"only processes can be made to hang, not containers of {self._deps.machine.tool.name}")
+        if how == "freeze" and self._deps.node_processes.has_heartbeats(node):
+            self._deps.node_processes.freeze(node)
+            for worker in self._workers(node):
+                worker.containers.freeze()
         else:
             self._registry.unplug(node)
         self.silent(node)
 
     async def recover(self, node: str) -> bool:
         """Whether its pods have to start anew; else they go on, or nothing had happened to it."""
-        if self._house.bodies.hangs(node):
-            self._house.bodies.end(node)
+        if self._deps.node_processes.hangs(node):
+            self._deps.node_processes.end(node)
             self._fall(node)
             self._registry.fail(node)
         elif node in self._registry.unplugged:
@@ -76,13 +76,13 @@ class NodeFailures:
 
     def _wake(self, node: str) -> None:
         self._silent_since.pop(node, None)
-        for keeper in self._keepers(node):
-            keeper.wake()
+        for worker in self._workers(node):
+            worker.wake()
 
     def _fall(self, node: str) -> None:
         """Those that have lost their shim are looked for beside what follows; until then nothing is started here."""
         self._silent_since.pop(node, None)
-        for keeper in self._keepers(node):
-            if not keeper.perish():
-                for uid in keeper.crew.uids:
-                    self._house.sweeper.begin(uid)
+        for worker in self._workers(node):
+            if not worker.kill_with_node():
+                for uid in worker.containers.uids:
+                    self._deps.sweeper.request(uid)

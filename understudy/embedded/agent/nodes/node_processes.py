@@ -60,26 +60,26 @@ class NodeProcesses:
         self._known: dict[str, _NodeProcess] = {}
         self._serials = itertools.count(1)
         self._timer: asyncio.TimerHandle | None = None
-        root.on_embodied = self._embodied
-        root.on_return = self._ask_again
-        self._listen()
+        root.on_node_forked = self._node_forked
+        root.on_restart = self._repeat_requests
+        self._check_heartbeats()
 
     def begin(self, node: str) -> None:
         """Nothing where it has begun."""
         if node in self._known:
             return
         body = self._known[node] = _NodeProcess(next(self._serials))
-        self._ask_for(node, body)
+        self._request_fork(node, body)
 
-    def _ask_for(self, node: str, body: _NodeProcess) -> None:
+    def _request_fork(self, node: str, body: _NodeProcess) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if body.line is None:
             body.line = ForkServerConnection(ours, lambda news: self._heard(node, body, news))
         else:
             body.line.connect(ours)
-        self._root.embody(body.serial, node_pid_files.pid_file(self._records, node), theirs, self._reserve)
+        self._root.fork_node(body.serial, node_pid_files.pid_file(self._records, node), theirs, self._reserve)
 
-    def is_heard(self, node: str) -> bool:
+    def has_heartbeats(self, node: str) -> bool:
         """Whether it speaks for itself."""
         body = self._known.get(node)
         return body is not None and body.heard_at is not None
@@ -131,22 +131,22 @@ class NodeProcesses:
         for node in self._known.keys() - hanging:
             self.end(node)
         for node in hanging:
-            self._let_go(node, self._known.pop(node))
+            self._detach(node, self._known.pop(node))
 
     def _close(self, node: str, body: _NodeProcess) -> None:
         if body.watched is not None:
             body.watched.signal(signal.SIGKILL)
             body.watched.wait(_LAST_WORDS)
-        self._let_go(node, body)
+        self._detach(node, body)
         node_pid_files.pid_file(self._records, node).unlink(missing_ok=True)
 
-    def _let_go(self, node: str, body: _NodeProcess) -> None:
+    def _detach(self, node: str, body: _NodeProcess) -> None:
         if body.watched is not None:
             body.watched.close()
         if body.line is not None:
             body.line.close(f"node {node} is dead")
 
-    def _embodied(self, serial: int, pid: int) -> None:
+    def _node_forked(self, serial: int, pid: int) -> None:
         """Of one that has been ended since, nothing is wanted any more: it ends when it finds its line closed."""
         node = next((node for node, body in self._known.items() if body.serial == serial), None)
         if node is not None:
@@ -156,12 +156,12 @@ class NodeProcesses:
         if body.watched is None:
             body.watched = watch_process(pid, lambda: self._died(node, body))
 
-    def _ask_again(self) -> None:
+    def _repeat_requests(self) -> None:
         """The machine's nursery was killed; nobody knows whether it had heard these orders."""
         for node, body in self._known.items():
             if body.watched is None:
                 body.serial = next(self._serials)
-                self._ask_for(node, body)
+                self._request_fork(node, body)
 
     def _died(self, node: str, body: _NodeProcess) -> None:
         """What was said last is heard first: it names processes that nobody else knows."""
@@ -194,12 +194,12 @@ class NodeProcesses:
         if self.listener is not None:
             self.listener.beat(node, moment)
 
-    def _listen(self) -> None:
+    def _check_heartbeats(self) -> None:
         """Now and then, for those who say nothing because they stand still.
 
         Others that are late may only have been kept from the processor; if they stay so, their lease runs out.
         """
-        self._timer = asyncio.get_running_loop().call_later(_LOOK, self._listen)
+        self._timer = asyncio.get_running_loop().call_later(_LOOK, self._check_heartbeats)
         for node, body in list(self._known.items()):
             if _is_late(body) and not body.is_silent and self.hangs(node):
                 body.is_silent = True

@@ -53,10 +53,10 @@ class NodeRegistry:
         self._storage = shutil.disk_usage(folder).total
         self._folder = folder
         known = failed_nodes.load(folder)
-        self._remembering: asyncio.TimerHandle | None = None
+        self._save_timer: asyncio.TimerHandle | None = None
         self.failed: set[str] = known.dead & set(self._documents)
         self.unplugged: set[str] = known.unplugged & set(self._documents)  # alive, and not heard
-        self.speaks_for_itself: Callable[[str], bool] = lambda _: False  # the node has a process that beats
+        self.has_heartbeats: Callable[[str], bool] = lambda _: False  # the node has a process that beats
         self._now = now
         self._leases = NodeLeases(cluster, len(self._documents), now)
         self._beats: dict[str, float] = {}  # the newest of those whose lease is being renewed
@@ -75,13 +75,13 @@ class NodeRegistry:
 
         async def one(name: str) -> None:
             async with self._limit:
-                await self._persist(name)
+                await self._register_until_done(name)
 
         for name in self.failed:
-            self._begin(self._tell_late(name))
-        await asyncio.gather(*(one(name) for name in self._documents if not self._is_quiet(name)))
+            self._begin(self._report_late(name))
+        await asyncio.gather(*(one(name) for name in self._documents if not self._is_silenced(name)))
 
-    async def _persist(self, name: str) -> None:
+    async def _register_until_done(self, name: str) -> None:
         while True:
             try:
                 await self._renew(name)
@@ -107,7 +107,7 @@ class NodeRegistry:
             known = _decoded(await self._cluster.get(Ref(NODES, name=name)))
             meta = {key: wanted["metadata"].get(key, {}) for key in ("labels", "annotations")}
             await self._cluster.patch(Ref(NODES, name=name), {"metadata": meta}, form=PatchForm.MERGE)
-        if self._is_quiet(name):  # since it was asked about
+        if self._is_silenced(name):  # since it was asked about
             return
         status = node_status.node_status(node, self._storage, self._now(), known.status.conditions)
         await self._cluster.patch(Ref(NODES, name=name), {"status": status}, sub="status")
@@ -117,14 +117,14 @@ class NodeRegistry:
         if change.type is not ChangeType.DELETED:
             return
         name = _decoded(change.raw).metadata.name
-        if name in self._documents and name not in self._returning and not self._is_quiet(name):
+        if name in self._documents and name not in self._returning and not self._is_silenced(name):
             log.warning("node %s was deleted; it registers again in %.0f s", name, RETURN_AFTER)
             self._returning[name] = asyncio.get_running_loop().call_later(RETURN_AFTER, self._return, name)
 
     def _return(self, name: str) -> None:
         self._returning.pop(name, None)
-        if not self._is_quiet(name):
-            self._begin(self._persist(name))
+        if not self._is_silenced(name):
+            self._begin(self._register_until_done(name))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -132,14 +132,14 @@ class NodeRegistry:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _is_quiet(self, name: str) -> bool:
+    def _is_silenced(self, name: str) -> bool:
         return name in self.failed or name in self.unplugged
 
     # Being alive
 
     def beat(self, name: str, moment: float) -> None:
         """The node was alive at that moment, and its lease is to tell so."""
-        if self._is_quiet(name) or name in self._returning:
+        if self._is_silenced(name) or name in self._returning:
             return
         if not self._leases.is_due(name, moment):
             return
@@ -167,7 +167,7 @@ class NodeRegistry:
         """Of those that do not speak for themselves: one lease after the other, evenly over the time."""
         late = False
         while True:
-            names = [name for name in self._documents if not self._is_spoken_for(name)]
+            names = [name for name in self._documents if not self._is_renewed_by_heartbeats(name)]
             step = node_status.renewal_seconds(len(self._documents)) / max(len(names), 1)
             for name in names:
                 try:
@@ -192,11 +192,11 @@ class NodeRegistry:
             batch = names[start : start + _AT_A_TIME]
             await asyncio.gather(*(self._renew(name) for name in batch), return_exceptions=True)
 
-    def _is_spoken_for(self, name: str) -> bool:
-        return self._is_quiet(name) or name in self._returning or self.speaks_for_itself(name)
+    def _is_renewed_by_heartbeats(self, name: str) -> bool:
+        return self._is_silenced(name) or name in self._returning or self.has_heartbeats(name)
 
     async def _renew(self, name: str, moment: float | None = None) -> None:
-        if self._is_quiet(name):  # since its turn was planned
+        if self._is_silenced(name):  # since its turn was planned
             return
         await self._leases.renew(name, moment)
 
@@ -206,24 +206,24 @@ class NodeRegistry:
         """From here on nothing is heard of it."""
         self.failed.add(name)
         self.unplugged.discard(name)
-        self._remember()
+        self._save_failed()
 
     def unplug(self, name: str) -> None:
         """It lives on, and nothing is heard of it."""
         self.unplugged.add(name)
-        self._remember()
+        self._save_failed()
 
-    def tell_gone(self, name: str) -> None:
+    def report_gone(self, name: str) -> None:
         """That the node died need not be found out by silence: whoever held the connection to it says so."""
-        self._begin(self._tell_gone(name, self._now()))
+        self._begin(self._report_gone(name, self._now()))
 
-    async def _tell_late(self, name: str) -> None:
+    async def _report_late(self, name: str) -> None:
         """Whoever was here before may not have come to it."""
         with contextlib.suppress(Refused, Unreachable):
             if _is_ready(_decoded(await self._cluster.get(Ref(NODES, name=name)))):
-                await self._tell_gone(name, self._now())
+                await self._report_gone(name, self._now())
 
-    async def _tell_gone(self, name: str, moment: float) -> None:
+    async def _report_gone(self, name: str, moment: float) -> None:
         patch, pause = {"status": {"conditions": [node_status.gone_condition(moment)]}}, _FIRST_PAUSE
         while name in self.failed:
             try:
@@ -242,28 +242,28 @@ class NodeRegistry:
         """Done when the API shows it as ready, and its lease as renewed."""
         self.failed.discard(name)
         self.unplugged.discard(name)
-        self._remember()
+        self._save_failed()
         self._returning.pop(name, None)
-        return self._begin(self._persist(name))
+        return self._begin(self._register_until_done(name))
 
     def close(self) -> None:
         for timer in self._returning.values():
             timer.cancel()
-        if self._remembering is not None:
-            self._remembering.cancel()
+        if self._save_timer is not None:
+            self._save_timer.cancel()
         for task in self._tasks:
             task.cancel()
 
-    def _remember(self) -> None:
+    def _save_failed(self) -> None:
         """For the next agent. Where the disk is full it is tried again, and all else goes on."""
-        if self._remembering is not None:
-            self._remembering.cancel()
-            self._remembering = None
+        if self._save_timer is not None:
+            self._save_timer.cancel()
+            self._save_timer = None
         try:
             failed_nodes.save(self._folder, FailedNodes(self.failed, self.unplugged))
         except OSError as problem:
             log.warning("which nodes have failed could not be written down: %s", problem)
-            self._remembering = asyncio.get_running_loop().call_later(_PAUSE, self._remember)
+            self._save_timer = asyncio.get_running_loop().call_later(_PAUSE, self._save_failed)
 
 
 def _decoded(raw: bytes) -> _Node:

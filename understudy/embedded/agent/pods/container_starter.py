@@ -40,12 +40,12 @@ _KEPT_ATTEMPTS = 2  # this one, and the one before for `logs --previous`
 class ContainerStarter:
     """Of one pod. What the pod as a whole needs is made with its first container."""
 
-    def __init__(self, house: PodDependencies, folder: PodFolder, voice: PodEventRecorder) -> None:
-        self._house = house
+    def __init__(self, deps: PodDependencies, folder: PodFolder, events: PodEventRecorder) -> None:
+        self._deps = deps
         self._folder = folder
-        self._voice = voice
+        self._events = events
         self.record = pod_records.load_record(folder)
-        self._accepted_at = house.now()
+        self._accepted_at = deps.now()
         self._outfit: PodSetup | None = None
         self._pauses: dict[str, float] = {}
 
@@ -60,41 +60,43 @@ class ContainerStarter:
         try:
             launch = await self._prepared(pod, ContainerAttempt(container, order.attempt, order.delay, folder))
         except BadVolume as problem:
-            self._voice.warning("FailedMount", str(problem))
+            self._events.warning("FailedMount", str(problem))
             return self._refusal(container, "ContainerCreating", str(problem))
         except BadEnvironment as problem:
-            self._voice.warning("Failed", f"Error: {problem}", container.name)
+            self._events.warning("Failed", f"Error: {problem}", container.name)
             return self._refusal(container, "CreateContainerConfigError", str(problem))
         except (DevicesExhausted, AddressPoolExhausted) as problem:
-            self._voice.warning("FailedCreatePodSandBox", str(problem))
+            self._events.warning("FailedCreatePodSandBox", str(problem))
             return self._refusal(container, "ContainerCreating", str(problem))
         except (Refused, Unreachable) as problem:
             return self._refusal(container, "ContainerCreating", str(problem))
         except OSError as problem:
-            self._voice.warning("Failed", f"Error: {problem}", container.name)
+            self._events.warning("Failed", f"Error: {problem}", container.name)
             return self._refusal(container, "CreateContainerError", str(problem))
         self._pauses.pop(container.name, None)
         if launch is not None:
-            await self._house.sweeper.settled()
-            self._house.bodies.launch(pod.spec.node_name, folder.path)
+            await self._deps.sweeper.wait_until_idle()
+            self._deps.node_processes.launch(pod.spec.node_name, folder.path)
         return None
 
     async def _prepared(self, pod: Pod, attempt: ContainerAttempt) -> Launch | None:
         """None where there is nothing to run; then that is written down as the container's end."""
         if self.record is None:
-            self.record = pod_setup.admit_pod(self._house, pod, self._folder, self._accepted_at)
+            self.record = pod_setup.admit_pod(self._deps, pod, self._folder, self._accepted_at)
         if self._outfit is None:
-            self._outfit = await pod_setup.set_up_pod(self._house, pod, self._folder, self.record)
+            self._outfit = await pod_setup.set_up_pod(self._deps, pod, self._folder, self.record)
         facts = msgspec.structs.replace(self._outfit.facts, pod=pod)
-        holdings = await self._house.library.fetch(pod.metadata.namespace, sources_of_environment(attempt.container))
+        holdings = await self._deps.config_reader.fetch(
+            pod.metadata.namespace, sources_of_environment(attempt.container)
+        )
         self._make_folder(attempt)
         outfit = msgspec.structs.replace(self._outfit, facts=facts)
         try:
-            if WARM_FOR in pod.metadata.annotations and self._house.machine.tool is not None:
+            if WARM_FOR in pod.metadata.annotations and self._deps.machine.tool is not None:
                 raise NoCommand("only processes can hold themselves ready, not containers of docker or podman")
-            launch = build_launch(self._house.machine, outfit, attempt, holdings)
+            launch = build_launch(self._deps.machine, outfit, attempt, holdings)
         except NoCommand as problem:
-            _write_start_failure(attempt.folder, str(problem), self._house.now())
+            _write_start_failure(attempt.folder, str(problem), self._deps.now())
             return None
         launch = self._limited(pod, attempt, launch)
         if WARM_FOR in pod.metadata.annotations and attempt.container in pod.spec.containers:
@@ -114,14 +116,14 @@ class ContainerStarter:
     def _limited(self, pod: Pod, attempt: ContainerAttempt, launch: Launch) -> Launch:
         """By control groups; else memory by an rlimit, which programs that use accelerators cannot bear."""
         limits = limits_of(attempt.container)
-        if self._house.machine.tool is not None:
+        if self._deps.machine.tool is not None:
             return launch
-        if self._house.machine.groups is not None:
+        if self._deps.machine.groups is not None:
             name = control_group_name(pod.metadata.uid, attempt.container.name)
-            return msgspec.structs.replace(launch, cgroups=self._house.machine.groups.make(name, limits))
+            return msgspec.structs.replace(launch, cgroups=self._deps.machine.groups.make(name, limits))
         uses_devices = any(self._outfit.shares.get(attempt.container.name, {}).values()) if self._outfit else False
         if limits.cpu is not None or (limits.memory is not None and uses_devices):
-            self._voice.warning("LimitsNotHeld", "this machine permits no control groups: limits are not held")
+            self._events.warning("LimitsNotHeld", "this machine permits no control groups: limits are not held")
         if limits.memory is None or uses_devices:
             return launch
         return msgspec.structs.replace(launch, address_space=limits.memory)
@@ -129,7 +131,7 @@ class ContainerStarter:
     def _refusal(self, container: Container, reason: str, message: str) -> StartRefusal:
         pause = self._pauses.get(container.name, _FIRST_PAUSE)
         self._pauses[container.name] = min(pause * 2, _LONGEST_PAUSE)
-        return StartRefusal(reason, message, self._house.now() + pause)
+        return StartRefusal(reason, message, self._deps.now() + pause)
 
 
 def _named_imports(pod: Pod) -> list[str]:

@@ -31,16 +31,16 @@ class NodeFacts(msgspec.Struct, frozen=True):
 class PodDependencies(msgspec.Struct, kw_only=True):
     folder: ClusterFolder
     cluster: Cluster
-    bodies: NodeProcesses
+    node_processes: NodeProcesses
     machine: Machine
     devices: DeviceManager
     addresses: AddressPool
-    library: ConfigReader
+    config_reader: ConfigReader
     recorder: EventRecorder
     nodes: Mapping[str, NodeFacts]
     sweeper: ProcessSweeper
-    remains: PodCleanup
-    credentials: TokenManager
+    cleanup: PodCleanup
+    token_manager: TokenManager
     authority: bytes = b""  # the certificate by which the API is known
     now: Callable[[], float] = time.time
     on_freed: Callable[[], None] = lambda: None  # devices came back; somebody may be waiting for them
@@ -51,31 +51,31 @@ def _authority(folder: ClusterFolder) -> bytes:
 
 
 def pod_dependencies(
-    folder: ClusterFolder, cluster: Cluster, bodies: NodeProcesses, machine: Machine, tokens: TokenSource
+    folder: ClusterFolder, cluster: Cluster, node_processes: NodeProcesses, machine: Machine, tokens: TokenSource
 ) -> PodDependencies:
     """With what earlier agents gave to pods already taken."""
     settings = folder.read_settings()
-    house = PodDependencies(
+    deps = PodDependencies(
         folder=folder,
         cluster=cluster,
-        bodies=bodies,
+        node_processes=node_processes,
         machine=machine,
         devices=DeviceManager(settings.nodes),
         addresses=AddressPool(settings.pod_network or DEFAULT_NETWORK),
-        library=ConfigReader(cluster),
+        config_reader=ConfigReader(cluster),
         recorder=EventRecorder(cluster),
         nodes={
             node["metadata"]["name"]: NodeFacts(node_status.internal_address(node), node["status"]["capacity"])
             for node in settings.nodes
         },
         sweeper=ProcessSweeper(),
-        remains=PodCleanup(folder),
-        credentials=TokenManager(tokens, time.time),
+        cleanup=PodCleanup(folder),
+        token_manager=TokenManager(tokens, time.time),
         authority=_authority(folder),
     )
     for uid, pod in pod_records.found_pod_folders(folder.pods):
         record = pod_records.load_record(pod)
         if record is not None:
-            house.addresses.restore(uid, record.address)
-            house.devices.restore(uid, record.shares)
-    return house
+            deps.addresses.restore(uid, record.address)
+            deps.devices.restore(uid, record.shares)
+    return deps

@@ -68,14 +68,14 @@ DEADLINE_EXCEEDED = PodFailure("DeadlineExceeded", "Pod was active on the node l
 
 class PodState(msgspec.Struct, frozen=True, kw_only=True):
     pod: Pod
-    sights: Mapping[str, ObservedContainer]
+    observations: Mapping[str, ObservedContainer]
     now: float
     started_at: float  # of the pod, as its status tells
     ending_since: float | None = None  # when it was first decided that the pod is to end
     gone: bool = False  # the pod is no longer in the API: nobody waits for it to end well
 
-    def sight(self, container: Container) -> ObservedContainer:
-        return self.sights.get(container.name, NOT_OBSERVED)
+    def observed(self, container: Container) -> ObservedContainer:
+        return self.observations.get(container.name, NOT_OBSERVED)
 
     @property
     def grace(self) -> float:
@@ -90,13 +90,13 @@ class PodDecision(msgspec.Struct, frozen=True, kw_only=True):
     ending: bool = False  # whatever runs still is to end
 
 
-def decide(case: PodState) -> PodDecision:
-    failure = failure_of(case)
-    if case.gone or case.pod.is_going or case.pod.is_over or failure or work_is_done(case):
-        steps = list(_shutdown_steps(case))
-        over = not any(case.sight(container).is_busy for container in case.pod.all_containers())
+def decide(state: PodState) -> PodDecision:
+    failure = failure_of(state)
+    if state.gone or state.pod.is_going or state.pod.is_over or failure or work_is_done(state):
+        steps = list(_shutdown_steps(state))
+        over = not any(state.observed(container).is_busy for container in state.pod.all_containers())
         return msgspec.structs.replace(_decision(steps), failure=failure, over=over, ending=True)
-    return _decision([*_deadline(case), *_start_steps(case)])
+    return _decision([*_deadline(state), *_start_steps(state)])
 
 
 def _decision(steps: Sequence[PodInstruction | WakeAt]) -> PodDecision:
@@ -106,28 +106,28 @@ def _decision(steps: Sequence[PodInstruction | WakeAt]) -> PodDecision:
     )
 
 
-def failure_of(case: PodState) -> PodFailure | None:
-    limit = case.pod.spec.active_deadline_seconds
-    if limit is None or case.now < (deadline := case.started_at + limit):
+def failure_of(state: PodState) -> PodFailure | None:
+    limit = state.pod.spec.active_deadline_seconds
+    if limit is None or state.now < (deadline := state.started_at + limit):
         return None
-    ends = [sight.end for sight in case.sights.values() if sight.end is not None]
-    in_time = work_is_done(case) and all(end.finished_at < deadline for end in ends)
+    ends = [observed.end for observed in state.observations.values() if observed.end is not None]
+    in_time = work_is_done(state) and all(end.finished_at < deadline for end in ends)
     return None if in_time else DEADLINE_EXCEEDED
 
 
-def _deadline(case: PodState) -> Iterator[WakeAt]:
-    if case.pod.spec.active_deadline_seconds is not None:
-        yield WakeAt(case.started_at + case.pod.spec.active_deadline_seconds)
+def _deadline(state: PodState) -> Iterator[WakeAt]:
+    if state.pod.spec.active_deadline_seconds is not None:
+        yield WakeAt(state.started_at + state.pod.spec.active_deadline_seconds)
 
 
-def work_is_done(case: PodState) -> bool:
+def work_is_done(state: PodState) -> bool:
     """All containers have ended for good, or one that the others wait for has failed for good."""
-    policy = case.pod.spec.restart_policy
-    for container in case.pod.spec.init_containers:
-        end = case.sight(container).end
+    policy = state.pod.spec.restart_policy
+    for container in state.pod.spec.init_containers:
+        end = state.observed(container).end
         if end is not None and not end.is_success and not is_sidecar(container) and policy == "Never":
             return True
-    ends = [case.sight(container).end for container in case.pod.spec.containers]
+    ends = [state.observed(container).end for container in state.pod.spec.containers]
     return all(end is not None and not restarts(policy, end) for end in ends)
 
 
@@ -135,96 +135,98 @@ def restarts(policy: str, end: Termination) -> bool:
     return policy == "Always" or (policy == "OnFailure" and not end.is_success)
 
 
-def _start_steps(case: PodState) -> Iterator[PodInstruction | WakeAt]:
+def _start_steps(state: PodState) -> Iterator[PodInstruction | WakeAt]:
     """Init containers one after the other, then all the others. A sidecar lets the next one start once it is up."""
-    begun = any(case.sight(container).attempt >= 0 for container in case.pod.spec.containers)
-    for container in case.pod.spec.init_containers:
-        sight = case.sight(container)
+    begun = any(state.observed(container).attempt >= 0 for container in state.pod.spec.containers)
+    for container in state.pod.spec.init_containers:
+        observed = state.observed(container)
         if is_sidecar(container):
-            yield from _keep_running(case, container, "Always")
-            if not (sight.is_running and sight.started) and not begun:
+            yield from _keep_running(state, container, "Always")
+            if not (observed.is_running and observed.started) and not begun:
                 return
-        elif not sight.has_succeeded and not begun:
-            yield from _keep_running(case, container, _until_success(case.pod))
+        elif not observed.has_succeeded and not begun:
+            yield from _keep_running(state, container, _until_success(state.pod))
             return
-    for container in case.pod.spec.containers:
-        yield from _keep_running(case, container, case.pod.spec.restart_policy)
+    for container in state.pod.spec.containers:
+        yield from _keep_running(state, container, state.pod.spec.restart_policy)
 
 
 def _until_success(pod: Pod) -> str:
     return "Never" if pod.spec.restart_policy == "Never" else "OnFailure"
 
 
-def _keep_running(case: PodState, container: Container, policy: str) -> Iterator[PodInstruction | WakeAt]:
-    sight = case.sight(container)
-    if sight.is_running:
-        if sight.stop is not None:
-            yield from _stop_steps(case, container, sight.stop.begun + sight.stop.grace)
-        elif container.lifecycle.post_start is not None and sight.post_start is HookState.NONE:
+def _keep_running(state: PodState, container: Container, policy: str) -> Iterator[PodInstruction | WakeAt]:
+    observed = state.observed(container)
+    if observed.is_running:
+        if observed.stop is not None:
+            yield from _stop_steps(state, container, observed.stop.begun + observed.stop.grace)
+        elif container.lifecycle.post_start is not None and observed.post_start is HookState.NONE:
             yield RunPostStart(container.name)
         return
-    if sight.asked or (sight.end is not None and not restarts(policy, sight.end)):
+    if observed.asked or (observed.end is not None and not restarts(policy, observed.end)):
         return
-    start_at = start_time(sight)
-    if case.now < start_at:
+    start_at = start_time(observed)
+    if state.now < start_at:
         yield WakeAt(start_at)
     else:
-        yield StartContainer(container.name, sight.attempt + 1, next_delay(sight))
+        yield StartContainer(container.name, observed.attempt + 1, next_delay(observed))
 
 
-def start_time(sight: ObservedContainer) -> float:
+def start_time(observed: ObservedContainer) -> float:
     """When a container that does not run may start."""
-    if sight.refusal is not None:
-        return sight.refusal.until
-    return sight.end.finished_at + next_delay(sight) if sight.end else 0.0
+    if observed.refusal is not None:
+        return observed.refusal.until
+    return observed.end.finished_at + next_delay(observed) if observed.end else 0.0
 
 
-def next_delay(sight: ObservedContainer) -> float:
+def next_delay(observed: ObservedContainer) -> float:
     """The first restart comes at once; then 10 s, doubling to 5 min; a good run wipes the slate clean."""
-    if sight.end is None or sight.attempt == 0 or _ran_well(sight.end):
+    if observed.end is None or observed.attempt == 0 or _ran_well(observed.end):
         return 0.0
-    return min(sight.delay * 2, LONGEST_DELAY) or FIRST_DELAY
+    return min(observed.delay * 2, LONGEST_DELAY) or FIRST_DELAY
 
 
 def _ran_well(end: Termination) -> bool:
     return end.started_at is not None and end.finished_at - end.started_at >= BACK_OFF_RESET_SECONDS
 
 
-def _shutdown_steps(case: PodState) -> Iterator[PodInstruction | WakeAt]:
+def _shutdown_steps(state: PodState) -> Iterator[PodInstruction | WakeAt]:
     """Sidecars serve the others to the end: they go last, the last one started first."""
-    sidecars = [container for container in case.pod.spec.init_containers if is_sidecar(container)]
-    others = [container for container in case.pod.all_containers() if container not in sidecars]
-    deadline = (case.now if case.ending_since is None else case.ending_since) + case.grace
-    busy = [container for container in others if case.sight(container).is_busy]
+    sidecars = [container for container in state.pod.spec.init_containers if is_sidecar(container)]
+    others = [container for container in state.pod.all_containers() if container not in sidecars]
+    deadline = (state.now if state.ending_since is None else state.ending_since) + state.grace
+    busy = [container for container in others if state.observed(container).is_busy]
     for container in busy:
-        yield from _stop_steps(case, container, deadline)
+        yield from _stop_steps(state, container, deadline)
     if busy:
         return
     for container in reversed(sidecars):
-        sight = case.sight(container)
-        if sight.is_busy:
+        observed = state.observed(container)
+        if observed.is_busy:
             yield from _stop_steps(
-                case, container, max(deadline, (sight.stop.begun if sight.stop else 0.0) + MINIMUM_TERMINATION_SECONDS)
+                state,
+                container,
+                max(deadline, (observed.stop.begun if observed.stop else 0.0) + MINIMUM_TERMINATION_SECONDS),
             )
             return
 
 
-def _stop_steps(case: PodState, container: Container, deadline: float) -> Iterator[PodInstruction | WakeAt]:
+def _stop_steps(state: PodState, container: Container, deadline: float) -> Iterator[PodInstruction | WakeAt]:
     """The next step towards a container's end: hook, SIGTERM, SIGKILL."""
-    sight, now = case.sight(container), case.now
-    if not sight.is_running or sight.killed:
+    observed, now = state.observed(container), state.now
+    if not observed.is_running or observed.killed:
         return
     hook = container.lifecycle.pre_stop is not None
-    if sight.stop is None:
+    if observed.stop is None:
         yield BeginContainerStop(container.name, max(deadline - now, 0.0))
-    elif case.grace == 0:
+    elif state.grace == 0:
         yield KillContainer(container.name)
-    elif hook and sight.pre_stop is HookState.NONE and now < deadline:
+    elif hook and observed.pre_stop is HookState.NONE and now < deadline:
         yield RunPreStop(container.name)
-    elif sight.pre_stop is HookState.RUNNING and now < deadline:
+    elif observed.pre_stop is HookState.RUNNING and now < deadline:
         yield WakeAt(deadline)
-    elif sight.terminated_at is None:
+    elif observed.terminated_at is None:
         yield TerminateContainer(container.name)
     else:
-        kill_at = max(deadline, sight.terminated_at + MINIMUM_TERMINATION_SECONDS) if hook else deadline
+        kill_at = max(deadline, observed.terminated_at + MINIMUM_TERMINATION_SECONDS) if hook else deadline
         yield WakeAt(kill_at) if now < kill_at else KillContainer(container.name)

@@ -49,19 +49,19 @@ class NotRunning(Exception):
 
 
 class PodContainers:
-    def __init__(self, house: PodDependencies, pod: Pod, folder: PodFolder, voice: PodEventRecorder) -> None:
+    def __init__(self, deps: PodDependencies, pod: Pod, folder: PodFolder, events: PodEventRecorder) -> None:
         self.pod = pod
-        self.sights: dict[str, ObservedContainer] = {}
+        self.observations: dict[str, ObservedContainer] = {}
         self.on_change: Callable[[], None] = lambda: None
-        self.is_slain = False
-        self.is_hushed = False
-        self._house = house
+        self.is_killed = False
+        self.is_paused = False
+        self._deps = deps
         self._folder = folder
-        self.voice = voice
-        self._starter = ContainerStarter(house, folder, voice)
+        self.events = events
+        self._starter = ContainerStarter(deps, folder, events)
         self._shims: dict[str, ProcessWatch] = {}
-        self._attendants: dict[str, ProbeRunner] = {}
-        self._besides: dict[str, set[ExecProcess]] = {}
+        self._probe_runners: dict[str, ProbeRunner] = {}
+        self._exec_processes: dict[str, set[ExecProcess]] = {}
         self._found_again: set[str] = set()
         self._forked: set[str] = set()  # their newest start has a shim, or had one
         self._ordered_again: set[AttemptFolder] = set()
@@ -88,7 +88,7 @@ class PodContainers:
         return [process_mark(uid, name, attempt) for uid in self.uids]
 
     def now(self) -> float:
-        return self._house.now()
+        return self._deps.now()
 
     @property
     def began_at(self) -> float:
@@ -98,7 +98,7 @@ class PodContainers:
         """Lets go of the containers; they run on."""
         for name in list(self._shims):
             self._shims.pop(name).close()
-        for attendant in self._attendants.values():
+        for attendant in self._probe_runners.values():
             attendant.stop()
 
     # How they are
@@ -111,7 +111,7 @@ class PodContainers:
                 numbers.pop()
             if numbers:
                 self._found_again.add(container.name)
-                self.sights[container.name] = self._found(container, numbers[-1])
+                self.observations[container.name] = self._found(container, numbers[-1])
                 self.examine(container.name)
 
     def _was_launched(self, container: Container, attempt: int) -> bool:
@@ -131,49 +131,49 @@ class PodContainers:
 
     def examine(self, name: str) -> None:
         """Looks at the files of the newest start, and takes from them what is new."""
-        sight, container = self.sights.get(name, NOT_OBSERVED), self.pod.container(name)
-        if container is None or sight.attempt < 0 or sight.end is not None:
+        observed, container = self.observations.get(name, NOT_OBSERVED), self.pod.container(name)
+        if container is None or observed.attempt < 0 or observed.end is not None:
             return
         try:
-            self._look(container, sight)
+            self._look(container, observed)
         except OSError as problem:  # too many open files, perhaps, or a full disk
             log.error("container %s of pod %s: %s", name, self.pod.title, problem)
             asyncio.get_running_loop().call_later(_LATER, self.examine, name)
 
-    def _look(self, container: Container, sight: ObservedContainer) -> None:
+    def _look(self, container: Container, observed: ObservedContainer) -> None:
         name = container.name
-        folder = self._folder.attempt(name, sight.attempt)
+        folder = self._folder.attempt(name, observed.attempt)
         alive = attempts.shim_is_alive(folder)  # asked first: a shim writes everything before it lets go of its folder
         state, how = attempts.state_of(folder), attempts.exit_of(folder)
         if how is not None:
-            if state is not None and not sight.is_running and not self.is_slain:
+            if state is not None and not observed.is_running and not self.is_killed:
                 self._tell_of_start(name, state)  # it ran and ended since the last look
             self._ended(container, how)
         elif alive and state is not None:
-            if not sight.is_running:
+            if not observed.is_running:
                 self._runs(container, state)
         elif alive:
-            if self.is_slain and not self._may_come(name):
-                fencing.kill_lock_holders(folder, but=self._house.bodies.processes())
+            if self.is_killed and not self._may_come(name):
+                fencing.kill_lock_holders(folder, but=self._deps.node_processes.processes())
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
-        elif self.is_slain and self._may_come(name):
+        elif self.is_killed and self._may_come(name):
             pass  # it is killed when it is there
-        elif self.is_slain:
+        elif self.is_killed:
             self._ended(container, attempts.write_lost_exit(folder, durable=False))
         elif state is not None or folder in self._ordered_again:
-            fencing.kill_by_mark(self._marks(name, sight.attempt))
+            fencing.kill_by_mark(self._marks(name, observed.attempt))
             self._ended(container, attempts.write_lost_exit(folder, durable=True))
         else:
             self._ordered_again.add(folder)
-            self._house.bodies.launch(self.node, folder.path)
+            self._deps.node_processes.launch(self.node, folder.path)
 
     def _may_come(self, name: str) -> bool:
         """Its start was ordered, and the order may yet be carried out."""
-        return name not in self._forked and self._house.bodies.is_live(self.node)
+        return name not in self._forked and self._deps.node_processes.is_live(self.node)
 
     def examine_all(self) -> None:
-        for name, sight in list(self.sights.items()):
-            if sight.asked:
+        for name, observed in list(self.observations.items()):
+            if observed.asked:
                 self.examine(name)
 
     def forked(self, name: str, shim: int) -> None:
@@ -185,7 +185,7 @@ class PodContainers:
     def _shim_ended(self, name: str) -> None:
         """One that left no word was killed, perhaps with its whole node: then nobody is to hear of it first."""
         self._shims.pop(name, None)
-        if self.is_slain or self._attempt_folder(name).exit.exists():
+        if self.is_killed or self._attempt_folder(name).exit.exists():
             self.examine(name)
         else:
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
@@ -193,9 +193,9 @@ class PodContainers:
     def _runs(self, container: Container, state: ShimState) -> None:
         name = container.name
         self.forked(name, state.shim)
-        if self.is_slain:  # before it was there
+        if self.is_killed:  # before it was there
             self.note(name, asked=False, started_at=state.started_at)
-            self._struck(name)
+            self._kill_shim_tree(name)
             return
         known = self._known(name)
         started = container.startup_probe is None or known.started
@@ -205,16 +205,16 @@ class PodContainers:
         self.note(name, asked=False, started_at=state.started_at, started=started, ready=ready)
         self._tell_of_start(name, state)
         probed = ProbedContainer(self, container)
-        self._attendants[name] = ProbeRunner(container, probed, probed)
-        self._attendants[name].start(started=started)
+        self._probe_runners[name] = ProbeRunner(container, probed, probed)
+        self._probe_runners[name].start(started=started)
 
     def _tell_of_start(self, name: str, state: ShimState) -> None:
         if name in self._found_again:
             return
-        self.voice.normal("Created", f"Created container: {name}", name)
-        self.voice.normal("Started", f"Started container {name}", name)
+        self.events.normal("Created", f"Created container: {name}", name)
+        self.events.normal("Started", f"Started container {name}", name)
         for note in state.notes:
-            self.voice.warning("NotAsAsked", note, name)
+            self.events.warning("NotAsAsked", note, name)
 
     def _holds(self, name: str) -> bool:
         """An understudy is ready when it has loaded all it can, which is looked for until it is so."""
@@ -224,7 +224,7 @@ class PodContainers:
         return False
 
     def _look_whether_it_holds(self, name: str) -> None:
-        if name in self._shims and self.sights[name].is_running and self._holds(name):
+        if name in self._shims and self.observations[name].is_running and self._holds(name):
             self.note(name, ready=True)
 
     def _known(self, name: str) -> ContainerStatus:
@@ -236,20 +236,20 @@ class PodContainers:
         return ContainerStatus(name)
 
     def _ended(self, container: Container, how: ContainerExit) -> None:
-        name, sight = container.name, self.sights[container.name]
-        end = self._end(container, sight.attempt, how)
+        name, observed = container.name, self.observations[container.name]
+        end = self._end(container, observed.attempt, how)
         if how.reason == START_ERROR or how.started_at is None:
-            self.voice.warning("Failed", f"Error: {end.message}", name)
+            self.events.warning("Failed", f"Error: {end.message}", name)
         self._found_again.discard(name)
         if name in self._shims:
             self._shims.pop(name).close()
-        if name in self._attendants:
-            self._attendants.pop(name).stop()
-        for beside in self._besides.pop(name, ()):
-            beside.hang_up()
-        if self._house.machine.groups is not None:
+        if name in self._probe_runners:
+            self._probe_runners.pop(name).stop()
+        for exec_process in self._exec_processes.pop(name, ()):
+            exec_process.kill()
+        if self._deps.machine.groups is not None:
             for uid in self.uids:
-                self._house.machine.groups.remove(control_group_name(uid, name))
+                self._deps.machine.groups.remove(control_group_name(uid, name))
         self.note(name, asked=False, started_at=end.started_at, end=end, ready=False, started=False)
 
     def _end(self, container: Container, attempt: int, how: ContainerExit) -> Termination:
@@ -257,7 +257,7 @@ class PodContainers:
         return attempts.termination_of(self._folder.attempt(container.name, attempt), how, from_log=from_log)
 
     def note(self, name: str, **changes: Any) -> None:
-        self.sights[name] = msgspec.structs.replace(self.sights.get(name, NOT_OBSERVED), **changes)
+        self.observations[name] = msgspec.structs.replace(self.observations.get(name, NOT_OBSERVED), **changes)
         self.on_change()
 
     # What is done with them
@@ -266,23 +266,23 @@ class PodContainers:
         container = self.pod.container(order.container)
         if container is None:
             return
-        before = self.sights.get(order.container, NOT_OBSERVED)
+        before = self.observations.get(order.container, NOT_OBSERVED)
         asked = ObservedContainer(attempt=order.attempt, asked=True, previous=before.end, delay=order.delay)
         self._forked.discard(order.container)
-        self.sights[order.container] = asked  # at once: news of it may come before the answer
+        self.observations[order.container] = asked  # at once: news of it may come before the answer
         refusal = await self._starter.start(self.pod, container, order)
         if refusal is not None:
-            self.sights[order.container] = msgspec.structs.replace(before, refusal=refusal)
-        elif self.is_slain or self._folder.attempt(order.container, order.attempt).exit.exists():
+            self.observations[order.container] = msgspec.structs.replace(before, refusal=refusal)
+        elif self.is_killed or self._folder.attempt(order.container, order.attempt).exit.exists():
             self.examine(order.container)
         else:
             asyncio.get_running_loop().call_later(_LATE, self._look_anyway, order.container)
 
     def _look_anyway(self, name: str) -> None:
         """Should the news of a start ever be lost, its files are not."""
-        sight = self.sights.get(name, NOT_OBSERVED)
-        if sight.asked:
-            folder = self._folder.attempt(name, sight.attempt)
+        observed = self.observations.get(name, NOT_OBSERVED)
+        if observed.asked:
+            folder = self._folder.attempt(name, observed.attempt)
             if folder.state.exists() or folder.exit.exists():
                 self.examine(name)
             else:
@@ -290,18 +290,18 @@ class PodContainers:
 
     def retry(self) -> None:
         """What was refused may be granted now."""
-        for name, sight in list(self.sights.items()):
-            if sight.refusal is not None:
-                self.note(name, refusal=msgspec.structs.replace(sight.refusal, until=0.0))
+        for name, observed in list(self.observations.items()):
+            if observed.refusal is not None:
+                self.note(name, refusal=msgspec.structs.replace(observed.refusal, until=0.0))
 
     def begin_stop(self, name: str, grace: float) -> None:
-        if not self.is_slain:  # nobody is left on a dead node who could tell
-            self.voice.normal("Killing", f"Stopping container {name}", name)
-        self.note(name, stop=StopRequest(self._house.now(), grace))
+        if not self.is_killed:  # nobody is left on a dead node who could tell
+            self.events.normal("Killing", f"Stopping container {name}", name)
+        self.note(name, stop=StopRequest(self._deps.now(), grace))
 
     def terminate(self, name: str) -> None:
         attempts.signal_container(self._attempt_folder(name), self._stop_signal(name))
-        self.note(name, terminated_at=self._house.now())
+        self.note(name, terminated_at=self._deps.now())
 
     def _stop_signal(self, name: str) -> signal.Signals:
         """The one the pod asked for, in the place of SIGTERM."""
@@ -309,7 +309,7 @@ class PodContainers:
         found = signal.SIGTERM if asked is None else signal_named(asked)
         if found is None:
             problem = f"{SIGNAL_ANNOTATION}: {asked!r} is not a signal that can be caught, such as SIGUSR1"
-            self.voice.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
+            self.events.warning("BadSignal", f"{problem}; SIGTERM is sent", name)
         return found or signal.SIGTERM
 
     def kill(self, name: str) -> None:
@@ -321,28 +321,28 @@ class PodContainers:
         for shim in self._shims.values():
             fencing.signal_shim_tree(shim, signal.SIGSTOP)
 
-    def slay(self) -> bool:
+    def kill_all(self) -> bool:
         """At once, without a word, and for sure; False where some of their processes have yet to be found."""
-        self.is_slain = True
-        busy = [name for name, sight in self.sights.items() if sight.is_busy]
+        self.is_killed = True
+        busy = [name for name, observed in self.observations.items() if observed.is_busy]
         for name in busy:
-            if name in self._attendants:
-                self._attendants.pop(name).stop()
+            if name in self._probe_runners:
+                self._probe_runners.pop(name).stop()
             asyncio.get_running_loop().call_soon(self.examine, name)
-        return not [name for name in busy if not self._struck(name)]
+        return not [name for name in busy if not self._kill_shim_tree(name)]
 
-    def _struck(self, name: str) -> bool:
-        if self._house.machine.tool is not None:  # its shim has to clear up after it
+    def _kill_shim_tree(self, name: str) -> bool:
+        if self._deps.machine.tool is not None:  # its shim has to clear up after it
             return attempts.signal_container(self._attempt_folder(name), signal.SIGKILL)
         return name in self._shims and fencing.signal_shim_tree(self._shims[name], signal.SIGKILL)
 
-    def hush(self) -> None:
+    def pause(self) -> None:
         """Their node does not answer: nor do those who run beside them, and what probes find there means nothing."""
-        self.is_hushed = True
-        if self.is_slain:
-            self.slay()  # who was to see the end of it stands still
-        for beside in [one for found in self._besides.values() for one in found]:
-            beside.left(ExecResult(_CUT_OFF, "its node does not answer"))
+        self.is_paused = True
+        if self.is_killed:
+            self.kill_all()  # who was to see the end of it stands still
+        for exec_process in [one for found in self._exec_processes.values() for one in found]:
+            exec_process.left(ExecResult(_CUT_OFF, "its node does not answer"))
 
     def post_start(self, name: str) -> None:
         self.note(name, post_start=HookState.RUNNING)
@@ -352,8 +352,8 @@ class PodContainers:
 
     def _after_post_start(self, name: str, result: CheckResult) -> None:
         if not result.passed:
-            self.voice.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
-            self.note(name, stop=StopRequest(self._house.now(), float(self.pod.grace)))
+            self.events.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
+            self.note(name, stop=StopRequest(self._deps.now(), float(self.pod.grace)))
         self.note(name, post_start=HookState.DONE)
 
     def pre_stop(self, name: str, seconds: float) -> None:
@@ -364,27 +364,27 @@ class PodContainers:
 
     def _after_pre_stop(self, name: str, result: CheckResult) -> None:
         if not result.passed:
-            self.voice.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
+            self.events.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
         self.note(name, pre_stop=HookState.DONE)
 
     def _run_hook(
         self, name: str, hook: LifecycleHandler, done: Callable[[str, CheckResult], None], seconds: float
     ) -> None:
-        if name in self._attendants:
-            self._attendants[name].run_hook(hook, lambda result: done(name, result), seconds)
+        if name in self._probe_runners:
+            self._probe_runners[name].run_hook(hook, lambda result: done(name, result), seconds)
 
     def _attempt_folder(self, name: str) -> AttemptFolder:
-        return self._folder.attempt(name, max(self.sights.get(name, NOT_OBSERVED).attempt, 0))
+        return self._folder.attempt(name, max(self.observations.get(name, NOT_OBSERVED).attempt, 0))
 
     def enter(self, name: str, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
         """Raises NotRunning; then the streams are still the caller's."""
-        sight, tool = self.sights.get(name, NOT_OBSERVED), self._house.machine.tool
-        if not sight.is_running:
+        observed, tool = self.observations.get(name, NOT_OBSERVED), self._deps.machine.tool
+        if not observed.is_running:
             raise NotRunning(f'container "{name}" is not running')
         if tool is not None:
-            argv = exec_line(tool, runtime_container_name(self.pod.metadata.uid, name, sight.attempt), argv, tty=tty)
+            argv = exec_line(tool, runtime_container_name(self.pod.metadata.uid, name, observed.attempt), argv, tty=tty)
         folder = self._attempt_folder(name).path
-        beside = self._house.bodies.enter(self.node, folder, argv, streams, tty=tty)
-        self._besides.setdefault(name, set()).add(beside)
-        beside.finished.add_done_callback(lambda _: self._besides.get(name, set()).discard(beside))
-        return beside
+        exec_process = self._deps.node_processes.enter(self.node, folder, argv, streams, tty=tty)
+        self._exec_processes.setdefault(name, set()).add(exec_process)
+        exec_process.finished.add_done_callback(lambda _: self._exec_processes.get(name, set()).discard(exec_process))
+        return exec_process

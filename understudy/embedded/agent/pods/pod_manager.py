@@ -30,49 +30,49 @@ _LATER = 1.0
 
 
 class PodManager:
-    def __init__(self, house: PodDependencies, registry: NodeRegistry) -> None:
-        self._house = house
+    def __init__(self, deps: PodDependencies, registry: NodeRegistry) -> None:
+        self._deps = deps
         self._registry = registry
-        self._keepers: dict[str, PodWorker] = {}
+        self._workers: dict[str, PodWorker] = {}
         self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
-        self._begun = asyncio.Event()  # they are known
+        self._synced = asyncio.Event()  # they are known
         self._postponed: dict[str, Pod] = {}  # could not be looked after when they were heard of
-        self._stranded: dict[str, Pod] = {}  # bound to nodes that have failed
+        self._on_failed_nodes: dict[str, Pod] = {}  # bound to nodes that have failed
         self._tasks: set[asyncio.Task[None]] = set()
         self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
-        self._titles: dict[str, set[str]] = {}  # namespace and name, with the uids of those that have a keeper
+        self._uids_by_name: dict[str, set[str]] = {}  # namespace and name, with the uids of those that have a keeper
         self._held: dict[str, Pod] = {}  # by title: it starts when nothing runs any more that had its name before
-        self._fates = NodeFailures(house, registry, self._on)
-        house.on_freed = self._retry
-        house.bodies.listener = self
-        registry.speaks_for_itself = house.bodies.is_heard
+        self._node_failures = NodeFailures(deps, registry, self._on)
+        deps.on_freed = self._retry
+        deps.node_processes.listener = self
+        registry.has_heartbeats = deps.node_processes.has_heartbeats
 
     # What is heard of nodes
 
     def beat(self, node: str, moment: float) -> None:
-        self._fates.beat(node, moment)
+        self._node_failures.beat(node, moment)
 
     def silent(self, node: str) -> None:
-        self._fates.silent(node)
+        self._node_failures.silent(node)
 
     def died(self, node: str) -> None:
         log.info("node %s: its process has ended, and what ran there is killed", node)
-        self._fates.died(node)
+        self._node_failures.died(node)
 
     def _on(self, node: str) -> list[PodWorker]:
-        return [keeper for keeper in self._keepers.values() if keeper.pod.spec.node_name == node]
+        return [worker for worker in self._workers.values() if worker.pod.spec.node_name == node]
 
     # What is heard of pods
 
     def heard(self, news: ShimMessage) -> None:
         uid, container = _pod_and_container(Path(news.folder))
-        keeper = self._keepers.get(uid)
-        if keeper is None:
+        worker = self._workers.get(uid)
+        if worker is None:
             return
         if isinstance(news, messages.ShimForked):
-            keeper.crew.forked(container, news.shim)
+            worker.containers.forked(container, news.shim)
         else:
-            keeper.crew.examine(container)
+            worker.containers.examine(container)
 
     def changed(self, change: Change) -> None:
         if change.type is ChangeType.SYNCED:
@@ -80,7 +80,7 @@ class PodManager:
             return
         try:
             pod = decode_pod(change.raw)
-            pod_folder(self._house.folder.pods, pod.metadata.uid)
+            pod_folder(self._deps.folder.pods, pod.metadata.uid)
         except (msgspec.DecodeError, BadName) as problem:
             log.error("a pod cannot be read: %s", problem)
             return
@@ -98,23 +98,23 @@ class PodManager:
         pods, self._first = self._first, None
         if pods is None:
             return
-        for uid, folder in pod_records.found_pod_folders(self._house.folder.pods):
+        for uid, folder in pod_records.found_pod_folders(self._deps.folder.pods):
             if uid not in pods:
                 log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
                 self._end_orphan(uid, folder)
         for pod in warm_start.start_order(pods.values()):
             self._updated(pod)
-        self._begun.set()
+        self._synced.set()
 
     def _end_orphan(self, uid: str, folder: PodFolder) -> None:
-        self._enlist(_pod_from_folder(uid, folder)).vanish()
+        self._add_worker(_pod_from_folder(uid, folder)).pod_deleted()
 
     def _updated(self, pod: Pod) -> None:
         """A pod that cannot be kept now, since the disk is full or too many files are open, is tried again."""
         uid = pod.metadata.uid
         self._postponed.pop(uid, None)
         try:
-            self._look_after(pod)
+            self._handle(pod)
         except OSError as problem:
             log.error("pod %s cannot be looked after yet: %s", pod.title, problem)
             self._postponed[uid] = pod
@@ -124,64 +124,64 @@ class PodManager:
         if uid in self._postponed:
             self._updated(self._postponed[uid])
 
-    def _look_after(self, pod: Pod) -> None:
+    def _handle(self, pod: Pod) -> None:
         uid = pod.metadata.uid
-        if uid in self._keepers:
-            self._keepers[uid].update(pod)
-        elif warm_start.is_replaced(self._house.folder.pods, uid):
+        if uid in self._workers:
+            self._workers[uid].update(pod)
+        elif warm_start.is_replaced(self._deps.folder.pods, uid):
             self._remove(pod, 0)
         elif pod.spec.node_name in self._registry.failed:
-            self._stranded[uid] = pod
+            self._on_failed_nodes[uid] = pod
         elif uid not in self._removed and self._needs_keeper(pod):
             self._keep(pod)
-        elif pod.is_over and self._house.devices.release(uid):
-            self._house.on_freed()
+        elif pod.is_over and self._deps.devices.release(uid):
+            self._deps.on_freed()
 
     def _needs_keeper(self, pod: Pod) -> bool:
-        folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
+        folder = pod_folder(self._deps.folder.pods, pod.metadata.uid)
         return not pod.is_over or pod.is_going or anything_runs(folder)
 
     def _keep(self, pod: Pod) -> None:
         """Not while another pod of that name may still run: the two would take each other for themselves."""
-        if self._titles.get(_title(pod)):
+        if self._uids_by_name.get(_title(pod)):
             self._held[_title(pod)] = pod
             return
-        self._house.bodies.begin(pod.spec.node_name)
+        self._deps.node_processes.begin(pod.spec.node_name)
         stepped_in = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
-        keeper = self._enlist(pod)
-        if self._fates.is_silent(pod.spec.node_name):
-            keeper.hush()
-        keeper.poke()
+        worker = self._add_worker(pod)
+        if self._node_failures.is_silent(pod.spec.node_name):
+            worker.pause()
+        worker.wake_up()
         if stepped_in:
-            self._begin_task(warm_start.activate_pod(self._house, pod))
+            self._begin_task(warm_start.activate_pod(self._deps, pod))
         else:
-            folder = pod_folder(self._house.folder.pods, pod.metadata.uid)
-            service_account_token.adopt_tokens(self._house.credentials, pod, folder, self._house.authority)
+            folder = pod_folder(self._deps.folder.pods, pod.metadata.uid)
+            service_account_token.adopt_tokens(self._deps.token_manager, pod, folder, self._deps.authority)
 
-    def _enlist(self, pod: Pod) -> PodWorker:
-        keeper = self._keepers[pod.metadata.uid] = PodWorker(self._house, pod, self._done)
-        self._titles.setdefault(_title(pod), set()).add(keeper.uid)
-        return keeper
+    def _add_worker(self, pod: Pod) -> PodWorker:
+        worker = self._workers[pod.metadata.uid] = PodWorker(self._deps, pod, self._done)
+        self._uids_by_name.setdefault(_title(pod), set()).add(worker.uid)
+        return worker
 
-    def _dismiss(self, keeper: PodWorker) -> None:
-        self._keepers.pop(keeper.uid, None)
-        left = self._titles.get(_title(keeper.pod), set())
-        left.discard(keeper.uid)
+    def _remove_worker(self, worker: PodWorker) -> None:
+        self._workers.pop(worker.uid, None)
+        left = self._uids_by_name.get(_title(worker.pod), set())
+        left.discard(worker.uid)
         if not left:
-            self._titles.pop(_title(keeper.pod), None)
+            self._uids_by_name.pop(_title(worker.pod), None)
 
     def _take_over(self, pod: Pod) -> bool:
         """Whether an understudy became this pod. One that cannot leaves its seat all the same."""
-        understudy = warm_start.understudy_of(pod, self._keepers)
-        stepped_in = warm_start.take_over(self._house, pod, understudy)
+        understudy = warm_start.understudy_of(pod, self._workers)
+        stepped_in = warm_start.take_over(self._deps, pod, understudy)
         if understudy is not None:
             if stepped_in:
-                self._dismiss(self._keepers[understudy.pod.metadata.uid])
+                self._remove_worker(self._workers[understudy.pod.metadata.uid])
             self._remove(understudy.pod, 0 if stepped_in else None)
         return stepped_in
 
     def _remove(self, understudy: Pod, grace: int | None) -> None:
-        self._begin_task(warm_start.delete_understudy(self._house, understudy, grace))
+        self._begin_task(warm_start.delete_understudy(self._deps, understudy, grace))
 
     def _begin_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -191,87 +191,87 @@ class PodManager:
     def _deleted(self, uid: str) -> None:
         self._removed.discard(uid)
         self._postponed.pop(uid, None)
-        if warm_start.is_replaced(self._house.folder.pods, uid):
+        if warm_start.is_replaced(self._deps.folder.pods, uid):
             return
-        stranded = self._stranded.pop(uid, None)
+        stranded = self._on_failed_nodes.pop(uid, None)
         if self._first is not None:
             self._first.pop(uid, None)
-        if uid in self._keepers:
-            self._keepers[uid].vanish()
+        if uid in self._workers:
+            self._workers[uid].pod_deleted()
             return
         self._held = {title: pod for title, pod in self._held.items() if pod.metadata.uid != uid}
-        folder = pod_folder(self._house.folder.pods, uid)
+        folder = pod_folder(self._deps.folder.pods, uid)
         if stranded is not None and anything_runs(folder):
             self._end_orphan(uid, folder)
         elif folder.path.exists():
-            forget_pod(self._house, folder, uid)
+            forget_pod(self._deps, folder, uid)
 
-    def _done(self, keeper: PodWorker) -> None:
-        self._dismiss(keeper)
-        if keeper.pod.is_going:
-            self._removed.add(keeper.uid)
-        if _title(keeper.pod) not in self._titles and _title(keeper.pod) in self._held:
-            self._updated(self._held.pop(_title(keeper.pod)))
+    def _done(self, worker: PodWorker) -> None:
+        self._remove_worker(worker)
+        if worker.pod.is_going:
+            self._removed.add(worker.uid)
+        if _title(worker.pod) not in self._uids_by_name and _title(worker.pod) in self._held:
+            self._updated(self._held.pop(_title(worker.pod)))
 
     def _retry(self) -> None:
-        for keeper in list(self._keepers.values()):
-            keeper.retry()
+        for worker in list(self._workers.values()):
+            worker.retry()
 
     # What is asked for at the door
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> ExecProcess:
-        keeper = self._keepers.get(request.pod_uid)
-        if keeper is not None and request.neighbour:
-            keeper = self._neighbour(keeper, request.neighbour)
-        name = request.container or (keeper.pod.spec.containers[0].name if keeper is not None else "")
-        if keeper is None or keeper.pod.container(name) is None:
+        worker = self._workers.get(request.pod_uid)
+        if worker is not None and request.neighbour:
+            worker = self._neighbour(worker, request.neighbour)
+        name = request.container or (worker.pod.spec.containers[0].name if worker is not None else "")
+        if worker is None or worker.pod.container(name) is None:
             raise LookupError(f'container "{name or request.neighbour}" is not on this machine')
-        if self._fates.is_silent(keeper.pod.spec.node_name):
-            raise LookupError(f'node "{keeper.pod.spec.node_name}" does not answer')
-        return keeper.crew.enter(name, request.command, streams, tty=request.tty)
+        if self._node_failures.is_silent(worker.pod.spec.node_name):
+            raise LookupError(f'node "{worker.pod.spec.node_name}" does not answer')
+        return worker.containers.enter(name, request.command, streams, tty=request.tty)
 
-    def _neighbour(self, keeper: PodWorker, name: str) -> PodWorker | None:
+    def _neighbour(self, worker: PodWorker, name: str) -> PodWorker | None:
         """The one of that name that stays: another may still be leaving. Who has to go itself is let in nowhere."""
-        wanted = (keeper.pod.metadata.namespace, name)
-        found = [k for k in self._keepers.values() if (k.pod.metadata.namespace, k.pod.metadata.name) == wanted]
+        wanted = (worker.pod.metadata.namespace, name)
+        found = [k for k in self._workers.values() if (k.pod.metadata.namespace, k.pod.metadata.name) == wanted]
         staying = next((other for other in found if not other.pod.is_going), None)
-        if keeper.pod.is_doomed or (found and staying is None):
-            raise LookupError(f'pod "{keeper.pod.metadata.name if keeper.pod.is_doomed else name}" {GOING}')
+        if worker.pod.is_doomed or (found and staying is None):
+            raise LookupError(f'pod "{worker.pod.metadata.name if worker.pod.is_doomed else name}" {GOING}')
         return staying
 
     async def fail_node(self, name: str, how: Failure) -> None:
         """When it is known which pods are there: their processes share the fate of their node."""
         self._check(name)
-        await self._begun.wait()
-        self._fates.fail(name, how)
+        await self._synced.wait()
+        self._node_failures.fail(name, how)
 
     async def recover_node(self, name: str) -> None:
         """One that was unplugged goes on. Any other is like a machine that boots: all pods still meant to be there
         have ended."""
         self._check(name)
-        await self._begun.wait()
-        if not await self._fates.recover(name):
+        await self._synced.wait()
+        if not await self._node_failures.recover(name):
             return
         self._end_remains(name)
-        for keeper in self._on(name):
-            await keeper.fallen()
-            if keeper.is_gone:
+        for worker in self._on(name):
+            await worker.wait_until_killed()
+            if worker.is_gone:
                 continue
-            await keeper.close()
-            self._dismiss(keeper)
-            self._stranded[keeper.uid] = keeper.pod
-        self._house.bodies.begin(name)
+            await worker.close()
+            self._remove_worker(worker)
+            self._on_failed_nodes[worker.uid] = worker.pod
+        self._deps.node_processes.begin(name)
         known = self._registry.recover(name)
-        for uid, pod in list(self._stranded.items()):
+        for uid, pod in list(self._on_failed_nodes.items()):
             if pod.spec.node_name == name:
-                self._updated(self._stranded.pop(uid))
+                self._updated(self._on_failed_nodes.pop(uid))
         await known
 
     def _end_remains(self, name: str) -> None:
         """What stood still when this agent came is killed: others have taken its place long ago."""
-        for uid, pod in list(self._stranded.items()):
-            if pod.spec.node_name == name and anything_runs(pod_folder(self._house.folder.pods, uid)):
-                self._enlist(self._stranded.pop(uid)).perish()
+        for uid, pod in list(self._on_failed_nodes.items()):
+            if pod.spec.node_name == name and anything_runs(pod_folder(self._deps.folder.pods, uid)):
+                self._add_worker(self._on_failed_nodes.pop(uid)).kill_with_node()
 
     def _check(self, name: str) -> None:
         if name not in self._registry.names:
@@ -282,7 +282,7 @@ class PodManager:
         self._postponed.clear()
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+        await asyncio.gather(*(worker.close() for worker in self._workers.values()))
 
 
 def _title(pod: Pod) -> str:

@@ -93,7 +93,7 @@ class PodCleanup:
         self._left: list[PodFolder] = []
         self._task: asyncio.Task[None] | None = None
 
-    def leave(self, folder: PodFolder) -> None:
+    def add(self, folder: PodFolder) -> None:
         self._left.append(folder)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._clear_later())

@@ -25,15 +25,15 @@ _NOT_FOUND = 404
 _NO_TOKEN = "failed to fetch token"
 
 
-def admit_pod(house: PodDependencies, pod: Pod, folder: PodFolder, now: float) -> PodRecord:
+def admit_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, now: float) -> PodRecord:
     """Address and devices. Raises Exhausted, NoAddress; then nothing was given."""
     meta = pod.metadata
     record = PodRecord(
         namespace=meta.namespace,
         name=meta.name,
         node=pod.spec.node_name,
-        shares=house.devices.take(pod),
-        address=address_for(house, pod),
+        shares=deps.devices.take(pod),
+        address=address_for(deps, pod),
         started_at=now,
     )
     for path in (folder.root, folder.containers):
@@ -42,18 +42,18 @@ def admit_pod(house: PodDependencies, pod: Pod, folder: PodFolder, now: float) -
     return record
 
 
-def address_for(house: PodDependencies, pod: Pod) -> str:
+def address_for(deps: PodDependencies, pod: Pod) -> str:
     """Raises NoAddress."""
-    return house.addresses.take(pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}")
+    return deps.addresses.take(pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}")
 
 
-def register_names(house: PodDependencies, pod: Pod) -> None:
+def register_names(deps: PodDependencies, pod: Pod) -> None:
     """Before anything of the pod runs: those bound together are to find each other from the first moment on."""
     with contextlib.suppress(AddressPoolExhausted):  # it is said when the pod is to start
-        house.machine.directory.arrive(_resident(pod, address_for(house, pod)))
+        deps.machine.directory.add_pod(_named_pod(pod, address_for(deps, pod)))
 
 
-def _resident(pod: Pod, address: str) -> NamedPod:
+def _named_pod(pod: Pod, address: str) -> NamedPod:
     return NamedPod(
         uid=pod.metadata.uid,
         namespace=pod.metadata.namespace,
@@ -65,79 +65,79 @@ def _resident(pod: Pod, address: str) -> NamedPod:
     )
 
 
-async def set_up_pod(house: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> PodSetup:
+async def set_up_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> PodSetup:
     """Raises BadVolume, and what the cluster raises."""
-    node = house.nodes[record.node]
+    node = deps.nodes[record.node]
     facts = PodFacts(pod=pod, address=record.address, host=node.address, allocatable=node.allocatable)
-    storage = PodVolumes(folder, house.folder.claims)
+    storage = PodVolumes(folder, deps.folder.claims)
     wants_account = service_account_token.wants_service_account(pod)
     if wants_account:
-        await _furnish(house, pod, folder)
+        await _write_service_account(deps, pod, folder)
     return PodSetup(
         folder=folder,
         facts=facts,
-        places={volume.name: await _place(house, storage, facts, volume) for volume in pod.spec.volumes},
+        places={volume.name: await _place(deps, storage, facts, volume) for volume in pod.spec.volumes},
         shares=record.shares,
-        hosts=_hosts(house, pod, folder, record),
+        hosts=_hosts(deps, pod, folder, record),
         account=folder.account if wants_account else None,
     )
 
 
-async def _furnish(house: PodDependencies, pod: Pod, folder: PodFolder) -> None:
+async def _write_service_account(deps: PodDependencies, pod: Pod, folder: PodFolder) -> None:
     try:
-        await service_account_token.write_service_account(house.credentials, pod, folder, house.authority)
+        await service_account_token.write_service_account(deps.token_manager, pod, folder, deps.authority)
     except Refused as refusal:
         raise BadVolume(f'MountVolume.SetUp failed for volume "kube-api-access" : {_NO_TOKEN}: {refusal}') from refusal
 
 
-async def _place(house: PodDependencies, storage: PodVolumes, facts: PodFacts, volume: Volume) -> VolumeLocation:
+async def _place(deps: PodDependencies, storage: PodVolumes, facts: PodFacts, volume: Volume) -> VolumeLocation:
     namespace = facts.pod.metadata.namespace
     try:
         if volume.persistent_volume_claim:
-            await _claim(house, namespace, volume.persistent_volume_claim.claim_name)
-        holdings = await house.library.fetch(namespace, sources_of_volume(volume))
-        tokens = await _tokens(house, facts.pod, volume, storage.pod.volumes / volume.name)
+            await _claim(deps, namespace, volume.persistent_volume_claim.claim_name)
+        holdings = await deps.config_reader.fetch(namespace, sources_of_volume(volume))
+        tokens = await _tokens(deps, facts.pod, volume, storage.pod.volumes / volume.name)
         return storage.place(volume, msgspec.structs.replace(facts, tokens=tokens), holdings)
     except BadVolume as problem:
         raise BadVolume(f'MountVolume.SetUp failed for volume "{volume.name}" : {problem}') from problem
 
 
-async def _tokens(house: PodDependencies, pod: Pod, volume: Volume, place: Path) -> dict[TokenProjection, str]:
+async def _tokens(deps: PodDependencies, pod: Pod, volume: Volume, place: Path) -> dict[TokenProjection, str]:
     try:
         return {
-            file: await house.credentials.obtain(pod, file, place / safe_path(file.path))
+            file: await deps.token_manager.obtain(pod, file, place / safe_path(file.path))
             for file in service_account_token.token_projections(volume.projected)
         }
     except Refused as refusal:
         raise BadVolume(f"{_NO_TOKEN}: {refusal}") from refusal
 
 
-async def _claim(house: PodDependencies, namespace: str, name: str) -> None:
+async def _claim(deps: PodDependencies, namespace: str, name: str) -> None:
     try:
-        await house.cluster.get(Ref(CLAIMS, namespace, name))
+        await deps.cluster.get(Ref(CLAIMS, namespace, name))
     except Refused as refusal:
         if refusal.code != _NOT_FOUND:
             raise
         raise BadVolume(f'persistentvolumeclaim "{name}" not found') from refusal
 
 
-def _hosts(house: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> Path:
-    directory = house.machine.directory
+def _hosts(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> Path:
+    directory = deps.machine.directory
     if pod.spec.host_aliases:
-        return directory.private_hosts(_resident(pod, record.address), pod.spec.host_aliases, folder.hosts)
-    return directory.hosts_of(record.namespace)
+        return directory.private_hosts(_named_pod(pod, record.address), pod.spec.host_aliases, folder.hosts)
+    return directory.hosts_file_of(record.namespace)
 
 
-def release_pod(house: PodDependencies, uid: str) -> None:
+def release_pod(deps: PodDependencies, uid: str) -> None:
     """Devices and names come back when nothing of the pod runs any more. Its address stays its own until it is gone."""
-    house.machine.directory.leave(uid)
-    house.credentials.forget(uid)
-    if house.devices.release(uid):
-        house.on_freed()
+    deps.machine.directory.remove_pod(uid)
+    deps.token_manager.forget(uid)
+    if deps.devices.release(uid):
+        deps.on_freed()
 
 
-def forget_pod(house: PodDependencies, folder: PodFolder, uid: str) -> None:
+def forget_pod(deps: PodDependencies, folder: PodFolder, uid: str) -> None:
     """The pod is gone from the API: nothing of it remains."""
-    release_pod(house, uid)
-    house.addresses.release(uid)
-    house.remains.leave(folder)
+    release_pod(deps, uid)
+    deps.addresses.release(uid)
+    deps.cleanup.add(folder)

@@ -28,17 +28,17 @@ def timestamp(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def pod_status(case: PodState, decision: PodDecision, around: StatusContext, known: KnownConditions) -> Document:
+def pod_status(state: PodState, decision: PodDecision, around: StatusContext, known: KnownConditions) -> Document:
     """All that the agent says about a pod; what others say, such as PodScheduled, is not in it."""
-    pod = case.pod
-    phase = phase_of(case, decision)
-    view = _ContainerStatuses(case, decision, around)
+    pod = state.pod
+    phase = phase_of(state, decision)
+    view = _ContainerStatuses(state, decision, around)
     document: Document = {
         "phase": phase,
-        "startTime": timestamp(case.started_at),
+        "startTime": timestamp(state.started_at),
         "hostIP": around.host,
         "hostIPs": [{"ip": around.host}],
-        "conditions": [_dated(condition, known, case.now) for condition in _conditions(case, phase, around)],
+        "conditions": [_dated(condition, known, state.now) for condition in _conditions(state, phase, around)],
         "containerStatuses": [view.container(container) for container in pod.spec.containers],
     }
     if pod.spec.init_containers:
@@ -50,68 +50,70 @@ def pod_status(case: PodState, decision: PodDecision, around: StatusContext, kno
     return document
 
 
-def phase_of(case: PodState, decision: PodDecision) -> str:
+def phase_of(state: PodState, decision: PodDecision) -> str:
     """Final only once nothing runs any more: what the pod held is free from then on."""
-    containers = case.pod.spec.containers
-    if case.pod.is_over:
-        return case.pod.status.phase
+    containers = state.pod.spec.containers
+    if state.pod.is_over:
+        return state.pod.status.phase
     if decision.over:
-        succeeded = all(case.sight(container).has_succeeded for container in containers)
-        return "Succeeded" if succeeded and decision.failure is None and not _cut_short(case) else "Failed"
-    begun = all(_has_begun(case.sight(container)) for container in containers)
+        succeeded = all(state.observed(container).has_succeeded for container in containers)
+        return "Succeeded" if succeeded and decision.failure is None and not _cut_short(state) else "Failed"
+    begun = all(_has_begun(state.observed(container)) for container in containers)
     return "Running" if begun else "Pending"
 
 
-def _cut_short(case: PodState) -> bool:
+def _cut_short(state: PodState) -> bool:
     """It had to make room. A program that saves its work and ends well when it is told to go has not done that work."""
-    pod = case.pod
+    pod = state.pod
     told = [one.last_transition_time for one in pod.status.conditions if one.type == DISRUPTED and one.status == "True"]
-    ends = [end.finished_at for container in pod.spec.containers if (end := case.sight(container).end)]
+    ends = [end.finished_at for container in pod.spec.containers if (end := state.observed(container).end)]
     return pod.is_going and any(at is not None and at.timestamp() <= max(ends, default=0.0) for at in told)
 
 
-def _has_begun(sight: ObservedContainer) -> bool:
-    return sight.started_at is not None or sight.end is not None or sight.previous is not None
+def _has_begun(observed: ObservedContainer) -> bool:
+    return observed.started_at is not None or observed.end is not None or observed.previous is not None
 
 
 class _ContainerStatuses(msgspec.Struct, frozen=True):
-    case: PodState
+    state: PodState
     decision: PodDecision
     around: StatusContext
 
     def container(self, container: Container) -> Document:
-        sight = self.case.sight(container)
-        state = self._state(container, sight)
-        last = sight.previous if sight.end is None or "terminated" in state else sight.end
+        observed = self.state.observed(container)
+        state = self._state(container, observed)
+        last = observed.previous if observed.end is None or "terminated" in state else observed.end
         return {
             "name": container.name,
             "image": container.image,
             "imageID": "" if self.around.runtime == "process" else container.image,
-            "ready": is_ready(self.case, container),
-            "started": sight.is_running and sight.started,
-            "restartCount": max(sight.attempt, 0),
+            "ready": is_ready(self.state, container),
+            "started": observed.is_running and observed.started,
+            "restartCount": max(observed.attempt, 0),
             "state": state,
-            "lastState": {} if last is None else {"terminated": self._terminated(container, last, sight.attempt - 1)},
-            "containerID": self._identity(container, sight.attempt) if sight.attempt >= 0 else "",
+            "lastState": {}
+            if last is None
+            else {"terminated": self._terminated(container, last, observed.attempt - 1)},
+            "containerID": self._identity(container, observed.attempt) if observed.attempt >= 0 else "",
         }
 
-    def _state(self, container: Container, sight: ObservedContainer) -> Document:
-        if sight.is_running and sight.started_at is not None:
-            return {"running": {"startedAt": timestamp(sight.started_at)}}
-        if sight.refusal is not None and not self.decision.ending:
-            return _waiting(sight.refusal.reason, sight.refusal.message)
-        if sight.end is None:
-            pending = any(not _is_initialized(self.case, one) for one in self.case.pod.spec.init_containers)
-            return _waiting("PodInitializing" if pending and not sight.asked else "ContainerCreating")
-        if self._waits(container, sight, sight.end):
-            return _waiting("CrashLoopBackOff", back_off_message(self.case.pod, container, sight))
-        return {"terminated": self._terminated(container, sight.end, sight.attempt)}
+    def _state(self, container: Container, observed: ObservedContainer) -> Document:
+        if observed.is_running and observed.started_at is not None:
+            return {"running": {"startedAt": timestamp(observed.started_at)}}
+        if observed.refusal is not None and not self.decision.ending:
+            return _waiting(observed.refusal.reason, observed.refusal.message)
+        if observed.end is None:
+            pending = any(not _is_initialized(self.state, one) for one in self.state.pod.spec.init_containers)
+            return _waiting("PodInitializing" if pending and not observed.asked else "ContainerCreating")
+        if self._waits(container, observed, observed.end):
+            return _waiting("CrashLoopBackOff", back_off_message(self.state.pod, container, observed))
+        return {"terminated": self._terminated(container, observed.end, observed.attempt)}
 
-    def _waits(self, container: Container, sight: ObservedContainer, end: Termination) -> bool:
-        policy = "Always" if is_sidecar(container) else self.case.pod.spec.restart_policy
-        if container in self.case.pod.spec.init_containers and end.is_success and not is_sidecar(container):
+    def _waits(self, container: Container, observed: ObservedContainer, end: Termination) -> bool:
+        policy = "Always" if is_sidecar(container) else self.state.pod.spec.restart_policy
+        if container in self.state.pod.spec.init_containers and end.is_success and not is_sidecar(container):
             return False
-        return not self.decision.ending and restarts(policy, end) and self.case.now < start_time(sight)
+        return not self.decision.ending and restarts(policy, end) and self.state.now < start_time(observed)
 
     def _terminated(self, container: Container, end: Termination, attempt: int) -> Document:
         document: Document = {
@@ -128,36 +130,36 @@ class _ContainerStatuses(msgspec.Struct, frozen=True):
         return document
 
     def _identity(self, container: Container, attempt: int) -> str:
-        return f"{self.around.runtime}://{self.case.pod.metadata.uid}/{container.name}/{max(attempt, 0)}"
+        return f"{self.around.runtime}://{self.state.pod.metadata.uid}/{container.name}/{max(attempt, 0)}"
 
 
-def back_off_message(pod: Pod, container: Container, sight: ObservedContainer) -> str:
-    return f"back-off {next_delay(sight):.0f}s restarting failed container={container.name} pod={pod.title}"
+def back_off_message(pod: Pod, container: Container, observed: ObservedContainer) -> str:
+    return f"back-off {next_delay(observed):.0f}s restarting failed container={container.name} pod={pod.title}"
 
 
 def _waiting(reason: str, message: str = "") -> Document:
     return {"waiting": {"reason": reason, "message": message} if message else {"reason": reason}}
 
 
-def is_ready(case: PodState, container: Container) -> bool:
+def is_ready(state: PodState, container: Container) -> bool:
     """An init container is ready when it has done its work."""
-    sight = case.sight(container)
-    if container in case.pod.spec.init_containers and not is_sidecar(container):
-        return sight.has_succeeded
-    return sight.is_running and sight.ready
+    observed = state.observed(container)
+    if container in state.pod.spec.init_containers and not is_sidecar(container):
+        return observed.has_succeeded
+    return observed.is_running and observed.ready
 
 
-def _is_initialized(case: PodState, container: Container) -> bool:
-    sight = case.sight(container)
-    return (sight.is_running and sight.started) if is_sidecar(container) else sight.has_succeeded
+def _is_initialized(state: PodState, container: Container) -> bool:
+    observed = state.observed(container)
+    return (observed.is_running and observed.started) if is_sidecar(container) else observed.has_succeeded
 
 
-def _conditions(case: PodState, phase: str, around: StatusContext) -> Iterator[Document]:
-    spec = case.pod.spec
+def _conditions(state: PodState, phase: str, around: StatusContext) -> Iterator[Document]:
+    spec = state.pod.spec
     over = phase in ("Succeeded", "Failed")
     yield _condition("PodReadyToStartContainers", bool(around.address) and not over)
-    uninitialized = [one.name for one in spec.init_containers if not _is_initialized(case, one)]
-    begun = any(_has_begun(case.sight(container)) for container in spec.containers)
+    uninitialized = [one.name for one in spec.init_containers if not _is_initialized(state, one)]
+    begun = any(_has_begun(state.observed(container)) for container in spec.containers)
     if begun or not uninitialized:
         yield _condition("Initialized", True)
     else:
@@ -166,20 +168,20 @@ def _conditions(case: PodState, phase: str, around: StatusContext) -> Iterator[D
             "Initialized", False, "ContainersNotInitialized", f"containers with incomplete status: [{names}]"
         )
     sidecars = [container for container in spec.init_containers if is_sidecar(container)]
-    unready = [one.name for one in (*spec.containers, *sidecars) if not is_ready(case, one)]
+    unready = [one.name for one in (*spec.containers, *sidecars) if not is_ready(state, one)]
     yield _readiness("ContainersReady", phase, unready)
-    shut = [gate.condition_type for gate in spec.readiness_gates if not _is_open(case.pod, gate.condition_type)]
+    shut = [gate.condition_type for gate in spec.readiness_gates if not _is_open(state.pod, gate.condition_type)]
     if unready or over or not shut:
         yield _readiness("Ready", phase, unready)
     else:
         yield _condition("Ready", False, "ReadinessGatesNotReady", f"readiness gates not met: [{' '.join(shut)}]")
-    if phase == "Failed" and not _is_open(case.pod, DISRUPTED):
-        yield from _disruption(case)
+    if phase == "Failed" and not _is_open(state.pod, DISRUPTED):
+        yield from _disruption(state)
 
 
-def _disruption(case: PodState) -> Iterator[Document]:
+def _disruption(state: PodState) -> Iterator[Document]:
     """Says, as Kubernetes does of pods that ended with their node, that this was not the pod's doing."""
-    ends = [end for container in case.pod.spec.containers if (end := case.sight(container).end)]
+    ends = [end for container in state.pod.spec.containers if (end := state.observed(container).end)]
     for end in [end for end in ends if end.is_disruption][:1]:
         yield _condition(DISRUPTED, True, "TerminationByKubelet", end.message)
 

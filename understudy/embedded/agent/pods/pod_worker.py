@@ -34,65 +34,65 @@ _LOOK = 0.02
 class PodWorker:
     """Everything about one pod happens in one task, one thing after the other; the task is there only while needed."""
 
-    def __init__(self, house: PodDependencies, pod: Pod, on_done: Callable[["PodWorker"], None]) -> None:
+    def __init__(self, deps: PodDependencies, pod: Pod, on_done: Callable[["PodWorker"], None]) -> None:
         meta = pod.metadata
         self.uid = meta.uid
-        self._folder = pod_folder(house.folder.pods, meta.uid)
-        self._voice = PodEventRecorder(
-            house.recorder, EventSubject("Pod", meta.name, meta.uid, meta.namespace, node=pod.spec.node_name)
+        self._folder = pod_folder(deps.folder.pods, meta.uid)
+        self._events = PodEventRecorder(
+            deps.recorder, EventSubject("Pod", meta.name, meta.uid, meta.namespace, node=pod.spec.node_name)
         )
-        self.crew = PodContainers(house, pod, self._folder, self._voice)
-        self.crew.on_change = self.poke
-        self._house = house
+        self.containers = PodContainers(deps, pod, self._folder, self._events)
+        self.containers.on_change = self.wake_up
+        self._deps = deps
         self._on_done = on_done
-        self._reporter = PodStatusManager(house.cluster, pod)
+        self._status_manager = PodStatusManager(deps.cluster, pod)
         self._conditions = {one.type: (one.status, _since(one)) for one in pod.status.conditions}
         self._ending_since: float | None = None
         self._backing_off: set[str] = set()
-        self._discharged = False
+        self._released = False
         self._gone = False
         self._dead = False
         self._dirty = False
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self.crew.adopt()
-        self._make_known()
+        self.containers.adopt()
+        self._register_names()
 
     @property
     def pod(self) -> Pod:
-        return self.crew.pod
+        return self.containers.pod
 
     def update(self, pod: Pod) -> None:
-        self.crew.pod = pod
-        if self._discharged and pod.is_over and not pod.is_going:
-            self._let_go()  # the API knows that it has ended; the pod needs a keeper again when it is deleted
+        self.containers.pod = pod
+        if self._released and pod.is_over and not pod.is_going:
+            self._detach()  # the API knows that it has ended; the pod needs a keeper again when it is deleted
             self._on_done(self)
         else:
-            self._make_known()
-            self.poke()
+            self._register_names()
+            self.wake_up()
 
-    def vanish(self) -> None:
+    def pod_deleted(self) -> None:
         """The pod is no longer in the API: another may have its place already, so nothing of it is to go on."""
         self._gone = True
-        self.crew.slay()
-        self.poke()
+        self.containers.kill_all()
+        self.wake_up()
 
-    def perish(self) -> bool:
+    def kill_with_node(self) -> bool:
         """Its node dies: the processes with it, and nobody is told. False where some have yet to be found."""
         self._dead = True
-        self._reporter.fall_silent()
-        self.poke()
-        return self.crew.slay()
+        self._status_manager.stop()
+        self.wake_up()
+        return self.containers.kill_all()
 
-    def hush(self) -> None:
+    def pause(self) -> None:
         """Its node does not answer: nothing is decided, and nobody is told, until it is heard of again."""
-        self.crew.hush()
+        self.containers.pause()
 
     def wake(self) -> None:
         """Its node is back. What happened meanwhile is in the files."""
-        self.crew.is_hushed = False
-        self.crew.examine_all()
-        self.poke()
+        self.containers.is_paused = False
+        self.containers.examine_all()
+        self.wake_up()
 
     @property
     def is_gone(self) -> bool:
@@ -101,43 +101,43 @@ class PodWorker:
 
     def retry(self) -> None:
         """Devices came back that this pod may have been waiting for."""
-        if self.crew.record is None:
-            self.crew.retry()
+        if self.containers.record is None:
+            self.containers.retry()
 
-    async def fallen(self) -> None:
+    async def wait_until_killed(self) -> None:
         """Returns when nothing of a pod that perished runs any more."""
-        while not self._discharged:
+        while not self._released:
             await asyncio.sleep(_LOOK)
 
-    def poke(self) -> None:
+    def wake_up(self) -> None:
         self._dirty = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._work())
 
-    def retire(self) -> None:
+    def hand_over(self) -> None:
         """What it kept is another pod from now on: nothing is told, and nothing cleared up."""
-        self._let_go()
+        self._detach()
         if self._task is not None:
             self._task.cancel()
 
     async def close(self) -> None:
         """The pod runs on."""
-        self._let_go()
+        self._detach()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def _let_go(self) -> None:
-        self.crew.on_change = lambda: None
-        self.crew.close()
-        self._reporter.fall_silent()
+    def _detach(self) -> None:
+        self.containers.on_change = lambda: None
+        self.containers.close()
+        self._status_manager.stop()
         if self._timer is not None:
             self._timer.cancel()
 
-    def _make_known(self) -> None:
+    def _register_names(self) -> None:
         """Names follow the labels of the pod, and are there again after a restart of the agent."""
-        if not (self._discharged or self._gone or self.pod.is_over):
-            pod_setup.register_names(self._house, self.pod)
+        if not (self._released or self._gone or self.pod.is_over):
+            pod_setup.register_names(self._deps, self.pod)
 
     async def _work(self) -> None:
         while self._dirty:
@@ -146,10 +146,10 @@ class PodWorker:
                 await self._step()
             except Exception:
                 log.exception("pod %s", self.pod.title)
-                self._wake_at(self._house.now() + _AFTER_A_FAULT)
+                self._wake_at(self._deps.now() + _AFTER_A_FAULT)
 
     async def _step(self) -> None:
-        if self.crew.is_hushed and not (self._gone or self._dead):
+        if self.containers.is_paused and not (self._gone or self._dead):
             return
         decision = self._decision()
         while decision.instructions:
@@ -162,71 +162,75 @@ class PodWorker:
         if decision.over:
             await self._finish()
 
-    def _case(self) -> PodState:
+    def _pod_state(self) -> PodState:
         return PodState(
             pod=self.pod,
-            sights=self.crew.sights,
-            now=self._house.now(),
-            started_at=self.crew.began_at,
+            observations=self.containers.observations,
+            now=self._deps.now(),
+            started_at=self.containers.began_at,
             ending_since=self._ending_since,
             gone=self._gone or self._dead,
         )
 
     def _decision(self) -> PodDecision:
-        case = self._case()
-        decision = decide(case)
+        state = self._pod_state()
+        decision = decide(state)
         if decision.ending and self._ending_since is None:
-            self._ending_since = case.now
+            self._ending_since = state.now
             if decision.failure is not None:
-                self._voice.normal(decision.failure.reason, decision.failure.message)
+                self._events.normal(decision.failure.reason, decision.failure.message)
         return decision
 
     async def _carry_out(self, instruction: PodInstruction) -> None:
         match instruction:
             case StartContainer():
-                await self.crew.start(instruction)
+                await self.containers.start(instruction)
             case BeginContainerStop(name, grace):
-                self.crew.begin_stop(name, grace)
+                self.containers.begin_stop(name, grace)
             case RunPostStart(name):
-                self.crew.post_start(name)
+                self.containers.post_start(name)
             case RunPreStop(name):
-                self.crew.pre_stop(name, float(self.pod.grace))
+                self.containers.pre_stop(name, float(self.pod.grace))
             case TerminateContainer(name):
-                self.crew.terminate(name)
+                self.containers.terminate(name)
             case KillContainer(name):
-                self.crew.kill(name)
+                self.containers.kill(name)
 
     def _report(self, decision: PodDecision) -> None:
-        node = self._house.nodes[self.pod.spec.node_name]
-        tool = self._house.machine.tool
-        around = StatusContext(self.crew.address, node.address, tool.name if tool else PROCESS)
-        document = pod_status.pod_status(self._case(), decision, around, self._conditions)
+        node = self._deps.nodes[self.pod.spec.node_name]
+        tool = self._deps.machine.tool
+        around = StatusContext(self.containers.address, node.address, tool.name if tool else PROCESS)
+        document = pod_status.pod_status(self._pod_state(), decision, around, self._conditions)
         self._conditions |= pod_status.known_conditions(document)
         self._note_back_off(document)
-        self._reporter.say(document, later=any(sight.asked for sight in self.crew.sights.values()))
+        self._status_manager.set_status(
+            document, later=any(observed.asked for observed in self.containers.observations.values())
+        )
 
     def _note_back_off(self, document: Document) -> None:
         waiting = {one["name"]: one["state"].get("waiting", {}).get("reason") for one in document["containerStatuses"]}
         backing_off = {name for name, reason in waiting.items() if reason == "CrashLoopBackOff"}
         for name in backing_off - self._backing_off:
-            self._voice.warning("BackOff", f"Back-off restarting failed container {name} in pod {self.pod.title}", name)
+            self._events.warning(
+                "BackOff", f"Back-off restarting failed container {name} in pod {self.pod.title}", name
+            )
         self._backing_off = backing_off
 
     async def _finish(self) -> None:
         """Nothing runs any more. What was lent comes back; a pod that was to go, goes."""
-        if not self._discharged:
-            if self.crew.is_slain:
-                await asyncio.gather(*map(self._house.sweeper.swept, self.crew.uids))
-            self._discharged = True
-            pod_setup.release_pod(self._house, self.uid)
+        if not self._released:
+            if self.containers.is_killed:
+                await asyncio.gather(*map(self._deps.sweeper.wait_for, self.containers.uids))
+            self._released = True
+            pod_setup.release_pod(self._deps, self.uid)
         if self._dead and not self._gone:
             return
         if self._gone or self.pod.is_going:
             if not self._gone:
-                await self._reporter.settled()
-                await self._reporter.remove()
-            self._let_go()
-            pod_setup.forget_pod(self._house, self._folder, self.uid)
+                await self._status_manager.settled()
+                await self._status_manager.remove()
+            self._detach()
+            pod_setup.forget_pod(self._deps, self._folder, self.uid)
             self._on_done(self)
 
     def _wake_at(self, moment: float | None) -> None:
@@ -234,8 +238,8 @@ class PodWorker:
             self._timer.cancel()
         self._timer = None
         if moment is not None:
-            delay = max(moment - self._house.now(), 0.0)
-            self._timer = asyncio.get_running_loop().call_later(delay, self.poke)
+            delay = max(moment - self._deps.now(), 0.0)
+            self._timer = asyncio.get_running_loop().call_later(delay, self.wake_up)
 
 
 def _since(condition: PodCondition) -> str:

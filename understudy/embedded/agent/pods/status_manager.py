@@ -29,18 +29,18 @@ class PodStatusManager:
         self._timer: asyncio.TimerHandle | None = None
         self._silent = False
 
-    def say(self, status: dict[str, Any], *, later: bool = False) -> None:
+    def set_status(self, status: dict[str, Any], *, later: bool = False) -> None:
         """`later` where there is likely to be something more worth saying in a moment."""
         self._wanted = status
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
         if later:
-            self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._speak)
+            self._timer = asyncio.get_running_loop().call_later(_PATIENCE, self._start_write)
         else:
-            self._speak()
+            self._start_write()
 
-    def _speak(self) -> None:
+    def _start_write(self) -> None:
         if self._wanted != self.heard and not self._silent and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._write())
 
@@ -49,7 +49,7 @@ class PodStatusManager:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def fall_silent(self) -> None:
+    def stop(self) -> None:
         """Nothing is said from here on."""
         self._silent = True
         if self._timer is not None:

@@ -43,9 +43,9 @@ class Kept(Protocol):
     def pod(self) -> Pod: ...
 
     @property
-    def crew(self) -> PodContainers: ...
+    def containers(self) -> PodContainers: ...
 
-    def retire(self) -> None: ...
+    def hand_over(self) -> None: ...
 
 
 def is_replaced(pods: Path, uid: str) -> bool:
@@ -58,46 +58,46 @@ def start_order(pods: Iterable[Pod]) -> list[Pod]:
     return sorted(pods, key=lambda pod: (not pod.is_over, STEPS_IN in pod.metadata.annotations))
 
 
-def understudy_of(pod: Pod, keepers: Mapping[str, Kept]) -> Kept | None:
-    return keepers.get(pod.metadata.annotations.get(STEPS_IN, ""))
+def understudy_of(pod: Pod, workers: Mapping[str, Kept]) -> Kept | None:
+    return workers.get(pod.metadata.annotations.get(STEPS_IN, ""))
 
 
-def take_over(house: PodDependencies, pod: Pod, understudy: Kept | None) -> bool:
+def take_over(deps: PodDependencies, pod: Pod, understudy: Kept | None) -> bool:
     """Whether the pod has, now or before, become what its understudy was; else it has to start from nothing."""
     uid, held_as = pod.metadata.uid, pod.metadata.annotations.get(STEPS_IN, "")
     try:
-        folder, link = pod_folder(house.folder.pods, uid), pod_folder(house.folder.pods, held_as).path
+        folder, link = pod_folder(deps.folder.pods, uid), pod_folder(deps.folder.pods, held_as).path
     except BadName:
         return False
     if not link.is_symlink():
-        if understudy is None or (why := _why_not(house, pod, understudy)):
+        if understudy is None or (why := _why_not(deps, pod, understudy)):
             log.info("pod %s starts from nothing: %s", pod.title, why if understudy else "its understudy is not there")
             return False
         if not _exchange_folders(folder, link, understudy):
             return False
-        house.devices.hand_over(held_as, uid)
-        house.machine.directory.leave(held_as)
-        house.addresses.release(held_as)
-        house.credentials.forget(held_as)
+        deps.devices.hand_over(held_as, uid)
+        deps.machine.directory.remove_pod(held_as)
+        deps.addresses.release(held_as)
+        deps.token_manager.forget(held_as)
     elif os.readlink(link) != uid:
         return False  # it stepped in for somebody else
-    _save_taken_over(house, pod, folder, held_as)
+    _save_taken_over(deps, pod, folder, held_as)
     return True
 
 
-def _why_not(house: PodDependencies, pod: Pod, understudy: Kept) -> str:
-    other, sights = understudy.pod, understudy.crew.sights
+def _why_not(deps: PodDependencies, pod: Pod, understudy: Kept) -> str:
+    other, observations = understudy.pod, understudy.containers.observations
     if WARM_FOR not in other.metadata.annotations or other.spec.node_name != pod.spec.node_name:
         return f"pod {other.title} is no understudy of its own"
-    if other.is_going or other.is_over or house.machine.tool is not None:
+    if other.is_going or other.is_over or deps.machine.tool is not None:
         return f"understudy {other.title} has to go itself"
     if [_containers_and_devices(one) for one in pod.all_containers()] != [
         _containers_and_devices(one) for one in other.all_containers()
     ]:
         return f"understudy {other.title} is made of other containers"
     for container in pod.spec.containers:
-        sight = sights.get(container.name)
-        if sight is None or not sight.is_running or sight.stop is not None:
+        observed = observations.get(container.name)
+        if observed is None or not observed.is_running or observed.stop is not None:
             return f"understudy {other.title} does not hold"
     return ""
 
@@ -116,17 +116,17 @@ def _exchange_folders(folder: PodFolder, link: Path, understudy: Kept) -> bool:
         log.warning("pod %s cannot have the folder of its understudy: %s", folder.path.name, problem)
         folder.path.unlink(missing_ok=True)
         return False
-    understudy.retire()
+    understudy.hand_over()
     return True
 
 
-def _save_taken_over(house: PodDependencies, pod: Pod, folder: PodFolder, held_as: str) -> None:
+def _save_taken_over(deps: PodDependencies, pod: Pod, folder: PodFolder, held_as: str) -> None:
     """With an address of its own: whoever knew the member before finds it where it was."""
     record = pod_records.load_record(folder)
     if record is None or record.held_as != held_as:
         meta = pod.metadata
-        shares = house.devices.hand_over(meta.uid, meta.uid)
-        address, now = pod_setup.address_for(house, pod), house.now()
+        shares = deps.devices.hand_over(meta.uid, meta.uid)
+        address, now = pod_setup.address_for(deps, pod), deps.now()
         _reset_start_times(pod, folder, now)
         pod_records.save_record(
             folder, PodRecord(meta.namespace, meta.name, pod.spec.node_name, address, now, shares, held_as)
@@ -142,44 +142,44 @@ def _reset_start_times(pod: Pod, folder: PodFolder, now: float) -> None:
             container_files.write(attempt.state, msgspec.structs.replace(state, started_at=now))
 
 
-async def activate_pod(house: PodDependencies, pod: Pod) -> None:
+async def activate_pod(deps: PodDependencies, pod: Pod) -> None:
     """Tells every container of the pod that holds still whom it stands in for; as often as needed."""
-    folder = pod_folder(house.folder.pods, pod.metadata.uid)
+    folder = pod_folder(deps.folder.pods, pod.metadata.uid)
     while folder.record.exists():
         try:
-            await _activate_containers(house, pod, folder)
+            await _activate_containers(deps, pod, folder)
             return
         except Exception as problem:  # a volume that lacks something, an API that does not answer: it may pass
-            log.warning("pod %s: its understudy has to wait for its cue: %r", pod.title, problem)
+            log.warning("pod %s: its understudy has to wait for its activation: %r", pod.title, problem)
         await asyncio.sleep(_PAUSE)
 
 
-async def _activate_containers(house: PodDependencies, pod: Pod, folder: PodFolder) -> None:
+async def _activate_containers(deps: PodDependencies, pod: Pod, folder: PodFolder) -> None:
     record = pod_records.load_record(folder)
     if record is None:
         return
-    outfit = await pod_setup.set_up_pod(house, pod, folder, record)
+    outfit = await pod_setup.set_up_pod(deps, pod, folder, record)
     for container in pod.spec.containers:
         number = max(folder.attempts(container.name), default=-1)
         attempt = folder.attempt(container.name, number)
         held = container_files.read(attempt.launch, Launch)
         if held is None or not held.hold_folder:
             continue
-        if not attempt.cue.exists():
-            holdings = await house.library.fetch(pod.metadata.namespace, sources_of_environment(container))
-            launch = build_launch(house.machine, outfit, ContainerAttempt(container, number, 0.0, attempt), holdings)
+        if not attempt.activation.exists():
+            holdings = await deps.config_reader.fetch(pod.metadata.namespace, sources_of_environment(container))
+            launch = build_launch(deps.machine, outfit, ContainerAttempt(container, number, 0.0, attempt), holdings)
             kept = {"cgroups": held.cgroups, "address_space": held.address_space, "hold_folder": held.hold_folder}
             container_files.write(attempt.launch, msgspec.structs.replace(launch, **kept))
             write_activation(attempt, launch)
         activate(attempt)  # also where an agent before this one has written the cue: it may have come no further
 
 
-async def delete_understudy(house: PodDependencies, understudy: Pod, grace: int | None) -> None:
+async def delete_understudy(deps: PodDependencies, understudy: Pod, grace: int | None) -> None:
     """From the cluster: for good, or once it has ended."""
     meta = understudy.metadata
     while True:
         try:
-            await house.cluster.delete(Ref(PODS, meta.namespace, meta.name), grace=grace, uid=meta.uid)
+            await deps.cluster.delete(Ref(PODS, meta.namespace, meta.name), grace=grace, uid=meta.uid)
             return
         except Refused as refusal:
             if refusal.code in _GONE:

@@ -96,7 +96,7 @@ class ProcessSweeper:
         self._under_way: dict[str, asyncio.Future[None]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, uid: str) -> "asyncio.Future[None]":
+    def request(self, uid: str) -> "asyncio.Future[None]":
         """Done when nothing with the mark of that pod runs."""
         if uid in self._under_way:
             return self._under_way[uid]
@@ -105,10 +105,10 @@ class ProcessSweeper:
             self._task = asyncio.create_task(self._sweep())
         return asked
 
-    async def swept(self, uid: str) -> None:
-        await asyncio.shield(self.begin(uid))
+    async def wait_for(self, uid: str) -> None:
+        await asyncio.shield(self.request(uid))
 
-    async def settled(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Returns when nobody is being looked for."""
         if self._task is not None and not self._task.done():
             await asyncio.shield(self._task)

@@ -17,8 +17,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 class ForkServerClient:
     def __init__(self, home: Path) -> None:
         """`home` is an empty folder for it alone."""
-        self.on_embodied: Callable[[int, int], None] = lambda *_: None
-        self.on_return: Callable[[], None] = lambda: None  # a new one is there; orders may have been lost with the old
+        self.on_node_forked: Callable[[int, int], None] = lambda *_: None
+        self.on_restart: Callable[[], None] = lambda: None  # a new one is there; orders may have been lost with the old
         self._home = home
         self._process: subprocess.Popen[bytes] | None = None
         self._line: ForkServerConnection | None = None
@@ -32,7 +32,7 @@ class ForkServerClient:
         self._spawn()
         return await asyncio.shield(self._hello)
 
-    def embody(self, serial: int, record: Path, connection: socket.socket, reserve: int) -> None:
+    def fork_node(self, serial: int, record: Path, connection: socket.socket, reserve: int) -> None:
         """Forks a nursery that serves the connection, with so many shims ready; its id comes with `on_embodied`."""
         file = connection.detach()
         if self._line is None:
@@ -72,7 +72,7 @@ class ForkServerClient:
     def _respawn(self) -> None:
         if not self._closed:
             self._hello = asyncio.get_running_loop().create_future()
-            self._hello.add_done_callback(lambda _: self.on_return())
+            self._hello.add_done_callback(lambda _: self.on_restart())
             self._spawn()
 
     def _drop_line(self) -> None:
@@ -90,6 +90,6 @@ class ForkServerClient:
                 if not self._hello.done():
                     self._hello.set_result(news)
             case messages.NodeForked(serial, pid):
-                self.on_embodied(serial, pid)
+                self.on_node_forked(serial, pid)
             case _:
                 pass

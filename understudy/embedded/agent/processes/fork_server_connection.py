@@ -38,9 +38,9 @@ class ExecProcess:
     def entered(self, shim: int, watched: ProcessWatch) -> None:
         self._shim, self._watched = shim, watched
         if self._hung_up:
-            self.hang_up()
+            self.kill()
 
-    def hang_up(self) -> None:
+    def kill(self) -> None:
         """Kills it with all it started."""
         self._hung_up = True
         if self._shim is not None and not self.finished.done():
@@ -59,9 +59,9 @@ class ForkServerConnection:
         """Orders wait until the other side has said hello: before that, nobody knows of it should this agent end."""
         self._socket: socket.socket | None = None
         self._on_news = on_news
-        self._greeted = False
+        self._is_ready = False
         self._waiting: list[tuple[bytes, Sequence[int]]] = []
-        self._beside: dict[int, ExecProcess] = {}
+        self._exec_processes: dict[int, ExecProcess] = {}
         self._sessions = 0
         self.connect(connection)
 
@@ -77,27 +77,27 @@ class ForkServerConnection:
         self._waiting.append((messages.encode(order), files))
         if self._socket is None:
             self._drop_orders()
-        elif self._greeted:
+        elif self._is_ready:
             self._flush()
 
     def enter(self, folder: Path, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
         """`streams` are stdin, stdout and stderr."""
         self._sessions += 1
         order = messages.ExecOrder(self._sessions, str(folder), tuple(argv), tty)
-        beside = ExecProcess()
+        exec_process = ExecProcess()
         if len(messages.encode(order)) > messages.LARGEST_ORDER:
             _close(streams)
-            beside.left(ExecResult(_TOO_LONG, "the command is too long"))
+            exec_process.left(ExecResult(_TOO_LONG, "the command is too long"))
         else:
-            self._beside[self._sessions] = beside
+            self._exec_processes[self._sessions] = exec_process
             self.send(order, streams)
-        return beside
+        return exec_process
 
     def close(self, why: str) -> None:
         """`why` is what those are told who run beside containers."""
         self._hang_up()
         self._drop_orders()
-        for session in list(self._beside):
+        for session in list(self._exec_processes):
             self._left(session, ExecResult(1, why))
 
     def _hang_up(self) -> None:
@@ -146,12 +146,12 @@ class ForkServerConnection:
     def _heard(self, news: messages.ForkServerMessage) -> None:
         match news:
             case messages.ExecStarted(session, pid):
-                if session in self._beside:
-                    self._beside[session].entered(pid, watch_process(pid, lambda: self._shim_ended(session)))
+                if session in self._exec_processes:
+                    self._exec_processes[session].entered(pid, watch_process(pid, lambda: self._shim_ended(session)))
             case messages.ExecEnded(session, exit_code, problem):
                 self._left(session, ExecResult(exit_code, problem))
             case messages.Hello():
-                self._greeted = True
+                self._is_ready = True
                 self._on_news(news)
                 self._flush()
             case _:
@@ -163,9 +163,9 @@ class ForkServerConnection:
         self._left(session, ExecResult(_KILLED, "the command was killed"))
 
     def _left(self, session: int, how: ExecResult) -> None:
-        beside = self._beside.pop(session, None)
-        if beside is not None:
-            beside.left(how)
+        exec_process = self._exec_processes.pop(session, None)
+        if exec_process is not None:
+            exec_process.left(how)
 
 
 def _close(files: Sequence[int]) -> None:

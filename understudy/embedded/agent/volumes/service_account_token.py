@@ -232,20 +232,20 @@ def token_projections(projected: ProjectedVolume | None) -> Iterator[TokenProjec
             yield projection.service_account_token
 
 
-def adopt_tokens(credentials: TokenManager, pod: Pod, folder: PodFolder, authority: bytes) -> None:
+def adopt_tokens(token_manager: TokenManager, pod: Pod, folder: PodFolder, authority: bytes) -> None:
     """What an agent before this one has given to the pod. The certificate of the API may be another one by now."""
     for wanted, path in token_paths(pod, folder):
-        credentials.adopt(pod, wanted, path)
+        token_manager.adopt(pod, wanted, path)
     certificate = folder.account / "ca.crt"
     if certificate.exists() and certificate.read_bytes() != authority:
         replace_file(certificate, authority, _READABLE)
 
 
-async def write_service_account(credentials: TokenManager, pod: Pod, folder: PodFolder, authority: bytes) -> None:
+async def write_service_account(token_manager: TokenManager, pod: Pod, folder: PodFolder, authority: bytes) -> None:
     """Raises OSError, Refused and Unreachable."""
     place = folder.account
     place.mkdir(mode=0o755, parents=True, exist_ok=True)
-    token = await credentials.obtain(pod, SERVICE_ACCOUNT_TOKEN, place / SERVICE_ACCOUNT_TOKEN.path)
+    token = await token_manager.obtain(pod, SERVICE_ACCOUNT_TOKEN, place / SERVICE_ACCOUNT_TOKEN.path)
     replace_file(place / SERVICE_ACCOUNT_TOKEN.path, token.encode(), 0o600)
     replace_file(place / "ca.crt", authority, _READABLE)
     replace_file(place / "namespace", pod.metadata.namespace.encode(), _READABLE)
