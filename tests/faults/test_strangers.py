@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.faults.server_process import ServerProcess, running_server
 from tests.faults.wires import asked, wire
-from tests.fuzz.requests import METHODS, PLACES, Asked, requests
+from tests.fuzz.request_strategies import METHODS, PLACES, Asked, requests
 from understudy.objects.resources import CONFIG_MAPS, PODS
 
 MAPS = CONFIG_MAPS.path("default")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.faults.server_process import running_server
-from tests.fuzz.fuzzed import Fuzzed, everything
-from tests.fuzz.requests import Asked, requests
-from tests.fuzz.schemas import Definition, definitions
+from tests.fuzz.fuzz_target import Fuzzed, everything
+from tests.fuzz.request_strategies import Asked, requests
+from tests.fuzz.schema_strategies import Definition, definitions
 from understudy.objects.resources import DEFINITIONS, Resource
 from understudy.ports import PatchForm
 

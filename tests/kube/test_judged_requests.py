@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.embedded.server.judged_requests import JUDGED, Judged
+from tests.embedded.server.conformance_requests import JUDGED, Judged
 from tests.kube.cluster.api import Api, ApiError
 
 

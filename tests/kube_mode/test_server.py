@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.client.scripted_server import write_kubeconfig
-from tests.embedded.server.test_serving import cluster, running
+from tests.embedded.server.test_process import cluster, running
 from tests.objects.documents import node, pod
 from understudy.client import KubeClient, connect
 from understudy.objects.resources import LEASES, NODES, PODS

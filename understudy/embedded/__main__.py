@@ -10,7 +10,7 @@ from understudy.embedded.clusters.process_lock import AGENT, CONTROL, SERVER, SU
 from understudy.embedded.niceness import raise_priority
 
 MODULES = {
-    SERVER: "understudy.embedded.server",
+    SERVER: "understudy.embedded.server.process",
     CONTROL: "understudy.embedded.controllers.manager",
     AGENT: "understudy.embedded.agent.main",
     SUPERVISOR: "understudy.embedded.clusters.supervisor",

@@ -15,7 +15,7 @@ import yaml
 
 from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
-from tests.embedded.server.calling import Server, server
+from tests.embedded.server.in_process_server import Server, server
 from understudy import client
 from understudy.client import KubeClient
 from understudy.client.config import Config

@@ -5,21 +5,21 @@ from typing import Any, cast
 import pytest
 
 from understudy.embedded.api import discovery
-from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.served import Form, Served
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import Form, ServedResource
 from understudy.objects.resources import JOBS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES, Resource
 
 NO_FORM = cast(Form, None)  # discovery looks at names alone
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 SERVED = (
-    Served(PODS, NO_FORM, "pod", ("po",), ("all",), ("status", "log", "exec", "binding", "eviction")),
-    Served(NODES, NO_FORM, "node", ("no",), (), ("status",)),
-    Served(NAMESPACES, NO_FORM, "namespace", ("ns",), (), ("status", "finalize")),
-    Served(JOBS, NO_FORM, "job", (), ("all",), ("status",)),
-    Served(PRIORITY_CLASSES, NO_FORM, "priorityclass", ("pc",), other_versions=("v1beta1",)),
-    Served(JOB_SETS, NO_FORM, "jobset", ("js",), (), ("status", "scale"), ("v1alpha1", "v1")),
+    ServedResource(PODS, NO_FORM, "pod", ("po",), ("all",), ("status", "log", "exec", "binding", "eviction")),
+    ServedResource(NODES, NO_FORM, "node", ("no",), (), ("status",)),
+    ServedResource(NAMESPACES, NO_FORM, "namespace", ("ns",), (), ("status", "finalize")),
+    ServedResource(JOBS, NO_FORM, "job", (), ("all",), ("status",)),
+    ServedResource(PRIORITY_CLASSES, NO_FORM, "priorityclass", ("pc",), other_versions=("v1beta1",)),
+    ServedResource(JOB_SETS, NO_FORM, "jobset", ("js",), (), ("status", "scale"), ("v1alpha1", "v1")),
 )
-LISTED = discovery.listed(SERVED)
+LISTED = discovery.discovered_resources(SERVED)
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList,application/json"
 
 

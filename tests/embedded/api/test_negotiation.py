@@ -2,8 +2,8 @@
 
 import pytest
 
-from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.negotiation import DISCOVERY_VIEWS, RESOURCE_VIEWS, View, negotiated
+from understudy.embedded.schema.errors import ApiError
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 OLD_TABLE = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from understudy.embedded.api import reviews
-from understudy.embedded.api.access import Attributes, Decision, Rule
-from understudy.embedded.api.errors import ApiError
+from understudy.embedded.api.access_rules import Attributes, Decision, Rule
 from understudy.embedded.api.reviews import REVIEWS, Asked
+from understudy.embedded.schema.errors import ApiError
 
 BY_KIND = {resource.kind: resource for resource in reversed(REVIEWS)}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.embedded.api import selectors
-from understudy.embedded.api.errors import ApiError
+from understudy.embedded.schema.errors import ApiError
 
 
 def labelled(**labels: str) -> bytes:

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 import yaml
 
-from understudy.embedded.api.served import Strictness
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.schema.custom.definitions import DefinitionForm, served_by
 from understudy.embedded.schema.openapi import documents
+from understudy.embedded.schema.served_resource import Strictness
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 
 

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from tests.objects.documents import Document
-from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.served import Form, Strictness
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.schema.custom.definitions import DefinitionForm, served_by
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import Form, Strictness
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 from understudy.kinds.children import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.kinds.children.training.spec import TrainingKind

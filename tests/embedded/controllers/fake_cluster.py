@@ -13,8 +13,9 @@ import msgspec
 from tests.control.virtual_clock import BEGIN, VirtualClock
 from tests.objects.documents import Document
 from understudy.client.evictions import evict_pods
-from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.patches import json_patch, merge, strategic
+from understudy.embedded.api.patches.json_patch import json_patch, merge_patch
+from understudy.embedded.api.patches.strategic_merge import strategic_merge_patch
+from understudy.embedded.schema.errors import ApiError
 from understudy.objects.resources import NAMESPACES, PODS, Resource
 from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
 
@@ -100,7 +101,7 @@ class FakeCluster:
     def change(self, resource: Resource, name: str, change: Document, namespace: str = "default") -> None:
         """A merge patch by somebody else."""
         namespace = namespace if resource.namespaced else ""
-        self._amend((resource.key, namespace, name), merge(self.objects[resource.key, namespace, name], change))
+        self._amend((resource.key, namespace, name), merge_patch(self.objects[resource.key, namespace, name], change))
 
     def remove(self, resource: Resource, name: str, namespace: str = "default") -> None:
         place = (resource.key, namespace if resource.namespaced else "", name)
@@ -227,11 +228,11 @@ class FakeCluster:
         try:
             match form:
                 case PatchForm.MERGE:
-                    new = merge(old, patch)
+                    new = merge_patch(old, patch)
                 case PatchForm.JSON:
                     new = json_patch(old, patch)
                 case _:
-                    new = strategic(old, patch, LIST_KEYS)
+                    new = strategic_merge_patch(old, patch, LIST_KEYS)
         except ApiError as error:
             raise Refused(error.code, error.reason, error.message) from None
         for field in ("uid", "resourceVersion"):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from understudy.embedded.api.builtin import BUILTIN
-from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.served import Draft, Form, Lookup, Strictness
+from understudy.embedded.api.builtin_resources import BUILTIN
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import Draft, Form, Lookup, Strictness
 from understudy.embedded.schema.types.scheduling import PriorityClass
 from understudy.objects.resources import Resource
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from tests.embedded.schema.forms import FORMS, nobody
-from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.served import Draft, Form, Strictness
 from understudy.embedded.schema.decoding_errors import without_metadata
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import Draft, Form, Strictness
 from understudy.embedded.schema.typed_form import TypedForm
 from understudy.embedded.schema.types.values import TIME
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.schema.custom.definitions import definition, objects, served, version
-from understudy.embedded.api.builtin import BUILTIN
+from understudy.embedded.api.builtin_resources import BUILTIN
 from understudy.embedded.schema import openapi
 
 CUSTOM = served(definition(version(objects({"a": {"type": "string", "description": "What it says."}}))))

@@ -5,7 +5,7 @@ import sys
 import time
 
 from tests.embedded.schema.forms import FORMS, UID, classes, container, pod
-from understudy.embedded.api.served import Strictness
+from understudy.embedded.schema.served_resource import Strictness
 
 ROUNDS = 500
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.schema.forms import FORMS, Refusal, container, created, job, pod
-from understudy.embedded.api.served import Strictness
+from understudy.embedded.schema.served_resource import Strictness
 
 
 def read(kind: str, body: bytes | dict[str, Any], strictness: Strictness = Strictness.STRICT) -> dict[str, Any]:

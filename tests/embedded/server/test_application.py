@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.server.calling import CONFIG_MAPS, PODS, Exchange, config_map, pod, server
-from understudy.embedded.server import application, calls
+from tests.embedded.server.in_process_server import CONFIG_MAPS, PODS, Exchange, config_map, pod, server
+from understudy.embedded.server import application
+from understudy.embedded.server.http import request_body
 from understudy.embedded.store.records import StoreFull, WriteFailed
 
 PATHS = ["/", "/version", "/healthz", "/livez", "/readyz", "/api", "/openapi/v2", PODS, f"{PODS}/x", "/no/such/path"]
@@ -157,7 +158,7 @@ def test_a_body_that_does_not_end_is_given_up(tmp_path: Path) -> None:
             headers = [(b"authorization", b"Bearer of-the-admin")]
             await ask.application(scope | {"headers": headers}, exchange.receive, exchange.send)
             assert exchange.reply.code == 413
-            assert exchange.read < calls.MAX_BODY + 3 * 65536
+            assert exchange.read < request_body.MAX_BODY + 3 * 65536
 
     asyncio.run(scenario())
 
@@ -166,7 +167,7 @@ def test_a_body_that_does_not_end_is_given_up(tmp_path: Path) -> None:
 def test_a_million_levels_deep(tmp_path: Path, body: bytes) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
-            await ask.refused(400, "BadRequest", "POST", CONFIG_MAPS, body[: calls.MAX_BODY])
+            await ask.refused(400, "BadRequest", "POST", CONFIG_MAPS, body[: request_body.MAX_BODY])
             await ask.post(CONFIG_MAPS, config_map("still-there"))
 
     asyncio.run(scenario())

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from tests.embedded.store.writing import everything, key, names, opened, put, remove, told
-from understudy.embedded.store import Key, Put, StoreClosed, StoreInUse
+from tests.embedded.store.store_writes import everything, key, names, opened, put, remove, told
+from understudy.embedded.store.lock_file import StoreInUse
+from understudy.embedded.store.records import Key, Put, StoreClosed
 
 
 def test_a_write_can_be_read_once_it_is_durable(tmp_path: Path) -> None:

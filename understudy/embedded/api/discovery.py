@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.api.errors import ApiError
 from understudy.embedded.api.negotiation import DISCOVERY_VIEWS, View, negotiated
 from understudy.embedded.api.reviews import REVIEWS
-from understudy.embedded.api.served import Served
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import ServedResource
 from understudy.objects.resources import NAMESPACES, Resource
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -22,7 +22,7 @@ JSON = "application/json"
 Document = dict[str, Any]
 
 
-class Answer(msgspec.Struct, frozen=True):
+class DiscoveryDocument(msgspec.Struct, frozen=True):
     content_type: str
     document: Document
 
@@ -37,7 +37,7 @@ class Offer(msgspec.Struct, frozen=True):
     version: str = ""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class DiscoveredResource(msgspec.Struct, frozen=True):
     """A resource in one version, with its sub-resources."""
 
     resource: Resource
@@ -64,25 +64,25 @@ _VERBS_OF_SUBRESOURCES = {"log": ("get",), "finalize": ("update",), "status": ("
 QUESTIONS = REVIEWS  # kinds that are asked, never stored
 
 
-def listed(served: Iterable[Served]) -> tuple[Listed, ...]:
+def discovered_resources(served: Iterable[ServedResource]) -> tuple[DiscoveredResource, ...]:
     """Everything in every version it is served in. What is only asked comes first, so that a custom resource
     cannot take its place."""
-    asked = [Listed(one, Offer(one.plural, one.kind, ("create",)), one.kind.lower()) for one in QUESTIONS]
+    asked = [DiscoveredResource(one, Offer(one.plural, one.kind, ("create",)), one.kind.lower()) for one in QUESTIONS]
     return (*asked, *(_in_version(one, version) for one in served for version in _versions_of(one)))
 
 
-def core(resources: Iterable[Listed], accept: str, address: str) -> Answer:
+def core(resources: Iterable[DiscoveredResource], accept: str, address: str) -> DiscoveryDocument:
     """/api. `address` is the host and port clients reach the server at."""
     match negotiated(accept, DISCOVERY_VIEWS):
         case View.OBJECT:
             reach = {"clientCIDR": "0.0.0.0/0", "serverAddress": address}
             document = {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [reach]}
-            return Answer(JSON, document)
+            return DiscoveryDocument(JSON, document)
         case view:
             return _aggregated([one for one in resources if not one.resource.group], view)
 
 
-def groups(resources: Iterable[Listed], accept: str) -> Answer:
+def groups(resources: Iterable[DiscoveredResource], accept: str) -> DiscoveryDocument:
     """/apis."""
     named = [one for one in resources if one.resource.group]
     match negotiated(accept, DISCOVERY_VIEWS):
@@ -92,12 +92,12 @@ def groups(resources: Iterable[Listed], accept: str) -> Answer:
                 "apiVersion": "v1",
                 "groups": [_group(*one) for one in _by_group(named)],
             }
-            return Answer(JSON, document)
+            return DiscoveryDocument(JSON, document)
         case view:
             return _aggregated(named, view)
 
 
-def group(resources: Iterable[Listed], name: str) -> Document:
+def group(resources: Iterable[DiscoveredResource], name: str) -> Document:
     """/apis/{group}."""
     versions = {one.resource.version for one in resources if one.resource.group == name}
     if not name or not versions:
@@ -105,7 +105,7 @@ def group(resources: Iterable[Listed], name: str) -> Document:
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, sorted(versions, key=_version_order))}
 
 
-def version(resources: Iterable[Listed], group_name: str, version_name: str) -> Document:
+def version(resources: Iterable[DiscoveredResource], group_name: str, version_name: str) -> Document:
     """/api/v1 and /apis/{group}/{version}."""
     here = [one for one in resources if one.resource.group == group_name and one.resource.version == version_name]
     if not here:
@@ -115,15 +115,15 @@ def version(resources: Iterable[Listed], group_name: str, version_name: str) -> 
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": entries}
 
 
-def _versions_of(served: Served) -> tuple[str, ...]:
+def _versions_of(served: ServedResource) -> tuple[str, ...]:
     return tuple(sorted({served.resource.version, *served.other_versions}, key=_version_order))
 
 
-def _in_version(served: Served, version_name: str) -> Listed:
+def _in_version(served: ServedResource, version_name: str) -> DiscoveredResource:
     resource = msgspec.structs.replace(served.resource, version=version_name)
     # As in Kubernetes, namespaces are emptied one by one.
     verbs = tuple(verb for verb in VERBS if verb != "deletecollection" or resource.key != NAMESPACES.key)
-    return Listed(
+    return DiscoveredResource(
         resource,
         Offer(resource.plural, resource.kind, verbs),
         served.singular,
@@ -139,7 +139,7 @@ def _subresource(kind: str, name: str) -> Offer:
     return Offer(name, kind, _VERBS_OF_SUBRESOURCES.get(name, ("get", "patch", "update")))
 
 
-def _by_group(resources: Iterable[Listed]) -> list[tuple[str, list[str]]]:
+def _by_group(resources: Iterable[DiscoveredResource]) -> list[tuple[str, list[str]]]:
     """Groups in the order they are first met, each with its versions, the best first."""
     versions: dict[str, set[str]] = {}
     for one in resources:
@@ -161,7 +161,7 @@ def _group(name: str, versions: list[str]) -> Document:
     return {"name": name, "versions": known, "preferredVersion": known[0]}
 
 
-def _entries(one: Listed) -> Iterable[Document]:
+def _entries(one: DiscoveredResource) -> Iterable[Document]:
     resource = one.resource
     entry: Document = {
         "name": resource.plural,
@@ -188,9 +188,9 @@ def _entries(one: Listed) -> Iterable[Document]:
         }
 
 
-def _aggregated(resources: Iterable[Listed], view: View) -> Answer:
+def _aggregated(resources: Iterable[DiscoveredResource], view: View) -> DiscoveryDocument:
     api_version = f"apidiscovery.k8s.io/{view.value}"
-    by_version: dict[tuple[str, str], list[Listed]] = {}
+    by_version: dict[tuple[str, str], list[DiscoveredResource]] = {}
     for one in resources:
         by_version.setdefault((one.resource.group, one.resource.version), []).append(one)
     items = [
@@ -201,15 +201,15 @@ def _aggregated(resources: Iterable[Listed], view: View) -> Answer:
         for name, versions in _by_group(one for listing in by_version.values() for one in listing)
     ]
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": api_version, "metadata": {}, "items": items}
-    return Answer(f"{JSON};g=apidiscovery.k8s.io;v={view.value};as=APIGroupDiscoveryList", document)
+    return DiscoveryDocument(f"{JSON};g=apidiscovery.k8s.io;v={view.value};as=APIGroupDiscoveryList", document)
 
 
-def _discovered_version(name: str, resources: list[Listed]) -> Document:
+def _discovered_version(name: str, resources: list[DiscoveredResource]) -> Document:
     ordered = sorted(resources, key=lambda one: one.resource.plural)
     return {"version": name, "resources": [_discovered(one) for one in ordered], "freshness": "Current"}
 
 
-def _discovered(one: Listed) -> Document:
+def _discovered(one: DiscoveredResource) -> Document:
     found: Document = {
         "resource": one.resource.plural,
         "responseKind": _response_kind(one.offer),

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Collection
 from functools import lru_cache
 
-from understudy.embedded.api.errors import ApiError
+from understudy.embedded.schema.errors import ApiError
 
 
 class View(enum.Enum):

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from understudy.embedded.api.access import Attributes, Decision, Rule
-from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
+from understudy.embedded.api.access_rules import Attributes, Decision, Rule
+from understudy.embedded.schema.errors import ApiError, Cause, bad_request, invalid
 from understudy.objects.resources import Resource
 
 _AUTHENTICATED = "system:authenticated"

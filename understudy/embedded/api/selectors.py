@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.api import fieldselectors, labelselectors
-from understudy.embedded.api.fieldselectors import Condition, Path, as_text
+from understudy.embedded.api import field_selectors, label_selectors
+from understudy.embedded.api.field_selectors import Condition, Path, as_text
 from understudy.model.selectors import Selector
 
 _LABELS: Path = ("metadata", "labels")
@@ -60,7 +60,7 @@ class Selection:
 @lru_cache(256)
 def selection(labels: str, fields: str, resource_key: str, selectable: tuple[str, ...] = ()) -> Selection:
     """Both selectors of one request. ApiError 400 where one of them cannot be understood."""
-    return Selection(labelselectors.parsed(labels), fieldselectors.parsed(fields, resource_key, selectable))
+    return Selection(label_selectors.parsed(labels), field_selectors.parsed(fields, resource_key, selectable))
 
 
 def labels(text: str) -> Selection:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.api.errors import Cause
+from understudy.embedded.schema.errors import Cause
 
 MAX_CAUSES = 100
 """Nobody reads more about one object, and strangers could make the answer as long as they like."""

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import inspect
 
-from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
+from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.values import Quantity, canonical
 
 _PLACES = ("template.spec", "spec.template.spec", "spec", "template", "metadata")

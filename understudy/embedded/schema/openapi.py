@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from understudy.embedded.api.served import Served
 from understudy.embedded.schema.custom.custom_form import CustomForm
 from understudy.embedded.schema.custom.structural_schema import CORE_TYPES
 from understudy.embedded.schema.decoding_errors import without_metadata
 from understudy.embedded.schema.field_descriptions import COMMON_FIELDS, FIELD_DESCRIPTIONS
+from understudy.embedded.schema.served_resource import ServedResource
 from understudy.embedded.schema.typed_form import TypedForm
 from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.embedded.schema.types.values import TIME
@@ -138,9 +138,9 @@ def _scalar(kind: inspect.Type) -> Schema:
     return {}
 
 
-def documents(served: Iterable[Served]) -> dict[str, bytes]:
+def documents(served: Iterable[ServedResource]) -> dict[str, bytes]:
     """By the path below /openapi/v3: `api/v1`, `apis/batch/v1`."""
-    by_place: dict[str, list[tuple[Served, Resource]]] = {}
+    by_place: dict[str, list[tuple[ServedResource, Resource]]] = {}
     for one in served:
         for version in (one.resource.version, *one.other_versions):
             resource = msgspec.structs.replace(one.resource, version=version)
@@ -161,7 +161,7 @@ def _place(resource: Resource) -> str:
     return f"apis/{resource.api_version}" if resource.group else f"api/{resource.version}"
 
 
-def _document(rows: list[tuple[Served, Resource]]) -> Document:
+def _document(rows: list[tuple[ServedResource, Resource]]) -> Document:
     components = Components()
     paths: Document = {}
     for served, resource in rows:
@@ -176,7 +176,7 @@ def _document(rows: list[tuple[Served, Resource]]) -> Document:
     }
 
 
-def _component(served: Served, resource: Resource, components: Components) -> str:
+def _component(served: ServedResource, resource: Resource, components: Components) -> str:
     form = served.form
     match form:
         case CustomForm():
@@ -229,7 +229,7 @@ def _list_of(resource: Resource, name: str, components: Components) -> Document:
     }
 
 
-def _paths(served: Served, resource: Resource, name: str) -> Document:
+def _paths(served: ServedResource, resource: Resource, name: str) -> Document:
     namespace = "{namespace}" if resource.namespaced else ""
     all_of_them, one = resource.path(namespace), resource.path(namespace, "{name}")
     listing = _operation("list", resource, f"{name}List", _READING)
@@ -251,7 +251,7 @@ def _paths(served: Served, resource: Resource, name: str) -> Document:
     return found
 
 
-def _item(served: Served, resource: Resource, name: str) -> Document:
+def _item(served: ServedResource, resource: Resource, name: str) -> Document:
     patch = _operation("patch", resource, name, (*_WRITING, ("force", "boolean", "Take fields from others.")))
     forms = (*_PATCH_FORMS, _STRATEGIC) if isinstance(served.form, TypedForm) else _PATCH_FORMS
     patch["requestBody"] = {"required": True, "content": {form: {"schema": {"type": "object"}} for form in forms}}

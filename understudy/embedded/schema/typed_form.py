@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 from msgspec import UNSET, inspect
 
-from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
-from understudy.embedded.api.served import Draft, Lookup, Reading, Strictness
 from understudy.embedded.schema.causes import MAX_CAUSES
 from understudy.embedded.schema.decoding_errors import Diagnosis, UnknownField, diagnose, without_metadata
+from understudy.embedded.schema.errors import ApiError, Cause, bad_request, invalid
+from understudy.embedded.schema.served_resource import DecodedObject, Draft, Lookup, Strictness
 from understudy.embedded.schema.types.meta import KubeObject
 from understudy.embedded.schema.types.values import decode_hook
 from understudy.embedded.schema.validation import metadata, names
@@ -66,19 +66,19 @@ class TypedForm(Generic[T]):
     def list_keys(self) -> Mapping[str, tuple[str, ...]]:
         return list_keys(self.struct)
 
-    def read(self, body: bytes, strictness: Strictness) -> Reading:
+    def read(self, body: bytes, strictness: Strictness) -> DecodedObject:
         try:
             draft = self._decode(body)
         except UNREADABLE:
             return self.convert(parsed(body, self.resource.kind), strictness)
-        return Reading(self._of_this_kind(draft))
+        return DecodedObject(self._of_this_kind(draft))
 
-    def convert(self, document: Mapping[str, Any], strictness: Strictness) -> Reading:
+    def convert(self, document: Mapping[str, Any], strictness: Strictness) -> DecodedObject:
         try:
             draft = msgspec.convert(document, self.struct, dec_hook=decode_hook)
         except (msgspec.ValidationError, RecursionError):
             return self._convert_anyhow(document, strictness)
-        return Reading(self._of_this_kind(draft))
+        return DecodedObject(self._of_this_kind(draft))
 
     def load(self, body: bytes) -> Draft:
         try:
@@ -134,17 +134,17 @@ class TypedForm(Generic[T]):
         if (kind and kind != self.resource.kind) or (api_version and str(api_version) not in self._versions):
             raise wrong_kind(str(kind or self.resource.kind), str(api_version or ""), self.resource)
 
-    def _convert_anyhow(self, document: Mapping[str, Any], strictness: Strictness) -> Reading:
+    def _convert_anyhow(self, document: Mapping[str, Any], strictness: Strictness) -> DecodedObject:
         """The most common reason to be here is a null, such as the creationTimestamp that Go clients send."""
         try:
             if not self.rules.nulls_matter:
                 draft = msgspec.convert(without_nulls(document), self.struct, dec_hook=decode_hook)
-                return Reading(self._of_this_kind(draft))
+                return DecodedObject(self._of_this_kind(draft))
         except (msgspec.ValidationError, RecursionError):
             pass
         return self._convert_slowly(document, strictness)
 
-    def _convert_slowly(self, document: Mapping[str, Any], strictness: Strictness) -> Reading:
+    def _convert_slowly(self, document: Mapping[str, Any], strictness: Strictness) -> DecodedObject:
         self._check_kind(document.get("kind"), document.get("apiVersion"))
         try:
             found = diagnose(self.struct, document)
@@ -154,7 +154,7 @@ class TypedForm(Generic[T]):
             raise unreadable(self.resource, str(error)) from error
         except RecursionError:
             raise unreadable(self.resource, TOO_DEEP) from None
-        return Reading(self._of_this_kind(draft), warnings_of(found, strictness))
+        return DecodedObject(self._of_this_kind(draft), warnings_of(found, strictness))
 
 
 def first_causes(found: Iterable[Cause]) -> Iterator[Cause]:

@@ -2,15 +2,14 @@
 
 import logging
 
-from understudy.embedded.api.errors import ApiError, Details
-from understudy.embedded.server.answers import Answer, Stream, refusal, send_answer
-from understudy.embedded.server.calls import Call, Receive, Scope, Send, read_query
-from understudy.embedded.server.dispatching import dispatch, target_of
-from understudy.embedded.server.executing import execute
-from understudy.embedded.server.impersonation import IMPERSONATED, WITH_IMPERSONATION, impersonated
-from understudy.embedded.server.sockets import Socket
-from understudy.embedded.server.state import State
-from understudy.embedded.server.streaming import send_stream
+from understudy.embedded.schema.errors import ApiError, Details
+from understudy.embedded.server.authorization.impersonation import IMPERSONATED, WITH_IMPERSONATION, impersonated
+from understudy.embedded.server.dispatcher import dispatch, target_of
+from understudy.embedded.server.http.request import Receive, Request, Scope, Send, read_query
+from understudy.embedded.server.http.response import Response, StreamedResponse, refusal, send_response, send_stream
+from understudy.embedded.server.http.websocket import Socket
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.subresources.pod_exec import serve_exec
 from understudy.embedded.store.records import StoreClosed, StoreFull, WriteFailed
 
 MAX_IN_FLIGHT = 400  # requests that are answered and done; Kubernetes allows as many
@@ -20,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Application:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServerState) -> None:
         self.state = state
         self._in_flight = 0
         self._streams = 0
@@ -42,14 +41,14 @@ class Application:
             answer = refusal(_told(problem, scope))
         finally:
             self._in_flight -= 1
-        if isinstance(answer, Answer):
-            await send_answer(send, answer)
+        if isinstance(answer, Response):
+            await send_response(send, answer)
         else:
             await self._stream(answer, receive, send)
 
-    async def _stream(self, stream: Stream, receive: Receive, send: Send) -> None:
+    async def _stream(self, stream: StreamedResponse, receive: Receive, send: Send) -> None:
         if self._streams >= MAX_STREAMS:
-            await send_answer(send, refusal(_busy()))
+            await send_response(send, refusal(_busy()))
             return
         self._streams += 1
         try:
@@ -69,7 +68,7 @@ class Application:
                 raise _busy()
             if (target.served.resource.key, target.sub) != ("pods", "exec"):
                 raise ApiError(400, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket")
-            await execute(self.state, call, target, socket)
+            await serve_exec(self.state, call, target, socket)
         except OSError:
             return  # the peer went while it was spoken to
         except Exception as problem:
@@ -78,7 +77,7 @@ class Application:
         finally:
             self._streams -= 1
 
-    def _call(self, scope: Scope, receive: Receive) -> Call:
+    def _call(self, scope: Scope, receive: Receive) -> Request:
         """Whoever has no valid token gets no further than this."""
         headers = dict(scope["headers"])
         user = self.state.tokens.user(headers.get(b"authorization"))
@@ -90,7 +89,7 @@ class Application:
         if path.endswith("/"):
             path = path.rstrip("/")
         text = scope["query_string"]
-        return Call(scope["method"], path, text, read_query(text), headers, user, self.state.now(), receive)
+        return Request(scope["method"], path, text, read_query(text), headers, user, self.state.now(), receive)
 
 
 def _busy() -> ApiError:

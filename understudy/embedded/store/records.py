@@ -43,7 +43,7 @@ class EventType(enum.StrEnum):
     DELETED = "DELETED"
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+class StoreEvent(msgspec.Struct, frozen=True, gc=False):
     """One durable change. `before` is what it replaced, so that a selector can tell entering from leaving."""
 
     type: EventType

@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from understudy.embedded.store.committing import Committer, Outcome, Submission
-from understudy.embedded.store.loading import load
-from understudy.embedded.store.locking import Lock
-from understudy.embedded.store.log import Log, is_full
+from understudy.embedded.store.change_log import ChangeLog, is_full
+from understudy.embedded.store.current_state import load
+from understudy.embedded.store.group_commit import GroupCommitter, Outcome, Submission
+from understudy.embedded.store.lock_file import LockFile
 from understudy.embedded.store.records import (
     Compacted,
-    Event,
     EventType,
     Key,
     Limits,
     Put,
     Record,
     StoreClosed,
+    StoreEvent,
     StoreFull,
     Write,
     WriteFailed,
 )
-from understudy.embedded.store.watching import Feed, Subscription
+from understudy.embedded.store.subscriptions import Feed, Subscription
 
 DEFAULT_LIMITS = Limits()
 
@@ -35,25 +35,25 @@ DEFAULT_LIMITS = Limits()
 class Store:
     """Made by `Store.open`, and used from one event loop."""
 
-    def __init__(self, log: Log, lock: Lock, limits: Limits) -> None:
+    def __init__(self, log: ChangeLog, lock: LockFile, limits: Limits) -> None:
         loaded = load(log, limits)
         self._lock = lock
         self._shelves = loaded.shelves
         self._feed = Feed(loaded.history)
         self._assigned = loaded.history.revision
-        self._pending: dict[Key, Event] = {}  # the last of each key that is not durable yet
+        self._pending: dict[Key, StoreEvent] = {}  # the last of each key that is not durable yet
         self._in_flight: deque[Submission] = deque()
         self._closing: asyncio.Future[None] | None = None
-        self._committer = Committer(log, limits, Outcome(self._on_durable, self._on_failed))
+        self._committer = GroupCommitter(log, limits, Outcome(self._on_durable, self._on_failed))
         self._committer.forget(loaded.forgotten)
 
     @classmethod
     def open(cls, path: Path, limits: Limits = DEFAULT_LIMITS) -> Self:
         """Reads everything into memory. Raises StoreUnusable: StoreInUse, StoreDamaged."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = Lock.take(path)
+        lock = LockFile.take(path)
         try:
-            log = Log.open(path)
+            log = ChangeLog.open(path)
             try:
                 return cls(log, lock, limits)
             except BaseException:
@@ -116,9 +116,9 @@ class Store:
             self._committer.stop(self._closing)
         await asyncio.shield(self._closing)
 
-    def _stage(self, writes: Sequence[Write]) -> tuple[Event, ...]:
+    def _stage(self, writes: Sequence[Write]) -> tuple[StoreEvent, ...]:
         """Nothing has changed if this raises, be it in one of the bodies."""
-        staged: dict[Key, Event] = {}
+        staged: dict[Key, StoreEvent] = {}
         events = []
         for revision, write in enumerate(writes, self._assigned + 1):
             earlier = staged.get(write.key)
@@ -159,14 +159,14 @@ class Store:
         self._lock.release()
 
 
-def _event(write: Write, revision: int, before: Record | None) -> Event:
+def _event(write: Write, revision: int, before: Record | None) -> StoreEvent:
     if before is None:
         if not isinstance(write, Put):
             raise KeyError(write.key)
-        return Event(EventType.ADDED, Record(write.key, revision, write.body(revision)), None)
+        return StoreEvent(EventType.ADDED, Record(write.key, revision, write.body(revision)), None)
     # All revisions of an object share one key: a request's own would be kept as often as the object is written.
     record = Record(before.key, revision, write.body(revision))
-    return Event(EventType.MODIFIED if isinstance(write, Put) else EventType.DELETED, record, before)
+    return StoreEvent(EventType.MODIFIED if isinstance(write, Put) else EventType.DELETED, record, before)
 
 
 def _failure(error: Exception) -> WriteFailed:
@@ -174,5 +174,5 @@ def _failure(error: Exception) -> WriteFailed:
     return kind(f"the database did not take the write: {error}")
 
 
-def _left_by(event: Event) -> Record | None:
+def _left_by(event: StoreEvent) -> Record | None:
     return None if event.type is EventType.DELETED else event.record

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.api.tables.lines import CREATED, line
+from tests.embedded.api.tables.printed_lines import CREATED, line
 from understudy.objects import resources
 from understudy.objects.resources import Resource
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.embedded.api.tables.lines import CREATED, NOW, line, served
-from understudy.embedded.api.tables import table
+from tests.embedded.api.tables.printed_lines import CREATED, NOW, line, served
+from understudy.embedded.api.tables.table import table
 from understudy.objects.resources import PODS
 
 Status = dict[str, Any]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.embedded.schema.forms import draft_of
-from understudy.embedded.api.served import Served
 from understudy.embedded.schema.custom.definitions import served_by
+from understudy.embedded.schema.served_resource import ServedResource
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 
 Schema = dict[str, Any]
@@ -29,7 +29,7 @@ def objects(spec: Mapping[str, Any], **more: Any) -> Schema:
     return {"type": "object", "properties": {"spec": inner, "status": status}}
 
 
-def served(given: Mapping[str, Any]) -> Served:
+def served(given: Mapping[str, Any]) -> ServedResource:
     draft = draft_of("CustomResourceDefinition", given)
     assert isinstance(draft, CustomResourceDefinition)
     (row,) = served_by(draft)

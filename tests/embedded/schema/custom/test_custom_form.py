@@ -17,7 +17,7 @@ from tests.embedded.schema.custom.definitions import (
     version,
 )
 from tests.embedded.schema.forms import Refusal, changed, created, draft_of, refusal_of, updated
-from understudy.embedded.api.served import Strictness
+from understudy.embedded.schema.served_resource import Strictness
 
 REPLICA = {"type": "object", "properties": {"replicas": WHOLE, "template": POD_TEMPLATE}}
 

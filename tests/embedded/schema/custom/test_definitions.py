@@ -6,7 +6,7 @@ import pytest
 
 from tests.embedded.schema.custom.definitions import TEXT, definition, objects, served, version
 from tests.embedded.schema.forms import FORMS, Refusal, changed, created, draft_of, refusal_of, updated
-from understudy.embedded.api.served import Column, Strictness
+from understudy.embedded.schema.served_resource import Column, Strictness
 
 PLAIN = version(objects({"a": TEXT}))
 

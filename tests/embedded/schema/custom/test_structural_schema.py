@@ -9,13 +9,13 @@ import yaml
 
 from tests.embedded.schema.custom.definitions import TEXT, definition, objects, version
 from tests.embedded.schema.forms import FORMS, Refusal, nobody, refusal_of
-from understudy.embedded.api.errors import ApiError
-from understudy.embedded.api.served import Form, Strictness
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.schema.custom.definitions import DefinitionForm, served_by
 from understudy.embedded.schema.custom.structural_schema import CORE_TYPES, core_type
 from understudy.embedded.schema.custom.validation import validate
 from understudy.embedded.schema.custom.work_budget import WorkBudget
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import Form, Strictness
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
 
 ROOT = "spec.versions[0].schema.openAPIV3Schema"

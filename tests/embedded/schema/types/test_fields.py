@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import inspect
 
-from understudy.embedded.api.builtin import BUILTIN
+from understudy.embedded.api.builtin_resources import BUILTIN
 from understudy.embedded.schema.decoding_errors import without_metadata
 from understudy.embedded.schema.field_descriptions import FIELD_DESCRIPTIONS
 from understudy.embedded.schema.typed_form import TypedForm

@@ -15,7 +15,7 @@ from tests.embedded.schema.forms import (
     refusal_of,
     updated,
 )
-from understudy.embedded.api.served import Draft
+from understudy.embedded.schema.served_resource import Draft
 
 
 def test_a_new_pod_is_pending_and_belongs_to_the_default_account() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.server.accounts import (
+from tests.embedded.server.in_process_server import APPLY, CONFIG_MAPS, PODS, Json, Server, config_map, pod, server
+from tests.embedded.server.rbac_setup import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     REVIEWS,
@@ -19,8 +20,7 @@ from tests.embedded.server.accounts import (
     rule,
     token,
 )
-from tests.embedded.server.calling import APPLY, CONFIG_MAPS, PODS, Json, Server, config_map, pod, server
-from understudy.embedded.api.builtin import BUILTIN
+from understudy.embedded.api.builtin_resources import BUILTIN
 from understudy.embedded.api.reviews import REVIEWS as QUESTIONS
 
 ELSEWHERE = "/api/v1/namespaces/kube-system/pods"

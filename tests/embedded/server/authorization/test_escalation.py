@@ -4,18 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.embedded.server.accounts import (
-    CLUSTER_ROLES,
-    ROLE_BINDINGS,
-    ROLES,
-    As,
-    account,
-    bind,
-    grant,
-    rule,
-    token,
-)
-from tests.embedded.server.calling import MERGE, Json, Server, server
+from tests.embedded.server.in_process_server import MERGE, Json, Server, server
+from tests.embedded.server.rbac_setup import CLUSTER_ROLES, ROLE_BINDINGS, ROLES, As, account, bind, grant, rule, token
 
 RBAC = "rbac.authorization.k8s.io"
 

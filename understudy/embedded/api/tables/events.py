@@ -1,27 +1,27 @@
 """Events as kubectl prints them."""
 
-from understudy.embedded.api.served import Column
-from understudy.embedded.api.tables.ages import age
-from understudy.embedded.api.tables.printing import Meta, Piece, Printer, Row, wide
+from understudy.embedded.api.tables.human_duration import age
+from understudy.embedded.api.tables.printer import Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.schema.served_resource import Column
 
 
-class Involved(Piece, frozen=True):
+class Involved(PrintedFields, frozen=True):
     kind: str = ""
     name: str = ""
     field_path: str = ""
 
 
-class Source(Piece, frozen=True):
+class Source(PrintedFields, frozen=True):
     component: str = ""
     host: str = ""
 
 
-class Series(Piece, frozen=True):
+class Series(PrintedFields, frozen=True):
     count: int = 0
     last_observed_time: str = ""
 
 
-class Event(Piece, frozen=True):
+class Event(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     involved_object: Involved = Involved()
     type: str = ""

@@ -1,52 +1,52 @@
 """Jobs as kubectl prints them."""
 
-from understudy.embedded.api.served import Column
-from understudy.embedded.api.tables.ages import age, duration, seconds
-from understudy.embedded.api.tables.printing import (
+from understudy.embedded.api.tables.human_duration import age, duration, seconds
+from understudy.embedded.api.tables.printer import (
     AGE,
     NAME,
     Condition,
     LabelSelector,
     Meta,
-    Piece,
+    PrintedFields,
     Printer,
     Row,
     has_condition,
     joined_selector,
     wide,
 )
+from understudy.embedded.schema.served_resource import Column
 
 _RANKED = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
-class Container(Piece, frozen=True):
+class Container(PrintedFields, frozen=True):
     name: str = ""
     image: str = ""
 
 
-class PodSpec(Piece, frozen=True):
+class PodSpec(PrintedFields, frozen=True):
     containers: tuple[Container, ...] = ()
 
 
-class Template(Piece, frozen=True):
+class Template(PrintedFields, frozen=True):
     spec: PodSpec = PodSpec()
 
 
-class Spec(Piece, frozen=True):
+class Spec(PrintedFields, frozen=True):
     completions: int | None = None
     parallelism: int = 0
     template: Template = Template()
     selector: LabelSelector = LabelSelector()
 
 
-class Status(Piece, frozen=True):
+class Status(PrintedFields, frozen=True):
     succeeded: int = 0
     start_time: str = ""
     completion_time: str = ""
     conditions: tuple[Condition, ...] = ()
 
 
-class Job(Piece, frozen=True):
+class Job(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     spec: Spec = Spec()
     status: Status = Status()

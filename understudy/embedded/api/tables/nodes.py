@@ -1,36 +1,36 @@
 """Nodes as kubectl prints them."""
 
-from understudy.embedded.api.served import Column
-from understudy.embedded.api.tables.ages import UNKNOWN, age
-from understudy.embedded.api.tables.printing import AGE, NAME, NONE, Condition, Meta, Piece, Printer, Row, wide
+from understudy.embedded.api.tables.human_duration import UNKNOWN, age
+from understudy.embedded.api.tables.printer import AGE, NAME, NONE, Condition, Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.schema.served_resource import Column
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _ROLE_LABEL = "kubernetes.io/role"
 
 
-class Address(Piece, frozen=True):
+class Address(PrintedFields, frozen=True):
     type: str = ""
     address: str = ""
 
 
-class Info(Piece, frozen=True):
+class Info(PrintedFields, frozen=True):
     kubelet_version: str = ""
     os_image: str = ""
     kernel_version: str = ""
     container_runtime_version: str = ""
 
 
-class Spec(Piece, frozen=True):
+class Spec(PrintedFields, frozen=True):
     unschedulable: bool = False
 
 
-class Status(Piece, frozen=True):
+class Status(PrintedFields, frozen=True):
     conditions: tuple[Condition, ...] = ()
     addresses: tuple[Address, ...] = ()
     node_info: Info = Info()
 
 
-class Node(Piece, frozen=True):
+class Node(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     spec: Spec = Spec()
     status: Status = Status()

@@ -4,44 +4,44 @@ from typing import NamedTuple
 
 from msgspec import field
 
-from understudy.embedded.api.served import Column
-from understudy.embedded.api.tables.ages import age
-from understudy.embedded.api.tables.printing import (
+from understudy.embedded.api.tables.human_duration import age
+from understudy.embedded.api.tables.printer import (
     AGE,
     NAME,
     NONE,
     Condition,
     Meta,
-    Piece,
+    PrintedFields,
     Printer,
     Row,
     has_condition,
     wide,
 )
+from understudy.embedded.schema.served_resource import Column
 
 
-class Terminated(Piece, frozen=True):
+class Terminated(PrintedFields, frozen=True):
     exit_code: int = 0
     signal: int = 0
     reason: str = ""
     finished_at: str = ""
 
 
-class Waiting(Piece, frozen=True):
+class Waiting(PrintedFields, frozen=True):
     reason: str = ""
 
 
-class Running(Piece, frozen=True):
+class Running(PrintedFields, frozen=True):
     pass
 
 
-class State(Piece, frozen=True):
+class State(PrintedFields, frozen=True):
     waiting: Waiting | None = None
     running: Running | None = None
     terminated: Terminated | None = None
 
 
-class ContainerStatus(Piece, frozen=True):
+class ContainerStatus(PrintedFields, frozen=True):
     name: str = ""
     ready: bool = False
     started: bool = False
@@ -50,27 +50,27 @@ class ContainerStatus(Piece, frozen=True):
     last_state: State = State()
 
 
-class Container(Piece, frozen=True):
+class Container(PrintedFields, frozen=True):
     name: str = ""
     restart_policy: str = ""
 
 
-class ReadinessGate(Piece, frozen=True):
+class ReadinessGate(PrintedFields, frozen=True):
     condition_type: str = ""
 
 
-class PodIP(Piece, frozen=True):
+class PodIP(PrintedFields, frozen=True):
     ip: str = ""
 
 
-class Spec(Piece, frozen=True):
+class Spec(PrintedFields, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     node_name: str = ""
     readiness_gates: tuple[ReadinessGate, ...] = ()
 
 
-class Status(Piece, frozen=True):
+class Status(PrintedFields, frozen=True):
     phase: str = ""
     reason: str = ""
     conditions: tuple[Condition, ...] = ()
@@ -81,7 +81,7 @@ class Status(Piece, frozen=True):
     nominated_node_name: str = ""
 
 
-class Pod(Piece, frozen=True):
+class Pod(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     spec: Spec = Spec()
     status: Status = Status()

@@ -5,20 +5,30 @@ from itertools import islice
 
 from msgspec import field
 
-from understudy.embedded.api.served import Column
-from understudy.embedded.api.tables.ages import age
-from understudy.embedded.api.tables.printing import AGE, NAME, NONE, Meta, Piece, Printer, Row, joined_labels, wide
+from understudy.embedded.api.tables.human_duration import age
+from understudy.embedded.api.tables.printer import (
+    AGE,
+    NAME,
+    NONE,
+    Meta,
+    PrintedFields,
+    Printer,
+    Row,
+    joined_labels,
+    wide,
+)
+from understudy.embedded.schema.served_resource import Column
 
 _SHOWN = 3  # addresses of endpoints; the rest is counted
 
 
-class ServicePort(Piece, frozen=True):
+class ServicePort(PrintedFields, frozen=True):
     port: int = 0
     node_port: int = 0
     protocol: str = "TCP"
 
 
-class ServiceSpec(Piece, frozen=True):
+class ServiceSpec(PrintedFields, frozen=True):
     type: str = "ClusterIP"
     cluster_ip: str = field(name="clusterIP", default="")
     cluster_ips: tuple[str, ...] = field(name="clusterIPs", default=())
@@ -28,39 +38,39 @@ class ServiceSpec(Piece, frozen=True):
     selector: dict[str, str] = field(default_factory=dict)
 
 
-class Ingress(Piece, frozen=True):
+class Ingress(PrintedFields, frozen=True):
     ip: str = ""
     hostname: str = ""
 
 
-class LoadBalancer(Piece, frozen=True):
+class LoadBalancer(PrintedFields, frozen=True):
     ingress: tuple[Ingress, ...] = ()
 
 
-class ServiceStatus(Piece, frozen=True):
+class ServiceStatus(PrintedFields, frozen=True):
     load_balancer: LoadBalancer = LoadBalancer()
 
 
-class Service(Piece, frozen=True):
+class Service(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     spec: ServiceSpec = ServiceSpec()
     status: ServiceStatus = ServiceStatus()
 
 
-class EndpointAddress(Piece, frozen=True):
+class EndpointAddress(PrintedFields, frozen=True):
     ip: str = ""
 
 
-class EndpointPort(Piece, frozen=True):
+class EndpointPort(PrintedFields, frozen=True):
     port: int = 0
 
 
-class Subset(Piece, frozen=True):
+class Subset(PrintedFields, frozen=True):
     addresses: tuple[EndpointAddress, ...] = ()
     ports: tuple[EndpointPort, ...] = ()
 
 
-class Endpoints(Piece, frozen=True):
+class Endpoints(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     subsets: tuple[Subset, ...] = ()
 

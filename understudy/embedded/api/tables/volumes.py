@@ -2,40 +2,40 @@
 
 from msgspec import field
 
-from understudy.embedded.api.served import Column
-from understudy.embedded.api.tables.ages import age
-from understudy.embedded.api.tables.printing import AGE, NAME, Meta, Piece, Printer, Row, wide
+from understudy.embedded.api.tables.human_duration import age
+from understudy.embedded.api.tables.printer import AGE, NAME, Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.schema.served_resource import Column
 
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _UNSET = "<unset>"
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
-class ClaimSpec(Piece, frozen=True):
+class ClaimSpec(PrintedFields, frozen=True):
     volume_name: str = ""
     storage_class_name: str = ""
     volume_attributes_class_name: str = ""
     volume_mode: str = ""
 
 
-class ClaimStatus(Piece, frozen=True):
+class ClaimStatus(PrintedFields, frozen=True):
     phase: str = ""
     access_modes: tuple[str, ...] = ()
     capacity: dict[str, str] = field(default_factory=dict)
 
 
-class Claim(Piece, frozen=True):
+class Claim(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     spec: ClaimSpec = ClaimSpec()
     status: ClaimStatus = ClaimStatus()
 
 
-class ClaimRef(Piece, frozen=True):
+class ClaimRef(PrintedFields, frozen=True):
     namespace: str = ""
     name: str = ""
 
 
-class VolumeSpec(Piece, frozen=True):
+class VolumeSpec(PrintedFields, frozen=True):
     capacity: dict[str, str] = field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
     persistent_volume_reclaim_policy: str = ""
@@ -45,12 +45,12 @@ class VolumeSpec(Piece, frozen=True):
     volume_mode: str = ""
 
 
-class VolumeStatus(Piece, frozen=True):
+class VolumeStatus(PrintedFields, frozen=True):
     phase: str = ""
     reason: str = ""
 
 
-class Volume(Piece, frozen=True):
+class Volume(PrintedFields, frozen=True):
     metadata: Meta = Meta()
     spec: VolumeSpec = VolumeSpec()
     status: VolumeStatus = VolumeStatus()

@@ -8,14 +8,14 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import ApiError, Cause, bad_request, invalid
-from understudy.embedded.api.served import Draft, Lookup, Reading, Strictness
 from understudy.embedded.schema.causes import MAX_CAUSES, bad_value, child
 from understudy.embedded.schema.custom.pruning import prune_and_default
 from understudy.embedded.schema.custom.structural_schema import SchemaNode, build_tree
 from understudy.embedded.schema.custom.validation import validate
 from understudy.embedded.schema.custom.work_budget import BudgetExhausted, WorkBudget
 from understudy.embedded.schema.decoding_errors import Diagnosis, diagnose
+from understudy.embedded.schema.errors import ApiError, Cause, bad_request, invalid
+from understudy.embedded.schema.served_resource import DecodedObject, Draft, Lookup, Strictness
 from understudy.embedded.schema.typed_form import (
     TOO_DEEP,
     list_keys,
@@ -86,17 +86,17 @@ class CustomForm:
             _collect(self._tree(version), "", found)
         return found
 
-    def read(self, body: bytes, strictness: Strictness) -> Reading:
+    def read(self, body: bytes, strictness: Strictness) -> DecodedObject:
         return self._convert(parsed(body, self.resource.kind), strictness)
 
-    def convert(self, document: Mapping[str, Any], strictness: Strictness) -> Reading:
+    def convert(self, document: Mapping[str, Any], strictness: Strictness) -> DecodedObject:
         try:
             copied = msgspec.to_builtins(document)
         except RecursionError:
             raise unreadable(self.resource, TOO_DEEP) from None
         return self._convert(copied, strictness)
 
-    def _convert(self, document: dict[str, Any], strictness: Strictness) -> Reading:
+    def _convert(self, document: dict[str, Any], strictness: Strictness) -> DecodedObject:
         if is_deeper_than(document, MAX_DEPTH):
             raise unreadable(self.resource, TOO_DEEP)
         version = self._version_of(document)
@@ -110,7 +110,7 @@ class CustomForm:
         refuse_unreadable(found, given, document, strictness)
         kept = given if self._keeps_versions else self.resource
         draft = CustomDraft(kept.api_version, self.resource.kind, about, content)
-        return Reading(draft, warnings_of(found, strictness))
+        return DecodedObject(draft, warnings_of(found, strictness))
 
     def load(self, body: bytes) -> Draft:
         document = msgspec.json.decode(body)

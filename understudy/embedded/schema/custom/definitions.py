@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
-from understudy.embedded.api.served import Column, Lookup, Reading, Served, Strictness
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.custom import structural_schema
 from understudy.embedded.schema.custom.custom_form import CustomForm, Version
+from understudy.embedded.schema.errors import Cause
+from understudy.embedded.schema.served_resource import Column, DecodedObject, Lookup, ServedResource, Strictness
 from understudy.embedded.schema.typed_form import TOO_DEEP, KindRules, TypedForm, unreadable
 from understudy.embedded.schema.types.apiextensions import (
     CustomResourceDefinition,
@@ -187,13 +187,13 @@ class DefinitionForm(TypedForm[CustomResourceDefinition]):
         )
         super().__init__(DEFINITIONS, CustomResourceDefinition, rules)
 
-    def read(self, body: bytes, strictness: Strictness) -> Reading:
+    def read(self, body: bytes, strictness: Strictness) -> DecodedObject:
         return self._warned(super().read(body, strictness))
 
-    def convert(self, document: Mapping[str, Any], strictness: Strictness) -> Reading:
+    def convert(self, document: Mapping[str, Any], strictness: Strictness) -> DecodedObject:
         return self._warned(super().convert(document, strictness))
 
-    def _warned(self, reading: Reading) -> Reading:
+    def _warned(self, reading: DecodedObject) -> DecodedObject:
         definition = reading.draft
         try:
             unevaluated = isinstance(definition, CustomResourceDefinition) and any(
@@ -206,10 +206,10 @@ class DefinitionForm(TypedForm[CustomResourceDefinition]):
             if unevaluated and _UNEVALUATED not in reading.warnings
             else reading.warnings
         )
-        return Reading(definition, warnings)
+        return DecodedObject(definition, warnings)
 
 
-def served_by(definition: CustomResourceDefinition) -> tuple[Served, ...]:
+def served_by(definition: CustomResourceDefinition) -> tuple[ServedResource, ...]:
     """The row of the registry that a definition brings; none while it serves no version."""
     spec = definition.spec
     offered = sorted((version for version in spec.versions if version.served), key=lambda version: not version.storage)
@@ -223,7 +223,7 @@ def served_by(definition: CustomResourceDefinition) -> tuple[Served, ...]:
     )
     keeps_versions = (definition.metadata.annotations or {}).get(KEEPS_VERSIONS) == "true"
     return (
-        Served(
+        ServedResource(
             resource,
             CustomForm(resource, [_version(version) for version in offered], keeps_versions),
             spec.names.singular or spec.names.kind.lower(),

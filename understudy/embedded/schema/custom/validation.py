@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.custom.structural_schema import SchemaNode, ValueLimits
 from understudy.embedded.schema.custom.work_budget import WorkBudget
+from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.values import TIME
 
 _INTEGERS = {"int32": 2**31, "int64": 2**63}

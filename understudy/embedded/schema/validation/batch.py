@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
-from understudy.embedded.api.served import Lookup
 from understudy.embedded.schema import causes
+from understudy.embedded.schema.errors import Cause
+from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.batch import Job, JobSpec, JobStatus, PodFailurePolicyRule
 from understudy.embedded.schema.types.meta import LabelSelector
 from understudy.embedded.schema.validation import metadata, pod_spec, selectors

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
+from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.containers import (
     Container,
     ContainerPort,

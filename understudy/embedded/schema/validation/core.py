@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause, forbidden
-from understudy.embedded.api.served import Lookup
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import member
+from understudy.embedded.schema.errors import Cause, forbidden
+from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.core import (
     ConfigMap,
     Event,

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
+from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.embedded.schema.types.values import is_deeper_than
 from understudy.embedded.schema.validation import names

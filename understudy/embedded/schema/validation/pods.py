@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import ApiError, Cause, forbidden
-from understudy.embedded.api.served import Lookup
 from understudy.embedded.schema import causes
+from understudy.embedded.schema.errors import ApiError, Cause, forbidden
+from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.pods import Pod, PodSpec, PodStatus
 from understudy.embedded.schema.types.scheduling import SYSTEM_PRIORITIES, PriorityClass
 from understudy.embedded.schema.types.values import amount_of

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
+from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.rbac import (
     GROUP,
     ClusterRole,

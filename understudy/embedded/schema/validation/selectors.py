@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
+from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.meta import LabelSelector, LabelSelectorRequirement
 from understudy.embedded.schema.types.scheduling import (
     Affinity,

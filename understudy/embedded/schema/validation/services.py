@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
-from understudy.embedded.api.served import Lookup
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
+from understudy.embedded.schema.errors import Cause
+from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.services import (
     ClientIPConfig,
     Endpoints,

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from understudy.embedded.api.errors import Cause
-from understudy.embedded.api.served import Lookup
 from understudy.embedded.schema import causes
+from understudy.embedded.schema.errors import Cause
+from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.claims import (
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,

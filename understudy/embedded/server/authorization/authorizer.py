@@ -4,14 +4,14 @@ from collections.abc import Collection
 
 import msgspec
 
-from understudy.embedded.api.access import Attributes, Decision, Rule
-from understudy.embedded.server.authentication import ADMINISTRATORS, AUTHENTICATED, User
-from understudy.embedded.server.authorization.attributes import attributes_of, forbidden
-from understudy.embedded.server.authorization.own_pod import OwnPod, report_only
-from understudy.embedded.server.authorization.roles import Roles, Who, who
-from understudy.embedded.server.bodies import media_type
-from understudy.embedded.server.calls import Call
-from understudy.embedded.server.registry import Registry
+from understudy.embedded.api.access_rules import Attributes, Decision, Rule
+from understudy.embedded.api.served_resources import ServedResources
+from understudy.embedded.server.authentication.authenticator import ADMINISTRATORS, AUTHENTICATED, User
+from understudy.embedded.server.authorization.pod_authorizer import PodAuthorizer, check_checkpoint_report
+from understudy.embedded.server.authorization.request_attributes import attributes_of, forbidden
+from understudy.embedded.server.authorization.rule_resolver import Principal, RuleResolver, principal
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_body import media_type
 from understudy.embedded.store.records import Key
 from understudy.embedded.store.store import Store
 from understudy.ports import PatchForm
@@ -23,10 +23,10 @@ _EVERYTHING = (
 
 
 class Authorizer:
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: ServedResources) -> None:
         self._store = store
-        self.roles = Roles(store)
-        self._own_pod = OwnPod(store, registry)
+        self.roles = RuleResolver(store)
+        self._own_pod = PodAuthorizer(store, registry)
 
     def decide(self, user: User, asked: Attributes) -> Decision:
         if user.is_admin:
@@ -38,9 +38,9 @@ class Authorizer:
         """About a user that is not the one who asks: exactly these groups count."""
         if ADMINISTRATORS in groups:
             return Decision(True, f"members of {ADMINISTRATORS} may do everything")
-        return self._by_role(who(name, groups), asked)
+        return self._by_role(principal(name, groups), asked)
 
-    def _by_role(self, one: Who, asked: Attributes) -> Decision:
+    def _by_role(self, one: Principal, asked: Attributes) -> Decision:
         if any(rule.allows(asked) for rule in self.roles.rules_for(one, asked.namespace)):
             return Decision(True, "RBAC: a role that is bound to the user allows it")
         return Decision(False)
@@ -55,21 +55,21 @@ class Authorizer:
         """What roles allow the user: that may be passed on, unlike the rights of a pod on its own job."""
         return self.roles.rules_for(_who(user), namespace)
 
-    async def check(self, call: Call) -> Call:
+    async def check(self, call: Request) -> Request:
         """The call as it may be carried out. Raises a 403."""
         asked = attributes_of(call)
         decision = self.decide(call.user, asked)
         if not decision.allowed:
             raise forbidden(call.user, asked)
         if decision.reports_only:
-            return await report_only(call, asked)
+            return await check_checkpoint_report(call, asked)
         if self._creates(call, asked):
             creation = msgspec.structs.replace(asked, verb="create")
             if not self.decide(call.user, creation).allowed:
                 raise forbidden(call.user, creation)
         return call
 
-    def _creates(self, call: Call, asked: Attributes) -> bool:
+    def _creates(self, call: Request, asked: Attributes) -> bool:
         """Server-side apply makes what is not there."""
         if asked.verb != "patch" or media_type(call.headers.get(b"content-type", b"")) != PatchForm.APPLY:
             return False
@@ -77,6 +77,6 @@ class Authorizer:
         return not asked.subresource and self._store.newest(Key(resource, asked.namespace, asked.name)) is None
 
 
-def _who(user: User) -> Who:
+def _who(user: User) -> Principal:
     """Every user that has come this far is authenticated."""
-    return who(user.name, (*user.groups, AUTHENTICATED))
+    return principal(user.name, (*user.groups, AUTHENTICATED))

@@ -5,14 +5,14 @@ As in Kubernetes, the verbs `escalate` on a role and `bind` on the role that a b
 
 from collections.abc import Sequence
 
-from understudy.embedded.api.access import Attributes, Rule, rule_of, uncovered
-from understudy.embedded.api.errors import ApiError, bad_request
-from understudy.embedded.api.errors import forbidden as refused
-from understudy.embedded.api.served import Draft
+from understudy.embedded.api.access_rules import Attributes, Rule, rule_of, uncovered
+from understudy.embedded.schema.errors import ApiError, bad_request
+from understudy.embedded.schema.errors import forbidden as refused
+from understudy.embedded.schema.served_resource import Draft
 from understudy.embedded.schema.types.rbac import GROUP, ClusterRole, ClusterRoleBinding, Role, RoleBinding, RoleRef
-from understudy.embedded.server.authentication import User
+from understudy.embedded.server.authentication.authenticator import User
 from understudy.embedded.server.authorization.authorizer import Authorizer
-from understudy.embedded.server.calls import Target
+from understudy.embedded.server.http.request_target import Target
 
 
 def check(authorizer: Authorizer, user: User, target: Target, new: Draft, old: Draft | None = None) -> None:

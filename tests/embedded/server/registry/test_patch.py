@@ -1,0 +1,212 @@
+"""PATCH in its four forms."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.embedded.server.in_process_server import (
+    APPLY,
+    CONFIG_MAPS,
+    JSON_PATCH,
+    MERGE,
+    PODS,
+    STRATEGIC,
+    config_map,
+    pod,
+    server,
+)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "patch", "labels"),
+    [
+        (MERGE, {"metadata": {"labels": {"b": "2", "a": None}}}, {"b": "2"}),
+        (STRATEGIC, {"metadata": {"labels": {"b": "2"}}}, {"a": "1", "b": "2"}),
+        (JSON_PATCH, [{"op": "replace", "path": "/metadata/labels/a", "value": "9"}], {"a": "9"}),
+    ],
+)
+def test_each_form_changes_what_it_says(tmp_path: Path, content_type: str, patch: Any, labels: dict[str, str]) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await ask.post(PODS, pod("one", labels={"a": "1"}))
+            assert (await ask.patch(f"{PODS}/one", patch, content_type))["metadata"]["labels"] == labels
+
+    asyncio.run(scenario())
+
+
+def test_lists_are_merged_by_key_in_strategic_patches_of_status(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await ask.post(PODS, pod("one"))
+            for kind in ("Ready", "Initialized"):
+                patch = {"status": {"conditions": [{"type": kind, "status": "True"}]}}
+                changed = await ask.patch(f"{PODS}/one/status", patch, STRATEGIC)
+            kinds = {condition["type"] for condition in changed["status"]["conditions"]}
+            assert {"Ready", "Initialized"} <= kinds
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("content_type", "patch", "code", "reason"),
+    [
+        ("application/json", {}, 415, "UnsupportedMediaType"),
+        ("text/plain", {}, 415, "UnsupportedMediaType"),
+        (MERGE, b"{", 400, "BadRequest"),
+        (MERGE, b"[" * 100_000, 400, "BadRequest"),
+        (MERGE, [1], 400, "BadRequest"),
+        (MERGE, {"metadata": {"labels": 5}}, 400, "BadRequest"),
+        (MERGE, {"metadata": {"resourceVersion": "1"}}, 409, "Conflict"),
+        (MERGE, {"metadata": {"name": "other"}}, 400, "BadRequest"),
+        (MERGE, {"metadata": {"uid": "other"}}, 409, "Conflict"),
+        (MERGE, {"metadata": {"labels": {"a": "?"}}}, 422, "Invalid"),
+        (JSON_PATCH, [{"op": "test", "path": "/data/a", "value": "other"}], 422, "Invalid"),
+        (JSON_PATCH, {"op": "add"}, 400, "BadRequest"),
+    ],
+)
+def test_patches_that_do_not_fit_are_refused_and_change_nothing(
+    tmp_path: Path, content_type: str, patch: Any, code: int, reason: str
+) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            made = await ask.post(CONFIG_MAPS, config_map("one", a="1"))
+            await ask.refused(code, reason, "PATCH", f"{CONFIG_MAPS}/one", patch, content_type=content_type)
+            assert await ask.get(f"{CONFIG_MAPS}/one") == made
+
+    asyncio.run(scenario())
+
+
+def test_a_patch_names_the_types_it_may_have(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            status = await ask.refused(
+                415, "UnsupportedMediaType", "PATCH", f"{CONFIG_MAPS}/one", {}, content_type="text/plain"
+            )
+            assert STRATEGIC in status["message"]
+            await ask.refused(404, "NotFound", "PATCH", f"{CONFIG_MAPS}/one", {}, content_type=MERGE)
+
+    asyncio.run(scenario())
+
+
+def test_apply_makes_what_is_not_there_and_keeps_count_of_owners(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            text = b"apiVersion: v1\nkind: ConfigMap\ndata: {a: '1', b: '1'}\n"
+            made = await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=me", text, APPLY)
+            assert made["data"] == {"a": "1", "b": "1"}
+            assert made["metadata"]["managedFields"][0]["manager"] == "me"
+            again = await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=me", config_map("one", a="1", b="1"), APPLY)
+            assert again == made
+            fewer = await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=me", config_map("one", a="2"), APPLY)
+            assert fewer["data"] == {"a": "2"}
+
+    asyncio.run(scenario())
+
+
+def test_applying_again_what_is_there_writes_nothing(tmp_path: Path) -> None:
+    """Nor does what becomes the same once it is stored: 1000m of a CPU is 1."""
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1000m"}}}
+            given = pod("one", containers=[container]) | {"apiVersion": "v1", "kind": "Pod"}
+            made = await ask.patch(f"{PODS}/one?fieldManager=me", given, APPLY)
+            assert made["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1"}
+            ask.clock.now += 60
+            assert await ask.patch(f"{PODS}/one?fieldManager=me", given, APPLY) == made
+
+    asyncio.run(scenario())
+
+
+def test_each_path_applies_only_what_it_is_about(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            given = pod("one") | {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}}
+            made = await ask.patch(f"{PODS}/one?fieldManager=me", given, APPLY)
+            assert made["status"]["phase"] == "Pending"
+            assert ["f:status" in entry["fieldsV1"] for entry in made["metadata"]["managedFields"]] == [False]
+            told = await ask.patch(f"{PODS}/one/status?fieldManager=agent", given, APPLY)
+            assert told["status"]["phase"] == "Running"
+            owners = {entry["manager"]: set(entry["fieldsV1"]) for entry in told["metadata"]["managedFields"]}
+            assert owners == {"me": {"f:spec"}, "agent": {"f:status"}}
+
+    asyncio.run(scenario())
+
+
+def test_applied_fields_of_others_are_conflicts_unless_forced(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=me", config_map("one", a="1"), APPLY)
+            taken = config_map("one", a="2")
+            status = await ask.refused(
+                409, "Conflict", "PATCH", f"{CONFIG_MAPS}/one?fieldManager=you", taken, content_type=APPLY
+            )
+            assert status["details"]["causes"][0]["reason"] == "FieldManagerConflict"
+            forced = await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=you&force=true", taken, APPLY)
+            assert forced["data"] == {"a": "2"}
+
+    asyncio.run(scenario())
+
+
+def test_an_ordinary_write_takes_over_what_it_changes(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=me", config_map("one", a="1"), APPLY)
+            await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=other", {"data": {"a": "2"}}, MERGE)
+            status = await ask.refused(
+                409,
+                "Conflict",
+                "PATCH",
+                f"{CONFIG_MAPS}/one?fieldManager=me",
+                config_map("one", a="1"),
+                content_type=APPLY,
+            )
+            assert '"other"' in status["message"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "code", "reason"),
+    [
+        ("", config_map("one"), 422, "Invalid"),
+        ("?fieldManager=me", config_map("two"), 400, "BadRequest"),
+        ("?fieldManager=me", [1], 400, "BadRequest"),
+        ("?fieldManager=me", {"metadata": 3}, 400, "BadRequest"),
+        ("?fieldManager=" + "m" * 200, config_map("one"), 422, "Invalid"),
+        ("?fieldManager=me", b"a: &x [*x]\n", 400, "BadRequest"),
+        ("?fieldManager=me", b"{" * 3000 + b"'", 400, "BadRequest"),
+        ("?fieldManager=me", b"- " * 3000 + b"x", 400, "BadRequest"),
+    ],
+)
+def test_what_cannot_be_applied(tmp_path: Path, query: str, body: Any, code: int, reason: str) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await ask.refused(code, reason, "PATCH", f"{CONFIG_MAPS}/one{query}", body, content_type=APPLY)
+            await ask.refused(404, "NotFound", "GET", f"{CONFIG_MAPS}/one")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("metadata", [2147483647, "one", [{}], True])
+def test_metadata_that_is_none_is_refused_for_what_is_there_too(tmp_path: Path, metadata: Any) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            for name in ("one", "two"):
+                body, url = {**config_map(name), "metadata": metadata}, f"{CONFIG_MAPS}/{name}?fieldManager=me"
+                status = await ask.refused(400, "BadRequest", "PATCH", url, body, content_type=APPLY)
+                assert status["message"] == "metadata: must be an object"
+                await ask.patch(url.replace("one", "two"), config_map("two"), APPLY)
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_applied_to_the_status_of_what_is_not_there(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            url = f"{PODS}/one/status?fieldManager=me"
+            await ask.refused(404, "NotFound", "PATCH", url, pod("one"), content_type=APPLY)
+
+    asyncio.run(scenario())

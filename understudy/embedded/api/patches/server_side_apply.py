@@ -1,0 +1,158 @@
+"""Server-side apply: turns an object and what one manager wants of it into the object as all its managers want it.
+
+Every manager owns the fields it applied or changed last. Applying sets a manager's fields, gives up those it wanted
+before and no longer names, and does not change what somebody else owns unless forced to.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.api.patches.field_sets import (
+    IDENTITY,
+    SYSTEM,
+    UNOWNED,
+    Path,
+    Paths,
+    Shape,
+    is_key,
+    owned,
+    prefixes,
+)
+from understudy.embedded.api.patches.json_values import refuse_depth, same
+from understudy.embedded.api.patches.managed_fields import (
+    Owner,
+    Writer,
+    applier,
+    conflict_error,
+    owners_of,
+    updater,
+    with_owners,
+)
+from understudy.embedded.api.patches.strategic_merge import ListKeys
+from understudy.embedded.schema.errors import ApiError, Cause, bad_request, invalid
+
+Document = dict[str, Any]
+
+_BEFORE_FIRST_APPLY = "before-first-apply"
+_KUBECTL = "kubectl"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_MISSING = object()
+
+
+def apply_configuration(
+    live: Document | None, config: Any, writer: Writer, list_keys: ListKeys, force: bool = False
+) -> Document:
+    """The object to store, with its managedFields; `live` itself where nothing changes. ApiError 409 where others own
+    what would change. No `live`: the object is new."""
+    said = _checked(config, writer)
+    shape = Shape(list_keys)
+    before: Document = live or {}
+    refuse_depth(before)
+    merged = shape.overlay(before, said)
+    wanted = applier(writer, owned(shape.fields(shape.overlay({}, said))))
+    owners = owners_of(before) or _first_owners(before, writer, shape)
+    former = next((owner for owner in owners if owner.identity == wanted.identity), wanted.owning(frozenset()))
+    others = _yielding(
+        [owner for owner in owners if owner.identity != wanted.identity],
+        _touched(shape.fields(before), shape.fields(merged)),
+        force,
+    )
+    result = shape.without(merged, _given_up(former, [wanted, *others]))
+    if live is not None and _nothing_new(live, result, [wanted, *others]):
+        return live
+    return with_owners(result, [*others, wanted])
+
+
+def track_update(old: Document, new: Document, writer: Writer, list_keys: ListKeys) -> Document:
+    """An ordinary write: whoever changes a field owns it from now on, alone. Objects that were never applied have no
+    managedFields and get none."""
+    given = new.get("metadata", {}).get("managedFields")
+    owners = () if _is_reset(given) else owners_of(new) or owners_of(old)
+    if not owners:
+        return with_owners(new, ())
+    refuse_depth(new)
+    shape = Shape(list_keys)
+    before, after = shape.fields(old), shape.fields(new)
+    touched = _touched(before, after)
+    taken = updater(writer, touched & owned(after))
+    own = next((owner for owner in owners if owner.identity == taken.identity), None)
+    others = [owner.owning(owner.paths - touched) for owner in owners if owner is not own]
+    if own is not None:
+        kept = own.paths - (touched - after.keys())
+        taken = taken.owning(kept | taken.paths) if taken.paths else own.owning(kept)
+    return with_owners(new, [*others, taken])
+
+
+def _checked(config: Any, writer: Writer) -> Document:
+    """The configuration without what is not for anybody to apply: `creationTimestamp: null` is in many a file."""
+    if not isinstance(config, dict):
+        raise bad_request("what is applied must be an object")
+    refuse_depth(config)
+    if not writer.manager:
+        cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+        raise invalid("PatchOptions", "meta.k8s.io", "", [cause])
+    metadata = config.get("metadata")
+    if not isinstance(metadata, dict):
+        return config
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    absent = SYSTEM | {key for key in IDENTITY if metadata.get(key) is None}
+    return {**config, "metadata": {key: value for key, value in metadata.items() if key not in absent}}
+
+
+def _is_reset(given: Any) -> bool:
+    """A list of one empty entry asks for managedFields to be forgotten."""
+    return bool(given == [{}])
+
+
+def _touched(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> Paths:
+    """Fields that are new, gone, or have another value."""
+    changed = {path for path, value in after.items() if not same(before.get(path, _MISSING), value)}
+    return frozenset(changed | (before.keys() - after.keys()))
+
+
+def _first_owners(live: Document, writer: Writer, shape: Shape) -> tuple[Owner, ...]:
+    """An object without managedFields belongs to everybody before the first apply; but what `kubectl apply` put there
+    itself, and nobody has changed since, is kubectl's, so that moving to server-side apply meets no conflicts."""
+    fields = shape.fields(live)
+    applied = _last_applied(live, shape) if writer.manager == _KUBECTL else {}
+    own = frozenset(path for path in owned(applied) if same(fields.get(path, _MISSING), applied[path]))
+    before = Writer(_BEFORE_FIRST_APPLY, writer.api_version, writer.time)
+    return (applier(writer, own), updater(before, owned(fields) - own))
+
+
+def _last_applied(live: Document, shape: Shape) -> Mapping[Path, Any]:
+    """What `kubectl apply` wrote down of its last configuration; nothing where that cannot be read."""
+    text = live.get("metadata", {}).get("annotations", {}).get(_LAST_APPLIED, "{}")
+    try:
+        document = msgspec.json.decode(text, type=dict[str, Any])
+        refuse_depth(document)
+        return shape.fields(document)
+    except (ApiError, msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def _yielding(others: list[Owner], touched: Paths, force: bool) -> list[Owner]:
+    """The other owners without what they lose."""
+    lost = [(owner, path) for owner in others for path in sorted(owner.paths & touched)]
+    if lost and not force:
+        raise conflict_error(lost)
+    return [owner.owning(owner.paths - touched) for owner in others]
+
+
+def _given_up(former: Owner, owners: list[Owner]) -> set[Path]:
+    """What a manager wanted before and nobody wants now. An object or list goes with the last of its parts; what an
+    item is known by goes only with the item."""
+    still = prefixes(path for owner in owners for path in owner.paths) | UNOWNED
+    led_through = {path for path in prefixes(former.paths) if path[-1].startswith("f:")}
+    return {path for path in (led_through | former.paths) - still if not is_key(path)}
+
+
+def _nothing_new(live: Document, result: Document, owners: list[Owner]) -> bool:
+    return _holdings(owners_of(live)) == _holdings(owners) and same(with_owners(live, ()), with_owners(result, ()))
+
+
+def _holdings(owners: Iterable[Owner]) -> dict[tuple[str, ...], Paths]:
+    return {owner.identity: owner.paths for owner in owners if owner.paths}

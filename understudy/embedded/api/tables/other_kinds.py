@@ -1,0 +1,181 @@
+"""Kinds that mostly hold data, as kubectl prints them: config maps, secrets, service accounts, namespaces, leases,
+priority classes, disruption budgets, role bindings, definitions."""
+
+from typing import Any
+
+from msgspec import field
+
+from understudy.embedded.api.tables.human_duration import age
+from understudy.embedded.api.tables.printer import AGE, NAME, Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.schema.served_resource import Column
+
+
+class Named(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+
+
+class ConfigMap(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    data: dict[str, Any] = field(default_factory=dict)
+    binary_data: dict[str, Any] = field(default_factory=dict)
+
+
+class Secret(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    type: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class ServiceAccount(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    secrets: tuple[Any, ...] = ()
+
+
+class NamespaceStatus(PrintedFields, frozen=True):
+    phase: str = ""
+
+
+class Namespace(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    status: NamespaceStatus = NamespaceStatus()
+
+
+class LeaseSpec(PrintedFields, frozen=True):
+    holder_identity: str = ""
+
+
+class Lease(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    spec: LeaseSpec = LeaseSpec()
+
+
+class PriorityClass(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = ""
+
+
+class BudgetSpec(PrintedFields, frozen=True):
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class BudgetStatus(PrintedFields, frozen=True):
+    disruptions_allowed: int = 0
+
+
+class Budget(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
+
+
+class Subject(PrintedFields, frozen=True):
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+class RoleRef(PrintedFields, frozen=True):
+    kind: str = ""
+    name: str = ""
+
+
+class Binding(PrintedFields, frozen=True):
+    metadata: Meta = Meta()
+    role_ref: RoleRef = RoleRef()
+    subjects: tuple[Subject, ...] = ()
+
+
+def _config_map(one: ConfigMap, now: float) -> Row:
+    return Row([one.metadata.name, len(one.data) + len(one.binary_data), age(one.metadata.creation_timestamp, now)])
+
+
+def _secret(one: Secret, now: float) -> Row:
+    return Row([one.metadata.name, one.type, len(one.data), age(one.metadata.creation_timestamp, now)])
+
+
+def _service_account(one: ServiceAccount, now: float) -> Row:
+    return Row([one.metadata.name, len(one.secrets), age(one.metadata.creation_timestamp, now)])
+
+
+def _namespace(one: Namespace, now: float) -> Row:
+    return Row([one.metadata.name, one.status.phase, age(one.metadata.creation_timestamp, now)])
+
+
+def _lease(one: Lease, now: float) -> Row:
+    return Row([one.metadata.name, one.spec.holder_identity, age(one.metadata.creation_timestamp, now)])
+
+
+def _priority_class(one: PriorityClass, now: float) -> Row:
+    created = age(one.metadata.creation_timestamp, now)
+    return Row([one.metadata.name, one.value, one.global_default, created, one.preemption_policy])
+
+
+def _budget(one: Budget, now: float) -> Row:
+    limits = ("N/A" if limit is None else str(limit) for limit in (one.spec.min_available, one.spec.max_unavailable))
+    created = age(one.metadata.creation_timestamp, now)
+    return Row([one.metadata.name, *limits, one.status.disruptions_allowed, created])
+
+
+def _binding(one: Binding, now: float) -> Row:
+    role, created = f"{one.role_ref.kind}/{one.role_ref.name}", age(one.metadata.creation_timestamp, now)
+    users, groups = (
+        ", ".join(subject.name for subject in one.subjects if subject.kind == kind) for kind in ("User", "Group")
+    )
+    accounts = [f"{subject.namespace}/{subject.name}" for subject in one.subjects if subject.kind == "ServiceAccount"]
+    return Row([one.metadata.name, role, created, users, groups, ", ".join(accounts)])
+
+
+def _named(one: Named, _now: float) -> Row:
+    return Row([one.metadata.name, one.metadata.creation_timestamp])
+
+
+_DATA = Column("Data", "integer", description="How many keys it has.")
+_CREATED = Column("Created At", "date", description="When it was created.")
+
+CONFIG_MAPS = Printer((NAME, _DATA, AGE), ConfigMap, _config_map)
+SECRETS = Printer((NAME, Column("Type", description="What the secret is for."), _DATA, AGE), Secret, _secret)
+SERVICE_ACCOUNTS = Printer(
+    (NAME, Column("Secrets", "integer", description="How many secrets it may use."), AGE),
+    ServiceAccount,
+    _service_account,
+)
+NAMESPACES = Printer((NAME, Column("Status", description="Whether it takes new objects."), AGE), Namespace, _namespace)
+LEASES = Printer((NAME, Column("Holder", description="Who holds it."), AGE), Lease, _lease)
+PRIORITY_CLASSES = Printer(
+    (
+        NAME,
+        Column("Value", "integer", description="The higher, the more important."),
+        Column("Global-Default", "boolean", description="Whether it goes to pods that name none."),
+        AGE,
+        Column("PreemptionPolicy", description="Whether its pods may take others' places."),
+    ),
+    PriorityClass,
+    _priority_class,
+)
+BUDGETS = Printer(
+    (
+        NAME,
+        Column("Min Available", description="Pods that must stay."),
+        Column("Max Unavailable", description="Pods that may be missing."),
+        Column("Allowed Disruptions", "integer", description="Pods that may be evicted now."),
+        AGE,
+    ),
+    Budget,
+    _budget,
+)
+BINDINGS = Printer(
+    (
+        NAME,
+        Column("Role", description="The role that is granted."),
+        AGE,
+        wide("Users", "Users it is granted to."),
+        wide("Groups", "Groups it is granted to."),
+        wide("ServiceAccounts", "Service accounts it is granted to."),
+    ),
+    Binding,
+    _binding,
+)
+ANYTHING = Printer((NAME, _CREATED), Named, _named)

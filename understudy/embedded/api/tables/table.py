@@ -1,0 +1,82 @@
+"""Tables: stored objects into the meta.k8s.io/v1 Table that kubectl prints line by line.
+
+`PRINTERS` names the printer of each built-in kind; custom resources bring their columns.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.api.partial_objects import partial_metadata
+from understudy.embedded.api.tables import events, jobs, nodes, other_kinds, pods, services, volumes
+from understudy.embedded.api.tables.custom_columns import custom
+from understudy.embedded.api.tables.printer import AnyPrinter, Row
+from understudy.embedded.schema.served_resource import ServedResource
+from understudy.objects import resources
+
+PRINTERS: Mapping[str, AnyPrinter] = {
+    resources.PODS.key: pods.PODS,
+    resources.NODES.key: nodes.NODES,
+    resources.EVENTS.key: events.EVENTS,
+    resources.JOBS.key: jobs.JOBS,
+    resources.SERVICES.key: services.SERVICES,
+    resources.ENDPOINTS.key: services.ENDPOINTS,
+    resources.CLAIMS.key: volumes.CLAIMS,
+    resources.VOLUMES.key: volumes.VOLUMES,
+    resources.NAMESPACES.key: other_kinds.NAMESPACES,
+    resources.CONFIG_MAPS.key: other_kinds.CONFIG_MAPS,
+    resources.SECRETS.key: other_kinds.SECRETS,
+    resources.SERVICE_ACCOUNTS.key: other_kinds.SERVICE_ACCOUNTS,
+    resources.LEASES.key: other_kinds.LEASES,
+    resources.PRIORITY_CLASSES.key: other_kinds.PRIORITY_CLASSES,
+    resources.BUDGETS.key: other_kinds.BUDGETS,
+    resources.ROLES.key: other_kinds.ANYTHING,
+    resources.CLUSTER_ROLES.key: other_kinds.ANYTHING,
+    resources.ROLE_BINDINGS.key: other_kinds.BINDINGS,
+    resources.CLUSTER_ROLE_BINDINGS.key: other_kinds.BINDINGS,
+    resources.DEFINITIONS.key: other_kinds.ANYTHING,
+}
+
+
+class Include(enum.StrEnum):
+    """How much of its object a row carries: the includeObject of a request."""
+
+    NONE = "None"
+    METADATA = "Metadata"
+    OBJECT = "Object"
+
+
+def table(
+    served: ServedResource,
+    bodies: Iterable[bytes],
+    now: float,
+    include: Include = Include.METADATA,
+    header: bool = True,
+) -> dict[str, Any]:
+    """A row for each body. The events of a watch are tables of one row, and only the first has a header. The
+    `metadata` of a list (its resourceVersion) is for the caller to fill in."""
+    printer = PRINTERS.get(served.resource.key) or custom(served.printer_columns)
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {},
+        "columnDefinitions": printer.columns if header else (),
+        "rows": [_row(printer.row(body, now), _object(body, include)) for body in bodies],
+    }
+
+
+def _row(row: Row, of: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = {"cells": row.cells, "object": of}
+    return shown | {"conditions": row.conditions} if row.conditions else shown
+
+
+def _object(body: bytes, include: Include) -> Any:
+    match include:
+        case Include.NONE:
+            return None
+        case Include.METADATA:
+            return partial_metadata(body)
+        case Include.OBJECT:
+            return msgspec.Raw(body)

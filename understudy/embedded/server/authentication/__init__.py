@@ -1,0 +1,1 @@
+"""Who makes a request: bearer tokens and service account tokens."""

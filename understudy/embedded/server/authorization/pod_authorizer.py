@@ -1,0 +1,137 @@
+"""The rights that every pod has: to read itself and the jobs it belongs to, and to report checkpoints on them.
+
+That is what understudy.train does. RBAC cannot say it: which jobs these are depends on the pod.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from understudy.embedded.api.access_rules import Attributes, Decision, Rule
+from understudy.embedded.api.served_resources import ServedResources
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.server.authentication.authenticator import User
+from understudy.embedded.server.authorization.request_attributes import forbidden
+from understudy.embedded.server.http.request import Message, Request
+from understudy.embedded.server.http.request_body import media_type, read_body
+from understudy.embedded.store.records import Key
+from understudy.embedded.store.store import Store
+from understudy.objects.resources import JOB_KINDS, PODS
+from understudy.ports import PatchForm
+from understudy.train.job_client import LAST_CHECKPOINT
+
+_DEEPEST = 8  # owners above a pod; a TrainJob is three above
+_VERBS = ("get", "patch")
+_JOBS = {resource.key for resource in JOB_KINDS}
+
+
+class _Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class _Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    uid: str = ""
+    owner_references: tuple[_Owner, ...] = ()
+
+
+class _Head(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Meta
+
+
+class ObjectPath(msgspec.Struct, frozen=True, gc=False):
+    """One object, as requests name it."""
+
+    group: str
+    resource: str
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> Key:
+        return Key(f"{self.resource}.{self.group}" if self.group else self.resource, self.namespace, self.name)
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
+
+class PodAuthorizer:
+    def __init__(self, store: Store, registry: ServedResources) -> None:
+        self._store = store
+        self._registry = registry
+
+    def decide(self, user: User, asked: Attributes) -> Decision:
+        if not user.pod or asked.verb not in _VERBS or asked.subresource or asked.path:
+            return Decision(allowed=False)
+        place = ObjectPath(asked.group, asked.resource, asked.namespace, asked.name)
+        if not any(place == one for one in self._places(user)):
+            return Decision(allowed=False)
+        if asked.verb == "get":
+            return Decision(True, "a pod may read itself and the jobs it belongs to")
+        why = f"a pod may set the annotation {LAST_CHECKPOINT} on itself and the jobs it belongs to, and nothing else"
+        return Decision(True, why, reports_only=True)
+
+    def rules(self, user: User, namespace: str) -> Iterator[Rule]:
+        for place in self._places(user):
+            if place.namespace == namespace:
+                yield Rule(
+                    frozenset(_VERBS), frozenset([place.group]), frozenset([place.resource]), frozenset([place.name])
+                )
+
+    def _places(self, user: User) -> Iterator[ObjectPath]:
+        """The pod, then its job, then that one's, as far as each is controlled by a job that is there."""
+        namespace, _, name = user.pod.partition("/")
+        place: ObjectPath | None = ObjectPath("", PODS.plural, namespace, name) if name else None
+        for _ in range(_DEEPEST):
+            if place is None:
+                return
+            record = self._store.get(place.key)
+            if record is None:
+                return
+            yield place
+            place = self._above(_head(record.body).metadata, namespace)
+
+    def _above(self, meta: _Meta, namespace: str) -> ObjectPath | None:
+        owner = next((one for one in meta.owner_references if one.controller), None)
+        if owner is None:
+            return None
+        group = owner.api_version.rpartition("/")[0]
+        for served in self._registry.all:
+            resource = served.resource
+            if (resource.group, resource.kind) == (group, owner.kind) and resource.key in _JOBS:
+                place = ObjectPath(group, resource.plural, namespace, owner.name)
+                record = self._store.get(place.key)
+                return place if record is not None and _head(record.body).metadata.uid == owner.uid else None
+        return None
+
+
+async def check_checkpoint_report(call: Request, asked: Attributes) -> Request:
+    """The same request, if all that it does is to report a checkpoint. Its body has been read then, and is kept."""
+    body = await read_body(call)
+    media = media_type(call.headers.get(b"content-type", b""))
+    if media not in (PatchForm.MERGE, PatchForm.STRATEGIC) or not _is_report(body):
+        raise _too_much(call.user, asked)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return msgspec.structs.replace(call, receive=receive)
+
+
+def _is_report(body: bytes) -> bool:
+    try:
+        given = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    match given:
+        case {"metadata": {"annotations": {**annotations}, **other_meta}, **others}:
+            return not others and not other_meta and set(annotations) == {LAST_CHECKPOINT}
+        case _:
+            return False
+
+
+def _too_much(user: User, asked: Attributes) -> ApiError:
+    return forbidden(user, asked, f"of its own job a pod may change the annotation {LAST_CHECKPOINT} alone")

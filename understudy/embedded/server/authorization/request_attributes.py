@@ -1,0 +1,67 @@
+"""A request's method and path into what it wants to do, as Kubernetes reads them; and the words of a refusal."""
+
+import re
+
+from understudy.embedded.api.access_rules import Attributes
+from understudy.embedded.schema.errors import ApiError, Details
+from understudy.embedded.server.authentication.authenticator import User
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_target import resource_parts, scoped
+
+_OF_OBJECTS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_OF_COLLECTIONS = {"GET": "list", "HEAD": "list", "DELETE": "deletecollection"}
+_ENTERING = ("exec", "attach", "portforward")  # a WebSocket begins as a GET, and is no less of a right than a POST
+_BY_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,!=]+)(?:,|$)")
+
+
+def attributes_of(call: Request) -> Attributes:
+    """What names no resource is judged by its path. The same function splits paths here and where they are routed."""
+    parts = resource_parts(call.path)
+    if parts is None or not parts[2]:
+        return Attributes(call.method.lower(), path=call.path or "/")
+    group, _, rest = parts
+    namespace, rest = scoped(rest)
+    resource, name, sub = (*rest, "", "", "")[:3]
+    if resource == "namespaces" and not group:
+        namespace = name
+    return Attributes(
+        verb=_verb(call, name, sub),
+        namespace=namespace or "",
+        group=group,
+        resource=resource,
+        subresource=sub,
+        name=name or _selected_name(call),
+    )
+
+
+def _verb(call: Request, name: str, sub: str) -> str:
+    if sub in _ENTERING:
+        return "create"
+    if name:
+        return _OF_OBJECTS.get(call.method, call.method.lower())
+    if call.method in ("GET", "HEAD") and call.flag("watch"):
+        return "watch"
+    return _OF_COLLECTIONS.get(call.method) or _OF_OBJECTS.get(call.method, call.method.lower())
+
+
+def _selected_name(call: Request) -> str:
+    """Of a list or watch of one object alone, which a rule with resourceNames may allow."""
+    if call.method not in ("GET", "HEAD", "DELETE"):
+        return ""
+    found = _BY_NAME.search(call.query.get("fieldSelector", ""))
+    return found[1] if found else ""
+
+
+def forbidden(user: User, asked: Attributes, reason: str = "") -> ApiError:
+    because = f": {reason}" if reason else ""
+    if asked.path:
+        message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"{because}'
+        return ApiError(403, "Forbidden", message)
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+    kind = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
+    named = f'{kind} "{asked.name}"' if asked.name else kind
+    message = (
+        f'{named} is forbidden: User "{user.name}" cannot {asked.verb} resource "{asked.full_resource}" '
+        f'in API group "{asked.group}" {where}{because}'
+    )
+    return ApiError(403, "Forbidden", message, Details(asked.name, asked.group, asked.resource))

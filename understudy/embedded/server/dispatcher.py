@@ -1,0 +1,127 @@
+"""From a path and a method to the handler that answers: the API as tables."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.server import non_resource_paths, review_endpoint
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_target import Target, locate, no_such_path, not_allowed, resource_parts
+from understudy.embedded.server.http.response import Response, StreamedResponse
+from understudy.embedded.server.registry import create, delete, get, patch, update
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.subresources import binding, departures, eviction, pod_exec, pod_log, token_request
+
+Verb = Callable[[ServerState, Request, Target], Awaitable[Response | StreamedResponse]]
+Verbs = Mapping[str, Verb]
+COLLECTION: Verbs = {
+    "GET": get.list_or_watch,
+    "POST": create.create,
+    "DELETE": delete.delete_collection,
+}
+OBJECT: Verbs = {
+    "GET": get.get,
+    "PUT": update.replace,
+    "PATCH": patch.patch,
+    "DELETE": delete.delete,
+}
+STATUS: Verbs = {
+    "GET": get.get,
+    "PUT": update.replace,
+    "PATCH": patch.patch,
+}
+SUBRESOURCES: Mapping[tuple[str, str], Verbs] = {
+    ("pods", "binding"): {"POST": binding.bind_pod},
+    ("pods", "eviction"): {"POST": eviction.evict_pod},
+    ("pods", "log"): {"GET": pod_log.read_log},
+    ("pods", "exec"): {"GET": pod_exec.exec_without_upgrade, "POST": pod_exec.exec_without_upgrade},
+    ("serviceaccounts", "token"): {"POST": token_request.create_token},
+    ("namespaces", "finalize"): {"PUT": update.finalize_namespace},
+}
+
+
+# Parts of a pod that Kubernetes has and this server does not, with a way around.
+LEFT_OUT: Mapping[str, str] = {
+    "attach": "use kubectl logs -f, or kubectl exec",
+    "portforward": "pods run on this machine: use their ports as they are",
+    "proxy": "pods run on this machine: use their ports as they are",
+    "ephemeralcontainers": "use kubectl exec",
+}
+
+
+def verb_for(method: str, target: Target) -> Verb:
+    verbs = _verbs(target)
+    found = verbs.get("GET" if method == "HEAD" else method)
+    if found is None:
+        raise not_allowed()
+    return found
+
+
+def _verbs(target: Target) -> Verbs:
+    if not target.name:
+        return COLLECTION
+    if not target.sub:
+        return OBJECT
+    if target.sub not in target.served.subresources:
+        raise _left_out(target)
+    if target.sub == "status":
+        return STATUS
+    return SUBRESOURCES.get((target.served.resource.key, target.sub), {})
+
+
+def _left_out(target: Target) -> ApiError:
+    if target.served.resource.key == "pods" and target.sub in LEFT_OUT:
+        message = f"pods/{target.sub} is not offered by an embedded cluster; {LEFT_OUT[target.sub]}"
+        return ApiError(405, "MethodNotAllowed", message)
+    return no_such_path()
+
+
+async def dispatch(state: ServerState, call: Request) -> Response | StreamedResponse:
+    if not call.user.is_admin:
+        call = await state.authorizer.check(call)
+    parts = resource_parts(call.path)
+    if parts is None:
+        _only(call, "GET", "HEAD")
+        return _non_resource_path(state, call)
+    group, version, rest = parts
+    if rest:
+        target = locate(state.registry, group, version, rest)
+        if target is not None:
+            return await verb_for(call.method, target)(state, call, target)
+    match group, version, rest:
+        case _, _, []:
+            _only(call, "GET", "HEAD")
+            return non_resource_paths.group_version(state, group, version)
+        case "understudy.dev", "v1", ["namespaces", namespace, "seatings"] if namespace:
+            _only(call, "POST")
+            return await binding.bind_gang(state, call, namespace)
+        case "understudy.dev", "v1", ["namespaces", namespace, "departures"] if namespace:
+            _only(call, "POST")
+            return await departures.delete_pods(state, call, namespace)
+        case _:
+            return await review_endpoint.answer_review(state, call, group, version, rest)
+
+
+def target_of(state: ServerState, call: Request) -> Target:
+    """Where a path must be that of a resource."""
+    parts = resource_parts(call.path)
+    target = locate(state.registry, *parts) if parts is not None and parts[2] else None
+    if target is None:
+        raise no_such_path()
+    return target
+
+
+def _non_resource_path(state: ServerState, call: Request) -> Response:
+    if found := non_resource_paths.DOCUMENTS.get(call.path):
+        return found(state, call)
+    match call.path.split("/"):
+        case ["", "apis", group]:
+            return non_resource_paths.group(state, group)
+        case ["", "openapi", "v3", *rest]:
+            return non_resource_paths.openapi_v3(state, "/".join(rest))
+        case _:
+            raise no_such_path()
+
+
+def _only(call: Request, *methods: str) -> None:
+    if call.method not in methods:
+        raise not_allowed()

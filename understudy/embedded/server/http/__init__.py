@@ -1,0 +1,1 @@
+"""HTTP: request targets, bodies, responses, WebSockets, and limits on connections."""

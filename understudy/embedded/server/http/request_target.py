@@ -1,0 +1,72 @@
+"""Paths into what they point at. Resources are found by splitting, everything else by its whole path."""
+
+import msgspec
+
+from understudy.embedded.api.served_resources import ServedResources
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import ServedResource
+from understudy.embedded.store.records import Key
+
+# Below /api/v1/namespaces/{name}/ these are parts of the namespace itself, everything else is a resource inside it.
+_OF_THE_NAMESPACE = ("status", "finalize")
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """What a path points at. No name: the collection. `version` is the one asked for, not the one stored."""
+
+    served: ServedResource
+    version: str
+    namespace: str = ""
+    name: str = ""
+    sub: str = ""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.served.resource.key, self.namespace, self.name)
+
+    @property
+    def api_version(self) -> str:
+        group = self.served.resource.group
+        return f"{group}/{self.version}" if group else self.version
+
+
+def no_such_path() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def not_allowed() -> ApiError:
+    return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def resource_parts(path: str) -> tuple[str, str, list[str]] | None:
+    """Group, version and what follows them; None where the path names no group version."""
+    parts = path.split("/")
+    match parts:
+        case ["", "api", version, *rest]:
+            return "", version, rest
+        case ["", "apis", group, version, *rest] if group:
+            return group, version, rest
+        case _:
+            return None
+
+
+def scoped(rest: list[str]) -> tuple[str | None, list[str]]:
+    """The namespace a path below its group and version lies in, and what follows; None where it lies in none."""
+    if len(rest) > 2 and rest[0] == "namespaces" and not (len(rest) == 3 and rest[2] in _OF_THE_NAMESPACE):
+        return rest[1], rest[2:]
+    return None, rest
+
+
+def locate(registry: ServedResources, group: str, version: str, rest: list[str]) -> Target | None:
+    """None: nothing of that name is served, or a cluster-wide resource was sought in a namespace."""
+    namespace, rest = scoped(rest)
+    if namespace == "":
+        return None
+    namespace = namespace or ""
+    served = registry.find(group, version, rest[0])
+    if served is None or len(rest) > 3 or "" in rest or (namespace and not served.resource.namespaced):
+        return None
+    name = rest[1] if len(rest) > 1 else ""
+    if name and served.resource.namespaced and not namespace:
+        return None  # an object in a namespace, asked for without it
+    return Target(served, version, namespace, name, rest[2] if len(rest) > 2 else "")

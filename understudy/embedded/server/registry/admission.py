@@ -1,0 +1,93 @@
+"""Admission of new objects: the namespace is open, the service account exists, no built-in name is taken."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from understudy.embedded.api.discovery import QUESTIONS
+from understudy.embedded.api.partial_objects import decode_partial
+from understudy.embedded.schema.errors import (
+    ApiError,
+    Cause,
+    Details,
+    forbidden,
+    invalid,
+    not_found,
+)
+from understudy.embedded.schema.served_resource import Draft, ServedResource
+from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
+from understudy.embedded.schema.types.core import ServiceAccount
+from understudy.embedded.schema.types.pods import Pod
+from understudy.embedded.server.http.request_target import Target
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.registry.store_writes import put, stamp
+from understudy.embedded.store.records import Key, Put
+from understudy.objects.resources import DEFINITIONS, NAMESPACES, PODS, SERVICE_ACCOUNTS
+
+
+def default_account_writes(state: ServerState, key: Key) -> Sequence[Put]:
+    """A new namespace has an account for pods that name none, from its first moment on."""
+    if key.resource != NAMESPACES.key:
+        return ()
+    account = Key(SERVICE_ACCOUNTS.key, key.name, "default")
+    if state.store.newest(account) is not None:
+        return ()
+    draft = ServiceAccount()
+    stamp(draft.metadata, account, state.timestamp())
+    return (put(account, draft),)
+
+
+def admit_service_account(state: ServerState, draft: Draft) -> None:
+    """Raises a 403, as Kubernetes does. Pods that leave automountServiceAccountToken open have it decided now: what
+    becomes of the account later is not the pod's concern."""
+    if not isinstance(draft, Pod):
+        return
+    namespace, name = str(draft.metadata.namespace), str(draft.spec.service_account_name)
+    account = state.lookup(SERVICE_ACCOUNTS, namespace, name)
+    if not isinstance(account, ServiceAccount):
+        why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
+        raise forbidden(PODS.plural, PODS.group, draft.metadata.name or "", why)
+    if account.automount_service_account_token is False and draft.spec.automount_service_account_token is UNSET:
+        draft.spec.automount_service_account_token = False
+
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+def admit_definition(state: ServerState, draft: Draft) -> None:
+    """A new definition may not take a place that is taken, and is held until its objects are gone."""
+    if not isinstance(draft, CustomResourceDefinition):
+        return
+    key = f"{draft.spec.names.plural}.{draft.spec.group}"
+    if not state.registry.takes(key) or any(key == question.key for question in QUESTIONS):
+        cause = Cause("FieldValueInvalid", f'Invalid value: "{key}": is a built-in resource', "spec.names.plural")
+        raise invalid(DEFINITIONS.kind, DEFINITIONS.group, str(draft.metadata.name), [cause])
+    finalizers = draft.metadata.finalizers or []
+    draft.metadata.finalizers = finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
+
+
+def check_definition_open(state: ServerState, served: ServedResource) -> None:
+    """No new objects of a kind that is on its way out."""
+    if not state.registry.is_custom(served):
+        return
+    record = state.store.newest(Key(DEFINITIONS.key, "", served.resource.key))
+    if record is not None and decode_partial(record.body).metadata.deletion_timestamp:
+        said = "create not allowed while custom resource definition is terminating"
+        raise ApiError(405, "MethodNotAllowed", said)
+
+
+def check_namespace(state: ServerState, target: Target, name: str) -> None:
+    """New objects need a namespace that is there to stay."""
+    namespace = target.namespace
+    if not namespace:
+        return
+    record = state.store.newest(Key(NAMESPACES.key, "", namespace))
+    if record is None:
+        raise not_found(NAMESPACES.plural, "", namespace)
+    if decode_partial(record.body).metadata.deletion_timestamp:
+        resource = target.served.resource
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        where = f'{resource.key} "{name}"'
+        cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+        details = Details(name, resource.group, resource.plural, causes=(cause,))
+        raise ApiError(403, "Forbidden", f"{where} is forbidden: {why}", details)

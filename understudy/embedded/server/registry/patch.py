@@ -1,0 +1,99 @@
+"""PATCH in its four forms: each turns the object as it is into what it should be, which is then an update."""
+
+from typing import Any
+
+import msgspec
+
+from understudy.embedded.api.patches.json_patch import json_patch, merge_patch
+from understudy.embedded.api.patches.managed_fields import differ_only_in_times
+from understudy.embedded.api.patches.server_side_apply import apply_configuration
+from understudy.embedded.api.patches.strategic_merge import strategic_merge_patch
+from understudy.embedded.schema.errors import bad_request
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_body import (
+    as_object,
+    from_json,
+    media_type,
+    read_body,
+    read_yaml,
+    unsupported,
+)
+from understudy.embedded.server.http.request_target import Target
+from understudy.embedded.server.http.response import Response
+from understudy.embedded.server.registry.create import store_new
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.registry.store_writes import check_size
+from understudy.embedded.server.registry.update import ObjectUpdate, field_writer, find_record, store_update
+from understudy.ports import PatchForm
+
+
+async def patch(state: ServerState, call: Request, target: Target) -> Response:
+    form = _form(state, call, target)
+    body = await read_body(call)
+    if form is PatchForm.APPLY:
+        return await _apply(state, call, target, as_object(await read_yaml(body)))
+    given = from_json(body)
+    record = find_record(state, target)
+    old = target.served.form.load(record.body)
+    document = _patched(form, target, old.document(), given)
+    reading = target.served.form.convert(document, call.strictness)
+    return await store_update(state, call, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
+
+
+def _form(state: ServerState, call: Request, target: Target) -> PatchForm:
+    """Custom resources have no merge keys that Kubernetes would know of, so no strategic patches."""
+    custom = state.registry.is_custom(target.served)
+    allowed = [one for one in PatchForm if not (custom and one is PatchForm.STRATEGIC)]
+    asked = media_type(call.headers.get(b"content-type", b""))
+    found = next((one for one in allowed if one == asked), None)
+    if found is None:
+        raise unsupported(*allowed)
+    return found
+
+
+def _patched(form: PatchForm, target: Target, document: dict[str, Any], given: Any) -> dict[str, Any]:
+    match form:
+        case PatchForm.JSON:
+            return json_patch(document, given)
+        case PatchForm.MERGE:
+            return merge_patch(document, given)
+        case _:
+            return strategic_merge_patch(document, given, target.served.form.list_keys)
+
+
+async def _apply(state: ServerState, call: Request, target: Target, config: dict[str, Any]) -> Response:
+    """Server-side apply, which makes what is not there. What the path is not about is nobody's to own through it."""
+    if not isinstance(config.get("metadata") or {}, dict):
+        raise bad_request("metadata: must be an object")
+    config = _about(target, config)
+    check_size(len(msgspec.json.encode(config)))  # before all the work: what is applied is part of the object
+    form, force = target.served.form, call.flag("force")
+    writer = field_writer(call, target, state.timestamp(), applying=True)
+    record = state.store.newest(target.key)
+    if record is None and not target.sub:
+        document = apply_configuration(None, _named(target, config), writer, form.list_keys, force)
+        return await store_new(state, call, target, form.convert(document, call.strictness))
+    record = find_record(state, target)
+    old = form.load(record.body)
+    before = old.document()
+    reading = form.convert(apply_configuration(before, config, writer, form.list_keys, force), call.strictness)
+    # Only now, as it will be stored, does 1000m say the same as the 1 that is there.
+    draft = old if differ_only_in_times(before, reading.draft.document()) else reading.draft
+    return await store_update(state, call, target, ObjectUpdate(record, old, draft, reading.warnings, applied=True))
+
+
+def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:
+    """Without the status, where that has a path of its own; there, nothing but it."""
+    if target.sub:
+        identity = ("apiVersion", "kind", "metadata", target.sub)
+        return {key: value for key, value in config.items() if key in identity}
+    owned = "status" in target.served.subresources
+    return {key: value for key, value in config.items() if not (owned and key == "status")}
+
+
+def _named(target: Target, config: dict[str, Any]) -> dict[str, Any]:
+    """The path says what the object is called, and the object may not say otherwise."""
+    meta = config.get("metadata") or {}
+    if meta.get("name", target.name) != target.name:
+        raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({target.name})")
+    return {**config, "metadata": {**meta, "name": target.name}}

@@ -1,0 +1,66 @@
+"""Drafts of objects into writes of the store; what only the server sets on a new object."""
+
+import random
+from collections.abc import Callable
+
+import msgspec
+from msgspec import UNSET
+
+from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.served_resource import Draft
+from understudy.embedded.schema.types.meta import ObjectMeta
+from understudy.embedded.store.records import Key, Put, Record, Remove
+
+MAX_OBJECT = 3 * 512 * 1024  # bytes: as much as the store of a real cluster takes
+
+
+def put(key: Key, draft: Draft) -> Put:
+    return Put(key, _stamping(draft))
+
+
+def remove(record: Record) -> Remove:
+    """Watchers are told the object as it last was."""
+    return Remove(record.key, lambda revision: at_revision(record.body, revision))
+
+
+def remove_as(record: Record, draft: Draft) -> Remove:
+    """Watchers are told the draft, as what it has come to at last."""
+    return Remove(record.key, _stamping(draft))
+
+
+def _stamping(draft: Draft) -> Callable[[int], bytes]:
+    def body(revision: int) -> bytes:
+        draft.metadata.resource_version = str(revision)
+        encoded = draft.encode()
+        check_size(len(encoded))
+        return encoded
+
+    return body
+
+
+def check_size(size: int) -> None:
+    """A kube-apiserver hands on etcd's refusal as a 500, which clients take for trouble that passes; 413 does not."""
+    if size > MAX_OBJECT:
+        said = f"the object has {size} bytes, at most {MAX_OBJECT} can be stored"
+        raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
+
+
+def at_revision(body: bytes, revision: int) -> bytes:
+    document = msgspec.json.decode(body)
+    document["metadata"]["resourceVersion"] = str(revision)
+    return msgspec.json.encode(document)
+
+
+def stamp(meta: ObjectMeta, key: Key, now: str) -> None:
+    meta.name = key.name
+    meta.namespace = key.namespace or UNSET
+    meta.uid = new_uid()
+    meta.creation_timestamp = now
+    meta.resource_version = UNSET
+
+
+def new_uid() -> str:
+    """A random UUID. It has to be unique, not secret, so it need not come from the kernel."""
+    digits = f"{random.getrandbits(128):032x}"
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

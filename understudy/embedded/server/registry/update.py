@@ -1,0 +1,161 @@
+"""PUT, and what all changes to an object share: whose it must be, what stays as it was, when it goes for good."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import UNSET
+
+from understudy.embedded.api.patches.managed_fields import Writer, manager_name
+from understudy.embedded.api.patches.server_side_apply import track_update
+from understudy.embedded.schema.errors import (
+    Cause,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+)
+from understudy.embedded.schema.served_resource import Draft
+from understudy.embedded.schema.types.core import Namespace
+from understudy.embedded.schema.types.meta import ManagedFields, ObjectMeta
+from understudy.embedded.server.authorization import escalation
+from understudy.embedded.server.http.object_response import object_response
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_body import read_json
+from understudy.embedded.server.http.request_target import Target
+from understudy.embedded.server.http.response import Response, with_warnings
+from understudy.embedded.server.registry.graceful_deletion import is_over, mismatch
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.registry.store_writes import put, remove
+from understudy.embedded.store.records import Record, Write
+from understudy.objects.resources import BUDGETS, DEFINITIONS, LEASES
+
+# A PUT without a resourceVersion overwrites whatever is there; these do not allow it, and neither do custom resources.
+_CONDITIONAL = {LEASES.key, BUDGETS.key, DEFINITIONS.key}
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+class ObjectUpdate(msgspec.Struct, frozen=True):
+    """An object, as it is stored and as it is to be."""
+
+    record: Record
+    old: Draft
+    draft: Draft
+    warnings: Sequence[str] = ()
+    applied: bool = False  # managedFields are right already
+
+
+async def replace(state: ServerState, call: Request, target: Target) -> Response:
+    body = await read_json(call)
+    reading = target.served.form.read(body, call.strictness)
+    record = find_record(state, target)
+    resource = target.served.resource
+    if not reading.draft.metadata.resource_version and needs_revision(state, target):
+        problem = Cause(
+            "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
+        )
+        raise invalid(resource.kind, resource.group, target.name, [problem])
+    old = target.served.form.load(record.body)
+    return await store_update(state, call, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
+
+
+def needs_revision(state: ServerState, target: Target) -> bool:
+    return target.served.resource.key in _CONDITIONAL or state.registry.is_custom(target.served)
+
+
+def find_record(state: ServerState, target: Target) -> Record:
+    record = state.store.newest(target.key)
+    if record is None:
+        resource = target.served.resource
+        raise not_found(resource.plural, resource.group, target.name)
+    return record
+
+
+async def store_update(state: ServerState, call: Request, target: Target, amendment: ObjectUpdate) -> Response:
+    old, draft = amendment.old, amendment.draft
+    check_identity(target, draft.metadata, old.metadata)
+    target.served.form.admit_update(draft, old, target.sub, state.lookup)
+    _check_finalizers(target, draft.metadata, old.metadata)
+    escalation.check(state.authorizer, call.user, target, draft, old)
+    if not amendment.applied:
+        _track(draft, old, field_writer(call, target, state.timestamp()), target.served.form.list_keys)
+    body = await store_draft(state, amendment.record, draft, dry_run=call.dry_run)
+    return with_warnings(object_response(call, target, body), amendment.warnings)
+
+
+def field_writer(call: Request, target: Target, now: str, *, applying: bool = False) -> Writer:
+    """Whoever applies has to give a name."""
+    agent = "" if applying else call.headers.get(b"user-agent", b"").decode("latin-1")
+    named = call.query.get("fieldManager", "")
+    manager = manager_name(named, agent) if named or not applying else ""
+    return Writer(manager, target.api_version, now, target.sub)
+
+
+def _track(draft: Draft, old: Draft, writer: Writer, list_keys: Mapping[str, tuple[str, ...]]) -> None:
+    """Only objects that have been applied keep count of who owns what."""
+    if not old.metadata.managed_fields:
+        draft.metadata.managed_fields = UNSET
+        return
+    tracked = track_update(old.document(), draft.document(), writer, list_keys)
+    entries = tracked["metadata"].get("managedFields")
+    draft.metadata.managed_fields = msgspec.convert(entries, list[ManagedFields]) if entries else UNSET
+
+
+def _check_finalizers(target: Target, meta: ObjectMeta, old: ObjectMeta) -> None:
+    if old.deletion_timestamp is UNSET:
+        return
+    added = [name for name in meta.finalizers or () if name not in (old.finalizers or ())]
+    if added:
+        problem = f"Forbidden: no new finalizers can be added if the object is being deleted, found {', '.join(added)}"
+        cause = Cause("FieldValueForbidden", problem, "metadata.finalizers")
+        raise invalid(target.served.resource.kind, target.served.resource.group, target.name, [cause])
+
+
+async def store_draft(state: ServerState, record: Record, draft: Draft, *, dry_run: bool = False) -> bytes:
+    """Stores what is to become of a record, or takes it away if that was all it waited for."""
+    draft.metadata.resource_version = str(record.revision)
+    body = draft.encode()
+    # Only what is durable may be shown; a change still on its way to the disk is written once more instead.
+    unchanged = body == record.body and state.store.get(record.key) is record and not is_finished(draft)
+    if dry_run or unchanged:
+        return body
+    return (await state.store.submit([write_of(record, draft)]))[0].body
+
+
+def write_of(record: Record, draft: Draft) -> Write:
+    return remove(record) if is_finished(draft) else put(record.key, draft)
+
+
+def is_finished(draft: Draft) -> bool:
+    held = isinstance(draft, Namespace) and bool(draft.spec.finalizers)
+    return is_over(draft.metadata) and not held
+
+
+def check_identity(target: Target, meta: ObjectMeta, old: ObjectMeta) -> None:
+    """The object sent must be the one at the path, and no older than what is stored."""
+    resource = target.served.resource
+    if not meta.name:
+        raise bad_request("the name of the object must be given in metadata.name")
+    if meta.name != target.name:
+        raise bad_request(f"the name of the object ({meta.name}) does not match the name on the URL ({target.name})")
+    if meta.namespace and meta.namespace != target.namespace:
+        raise bad_request(
+            f"the namespace of the object ({meta.namespace}) does not match the namespace on the request "
+            f"({target.namespace})"
+        )
+    if meta.uid and meta.uid != old.uid:
+        raise mismatch(resource, old, f"UID in precondition: {meta.uid}, UID in object meta: {old.uid}")
+    if meta.resource_version and meta.resource_version != old.resource_version:
+        raise conflict(resource.plural, resource.group, target.name, _MODIFIED)
+
+
+async def finalize_namespace(state: ServerState, call: Request, target: Target) -> Response:
+    """PUT namespaces/{name}/finalize: only spec.finalizers counts."""
+    body = await read_json(call)
+    given = target.served.form.read(body, call.strictness).draft
+    record = find_record(state, target)
+    draft = target.served.form.load(record.body)
+    if not isinstance(given, Namespace) or not isinstance(draft, Namespace):
+        raise bad_request("only a namespace can be finalized")
+    check_identity(target, given.metadata, draft.metadata)
+    draft.spec = msgspec.structs.replace(draft.spec, finalizers=given.spec.finalizers)
+    return object_response(call, target, await store_draft(state, record, draft, dry_run=call.dry_run))

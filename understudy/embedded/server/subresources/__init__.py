@@ -1,0 +1,1 @@
+"""Sub-resources with a meaning of their own: binding, eviction, exec, log, token."""

@@ -1,0 +1,69 @@
+"""Pods that have to go, as many as go together: each is told why and deleted, all in one write."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from understudy.embedded.schema.errors import bad_request
+from understudy.embedded.schema.types.pods import Pod, PodCondition
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_body import read_as, read_json
+from understudy.embedded.server.http.response import Response, success
+from understudy.embedded.server.registry.delete import mark_for_deletion
+from understudy.embedded.server.registry.graceful_deletion import DeleteOptions
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.registry.store_writes import put, remove_as
+from understudy.embedded.server.registry.update import is_finished
+from understudy.embedded.store.records import Key, Record, Write
+from understudy.objects.resources import PODS
+from understudy.ports import Departure
+
+_MOST = 10_000
+
+
+class Departures(msgspec.Struct, frozen=True):
+    """What POST departures says."""
+
+    departures: list[Departure]
+
+
+_departures = msgspec.json.Decoder(Departures).decode
+
+
+async def delete_pods(state: ServerState, call: Request, namespace: str) -> Response:
+    given = read_as(_departures, await read_json(call), "list of departures").departures
+    if not 0 < len(given) <= _MOST:
+        raise bad_request(f"departures: give between 1 and {_MOST} of them")
+    if len({departure.pod for departure in given}) < len(given):
+        raise bad_request("departures: a pod stands there twice")
+    writes = list(_writes(state, namespace, given))
+    if writes and not call.dry_run:
+        await state.store.submit(writes)
+    return success(code=201)
+
+
+def _writes(state: ServerState, namespace: str, given: Sequence[Departure]) -> Iterator[Write]:
+    for departure in given:
+        record = state.store.newest(Key(PODS.key, namespace, departure.pod))
+        if record is not None:
+            yield from _write(state, record, departure)
+
+
+def _write(state: ServerState, record: Record, departure: Departure) -> Iterator[Write]:
+    """Nothing, where another pod has that name by now."""
+    options = DeleteOptions(grace_period_seconds=departure.grace)
+    pod = mark_for_deletion(state.served(PODS), record, options, state.now())
+    assert isinstance(pod, Pod)
+    if pod.metadata.uid != departure.uid:
+        return
+    condition = _condition(departure)
+    others = [one for one in pod.status.conditions or () if one.type != condition.type]
+    pod.status.conditions = [*others, condition]
+    yield remove_as(record, pod) if is_finished(pod) else put(record.key, pod)
+
+
+def _condition(departure: Departure) -> PodCondition:
+    try:
+        return msgspec.convert(departure.condition, PodCondition)
+    except msgspec.ValidationError as wrong:
+        raise bad_request(f"departures: condition of pod {departure.pod}: {wrong}") from None

@@ -1,0 +1,116 @@
+"""GET pods/{name}/exec as a WebSocket: Kubernetes' channels on one side, the agent's door on the other."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+import msgspec
+
+from understudy.embedded import agent_protocol
+from understudy.embedded.agent_protocol import AgentRefused, ExecRequest, ExecSession
+from understudy.embedded.schema.errors import ApiError, bad_request
+from understudy.embedded.schema.types.pods import Pod
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_target import Target
+from understudy.embedded.server.http.response import Response, exit_status, status_document
+from understudy.embedded.server.http.websocket import Socket
+from understudy.embedded.server.registry.state import ServerState
+from understudy.embedded.server.registry.update import find_record
+from understudy.embedded.server.subresources.pod_log import container_of
+
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_ERROR = 3
+_LONGEST_COMMAND = 128 * 1024
+
+
+class _Size(msgspec.Struct, rename="pascal"):
+    width: int = 0
+    height: int = 0
+
+
+async def serve_exec(state: ServerState, call: Request, target: Target, socket: Socket) -> None:
+    """What is wrong with the request is its answer. What the agent has to say against it goes to the error channel:
+    kubectl takes a refused upgrade for a server that knows no WebSockets."""
+    protocol = next((one for one in PROTOCOLS if one in socket.subprotocols), None)
+    if protocol is None:
+        raise bad_request(f"unable to upgrade: none of the subprotocols {', '.join(PROTOCOLS)} was offered")
+    request = request_of(state, call, target)
+    await socket.accept(protocol)
+    try:
+        async with await agent_protocol.open_exec(state.folder.agent_socket, request) as session:
+            status = await _talk(state, session, socket, request)
+    except AgentRefused as closed:
+        status = status_document(ApiError(500, "InternalError", str(closed)))
+    if status is not None:
+        await socket.send(bytes([_ERROR]) + status)
+    await socket.close()
+
+
+def request_of(state: ServerState, call: Request, target: Target) -> ExecRequest:
+    pod = target.served.form.load(find_record(state, target).body)
+    assert isinstance(pod, Pod)
+    command = tuple(call.every("command"))
+    if not command:
+        raise bad_request("you must specify at least one command for the container")
+    if sum(map(len, command)) > _LONGEST_COMMAND:
+        raise bad_request("the command is too long")
+    if pod.status.phase in ("Succeeded", "Failed"):
+        raise bad_request(f"cannot exec into a container in a completed pod; current phase is {pod.status.phase}")
+    return ExecRequest(
+        pod_uid=str(pod.metadata.uid),
+        container=container_of(pod, call.query.get("container", "")),
+        command=command,
+        stdin=call.flag("stdin"),
+        tty=call.flag("tty"),
+    )
+
+
+async def _talk(state: ServerState, session: ExecSession, socket: Socket, request: ExecRequest) -> bytes | None:
+    """What the error channel is told at the end; None where nobody listens any more."""
+    inward = asyncio.ensure_future(_inward(session, socket, request))
+    outward = asyncio.ensure_future(_outward(session, socket))
+    try:
+        waited: set[asyncio.Future[Any]] = {inward, outward, state.closing}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        if not outward.done():
+            return None
+        return outward.result()
+    finally:
+        for task in (inward, outward):
+            task.cancel()
+        await asyncio.gather(inward, outward, return_exceptions=True)
+
+
+async def _outward(session: ExecSession, socket: Socket) -> bytes:
+    async for channel, data in session:
+        if data:
+            await socket.send(bytes([channel]) + data)
+    return exit_status(session.exit_code or 0)
+
+
+async def _inward(session: ExecSession, socket: Socket, request: ExecRequest) -> None:
+    """Until the peer goes. A command that no longer listens does not end the talk: its output may still be coming."""
+    async for message in socket:
+        with contextlib.suppress(AgentRefused):
+            await _pass_on(session, message, request)
+
+
+async def _pass_on(session: ExecSession, message: bytes, request: ExecRequest) -> None:
+    match message[:1]:
+        case b"\x00" if request.stdin and len(message) > 1:
+            await session.send(message[1:])
+        case b"\x04":
+            with contextlib.suppress(msgspec.DecodeError):
+                size = msgspec.json.decode(message[1:], type=_Size)
+                await session.resize(size.width, size.height)
+        case b"\xff" if message[1:2] == b"\x00":
+            await session.close_stdin()
+
+
+async def exec_without_upgrade(state: ServerState, call: Request, target: Target) -> Response:
+    """What is wrong with the request itself is said first."""
+    request_of(state, call, target)
+    raise bad_request(
+        "exec works over WebSockets only: use kubectl 1.30 or newer, or 1.29 with "
+        "KUBECTL_REMOTE_COMMAND_WEBSOCKETS=true"
+    )

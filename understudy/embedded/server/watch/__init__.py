@@ -1,0 +1,1 @@
+"""Watch streams: stored events filtered, encoded and sent."""
