@@ -18,7 +18,7 @@ from bench.hotswap.report import Result
 from bench.hotswap.runner import Progress, play
 from bench.hotswap.scenarios import SCENARIOS, Scenario, Shape
 from bench.hotswap.timeline import Moments, total
-from understudy.cli.throwaway import ended_like_ctrl_c
+from understudy.cli.clusters.temporary import signals_as_interrupt
 
 INCIDENTS, QUICK = 200, 3
 WARM = "warm"  # the one scenario that is played twice
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     clean = True
     try:
-        with ended_like_ctrl_c():
+        with signals_as_interrupt():
             for name in _wanted(options.scenario):
                 found = _measured(name, options)
                 print(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.hotswap.gangs import ACCELERATOR
-from understudy.cli.throwaway import Throwaway
+from understudy.cli.clusters.temporary import TemporaryCluster
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import pool_nodes
@@ -42,7 +42,7 @@ def pools(nodes: int, spares: int, accelerators: int) -> list[Pool]:
 
 @contextlib.contextmanager
 def cluster(wanted: Sequence[Pool]) -> Iterator[ClusterFolder]:
-    throwaway, well = Throwaway("bench-hotswap", pool_nodes(wanted, this_machine()), LOOP), False
+    throwaway, well = TemporaryCluster("bench-hotswap", pool_nodes(wanted, this_machine()), LOOP), False
     try:
         throwaway.start()
         yield throwaway.folder

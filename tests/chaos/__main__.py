@@ -18,7 +18,7 @@ from tests.chaos.cluster import can_mount, working_folder
 from tests.chaos.faults import KINDS
 from tests.chaos.run import Settings, play
 from tests.chaos.workloads import Shape
-from understudy.cli.throwaway import ended_like_ctrl_c
+from understudy.cli.clusters.temporary import signals_as_interrupt
 
 IN_NAMESPACE = "UNDERSTUDY_CHAOS_MOUNTS"  # set in the mount namespace of this run's own
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chance = random.Random(seed)
     shape = Shape(slices=chance.choice([3, 4]), nodes=chance.choice([2, 2, 3, 4]), gpus=2)
     try:
-        with ended_like_ctrl_c(), working_folder(mounts=IN_NAMESPACE in os.environ) as (work, disk):
+        with signals_as_interrupt(), working_folder(mounts=IN_NAMESPACE in os.environ) as (work, disk):
             began = time.monotonic()
             settings = Settings(work, disk, shape, options.seconds, seed, tuple(options.faults))
             result = asyncio.run(play(settings))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import Shell
-from understudy.cli import bringup
+from understudy.cli.clusters import start
 
 PATIENCE = 90.0  # seconds
 
@@ -19,5 +19,5 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("UNDERSTUDY_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     yield Shell(tmp_path, capsys)
-    while bringup._left_running:
-        bringup._left_running.pop().wait(PATIENCE)
+    while start._left_running:
+        start._left_running.pop().wait(PATIENCE)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.deploy.manifests import CHART, Document, documents
-from understudy.cli.settings import Settings
+from understudy.cli.input.settings import Settings
 
 [VALUES] = documents(CHART / "values.yaml")
 SCHEMA: Document = json.loads((CHART / "values.schema.json").read_text())

@@ -4,7 +4,7 @@ import tomllib
 
 from tests.deploy.manifests import CHART, DEPLOY, KUSTOMIZE, documents, plain, the
 from understudy import __version__
-from understudy.cli.settings import Settings, read
+from understudy.cli.input.settings import Settings, read
 from understudy.kinds.context import OPT_IN
 
 ROOT = DEPLOY.parent

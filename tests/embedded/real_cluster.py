@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from tests.embedded.witness import Witness, is_partly_seated
-from understudy.cli import clusterfile
+from understudy.cli.clusters import cluster_file
 from understudy.client import KubeClient, connect
 from understudy.decide.policy import Policy
 from understudy.embedded.agent_protocol import FailNode, RecoverNode, ask_agent
@@ -119,7 +119,7 @@ def node(name: str, *, labels: Mapping[str, str] | None = None, **offers: str) -
 def example_nodes(name: str) -> list[Document]:
     """Those of a file in examples/clusters."""
     file = Path(__file__).parents[2] / "examples" / "clusters" / f"{name}.yaml"
-    return pool_nodes(clusterfile.read(str(file)).pools, this_machine())
+    return pool_nodes(cluster_file.read(str(file)).pools, this_machine())
 
 
 def play(

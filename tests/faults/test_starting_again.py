@@ -23,7 +23,7 @@ from tests.faults.server_process import (
     running_cluster,
     temporary_folder,
 )
-from understudy.cli.bringup import prepare, start_supervisor
+from understudy.cli.clusters.start import prepare_cluster, start_supervisor
 from understudy.embedded.clusters.component import package_root
 from understudy.embedded.clusters.private_files import private_folder
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, hold_lock
@@ -219,7 +219,7 @@ def _stolen_port(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     cluster = ClusterProcesses(home, "default")
     private_folder(cluster.folder.path)
     with hold_lock(cluster.folder.processes / SUPERVISOR):
-        port = prepare(cluster.folder, RequestedSettings(name="default")).port
+        port = prepare_cluster(cluster.folder, RequestedSettings(name="default")).port
     with socket.create_server(("127.0.0.1", port)):
         yield port
 

@@ -3,7 +3,7 @@
 import argparse
 
 from understudy.cli.completing.tree import Option, Place, Source, Verb, tree_of
-from understudy.main import parser
+from understudy.cli.verbs.parser import root_parser
 
 
 def small() -> argparse.ArgumentParser:
@@ -30,7 +30,7 @@ def test_verbs_options_and_places() -> None:
 
 
 def test_every_verb_of_the_command_has_words_for_what_it_does() -> None:
-    tree = tree_of(parser())
+    tree = tree_of(root_parser())
     verbs = [verb for verb in tree.every() if verb.path]
     assert {"/node/drain", "/delete", "/submit/pytorch"} <= {verb.path for verb in verbs}
     assert [verb.path for verb in verbs if not verb.about] == []

@@ -16,7 +16,9 @@ import yaml
 from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
 from tests.embedded.server.in_process_server import Server, server
-from understudy import client
+from understudy.cli import session
+from understudy.cli.queries import remote_cluster
+from understudy.cli.verbs import version
 from understudy.client import KubeClient
 from understudy.client.config import Config
 from understudy.client.errors import successful_body
@@ -76,7 +78,11 @@ class Api:
         self.troubles: dict[str, Exception] = {}
         self._monkeypatch = monkeypatch
         make_cluster("default")
-        monkeypatch.setattr(client, "connect", lambda c: DirectClient(c, self.folder, self.log, self.troubles))
+        for module in (session, remote_cluster, version):
+            monkeypatch.setattr(module, "connect", self._connect)
+
+    def _connect(self, config: Config) -> "DirectClient":
+        return DirectClient(config, self.folder, self.log, self.troubles)
 
     def be_elsewhere(self) -> None:
         """From now on commands take it for a cluster that is not embedded."""

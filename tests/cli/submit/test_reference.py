@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.main import parser
+from understudy.cli.verbs.parser import root_parser
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "submit.md"
 OLD = re.compile(r"--[a-z]+[A-Z]")  # spellings that Arena has given up, taken and not advertised
@@ -13,9 +13,11 @@ KEPT = {"--hostNetwork", "--hostIPC", "--hostPID"}
 
 def flags_of(*verbs: str) -> Iterator[str]:
     """The long flags of verbs and all that stand below them."""
-    subparsers = next(action for action in parser()._actions if action.dest == "==SUPPRESS==")
+    subparsers = next(action for action in root_parser()._actions if action.dest == "==SUPPRESS==")
     assert isinstance(subparsers.choices, dict)
     waiting = [subparsers.choices[verb] for verb in verbs]
+    for verb in waiting:
+        verb.load()
     while waiting:
         for action in waiting.pop()._actions:
             yield from (flag for flag in action.option_strings if flag.startswith("--"))

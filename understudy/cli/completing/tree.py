@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from understudy.cli.jobtypes import TYPES
+from understudy.cli.job_types import TYPES
+from understudy.cli.options import VerbParser
 
 PROGRAM = "understudy"
 
@@ -61,6 +62,8 @@ class Verb(msgspec.Struct, frozen=True):
 
 
 def tree_of(parser: argparse.ArgumentParser, path: str = "", about: str = "") -> Verb:
+    if isinstance(parser, VerbParser):
+        parser.load()
     options, verbs = [], []
     place = Place()
     for action in parser._actions:

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from understudy.cli.complaint import BadInput, listed, near
-from understudy.cli.elsewhere import is_embedded
-from understudy.cli.submit import templates
-from understudy.cli.submit.pods import NO_IMAGE
-from understudy.cli.submit.wish import Document
-from understudy.cli.target import NOT_FOUND, Session
+from understudy.cli.errors import BadInput, close_names, short_list
+from understudy.cli.queries.installation import is_embedded
+from understudy.cli.session import NOT_FOUND, Session
+from understudy.cli.submit import manifest
+from understudy.cli.submit.pod_template import NO_IMAGE
+from understudy.cli.submit.request import Document
 from understudy.objects.resources import CLAIMS, PRIORITY_CLASSES, Resource
 from understudy.ports import Ref, Refused
 
@@ -21,8 +21,8 @@ async def check(session: Session, resource: Resource, document: Document) -> Non
     _check_image(session, document)
     await asyncio.gather(
         _check_name(session, resource, document["metadata"]["name"]),
-        _check_priorities(session, templates.priority_classes(document)),
-        _check_claims(session, templates.claims(document)),
+        _check_priorities(session, manifest.priority_classes(document)),
+        _check_claims(session, manifest.claims(document)),
     )
 
 
@@ -33,7 +33,7 @@ def check_source(session: Session, source: str | None) -> None:
 
 
 def _check_image(session: Session, document: Document) -> None:
-    if NO_IMAGE in templates.images(document) and not is_embedded(session.client):
+    if NO_IMAGE in manifest.images(document) and not is_embedded(session.client):
         raise BadInput("--image: missing; pods of this cluster run images")
 
 
@@ -50,9 +50,9 @@ async def _check_priorities(session: Session, names: Iterable[str]) -> None:
         if await _found(session, Ref(PRIORITY_CLASSES, "", name)):
             continue
         classes = sorted(await _listed(session, PRIORITY_CLASSES), key=_people_s_first)
-        close = near(name, map(_name, classes))
+        close = close_names(name, map(_name, classes))
         hint = f"did you mean {' or '.join(close)}? There" if close else "there"
-        known = listed(f"{_name(one)} ({one['value']})" for one in classes)
+        known = short_list(f"{_name(one)} ({one['value']})" for one in classes)
         raise BadInput(
             f"--priority {name}: there is no such PriorityClass; {hint} are {known or 'none'}; "
             "`understudy priority create` makes one"
@@ -64,8 +64,8 @@ async def _check_claims(session: Session, names: Iterable[str]) -> None:
         if await _found(session, Ref(CLAIMS, session.namespace, name)):
             continue
         known = sorted(map(_name, await _listed(session, CLAIMS)))
-        close = near(name, known)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {listed(known) or 'none'}"
+        close = close_names(name, known)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {short_list(known) or 'none'}"
         raise BadInput(f"--data {name}: no such PersistentVolumeClaim in namespace {session.namespace}; {hint}")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.cli.complaint import BadInput, suggestion
+from understudy.cli.errors import BadInput, suggestion
 from understudy.client import KubeClient
 from understudy.objects.resources import Resource
 from understudy.ports import Refused
@@ -13,7 +13,7 @@ from understudy.ports import Refused
 NOT_FOUND = 404
 
 
-class Catalogue:
+class Discovery:
     """Asks once a group and version."""
 
     def __init__(self, client: KubeClient) -> None:

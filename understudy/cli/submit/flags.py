@@ -2,7 +2,7 @@
 
 import argparse
 
-from understudy.cli.submit import values
+from understudy.cli.submit import flag_values
 
 CLEANING = ("None", "Running", "All")
 TENSORBOARD_IMAGE = "tensorflow/tensorflow:2.16.1"
@@ -32,31 +32,36 @@ def add_doing(parser: argparse.ArgumentParser) -> None:
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("the job").add_argument
-    add("--name", metavar="NAME", type=values.job_name, help=f"its name, {values.LONGEST_NAME} characters at most")
+    add(
+        "--name",
+        metavar="NAME",
+        type=flag_values.job_name,
+        help=f"its name, {flag_values.LONGEST_NAME} characters at most",
+    )
     add("-p", "--priority", metavar="CLASS", help="the PriorityClass of all its pods")
     add("--on-preemption", choices=("requeue", "fail"), help="queue again when preempted (default), or end as failed")
-    add("--warm", metavar="N", type=values.understudies, default=0,
+    add("--warm", metavar="N", type=flag_values.understudies, default=0,
         help="understudies to hold ready on spares, to step in for lost members (default: 0)")  # fmt: skip
     add("--gang", action="store_true", help="label the pods as one group, for schedulers that need that")
     add("--queue", action="store_true", help="leave the job to kube-queue until it says go")
-    add("-l", "--label", metavar="K=V", type=values.label, action="append", default=[],
+    add("-l", "--label", metavar="K=V", type=flag_values.label, action="append", default=[],
         help="a label for the job and its pods; may be repeated")  # fmt: skip
-    add("-a", "--annotation", metavar="K=V", type=values.annotation, action="append", default=[],
+    add("-a", "--annotation", metavar="K=V", type=flag_values.annotation, action="append", default=[],
         help="an annotation for the job and its pods; may be repeated")  # fmt: skip
 
 
 def _add_pods(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("its pods").add_argument
-    add("--workers", metavar="N", type=values.positive, default=1, help="how many (default: 1)")
-    add("--gpus", metavar="N", type=values.count, default=0, help="GPUs of each worker (default: 0)")
-    add("--cpu", metavar="AMOUNT", type=values.cpu, help="CPUs of each worker, such as 4 or 500m")
-    add("--memory", metavar="AMOUNT", type=values.memory, help="memory of each worker, such as 16Gi")
-    add("--device", metavar="K=N", type=values.device, action="append", default=[],
+    add("--workers", metavar="N", type=flag_values.positive, default=1, help="how many (default: 1)")
+    add("--gpus", metavar="N", type=flag_values.count, default=0, help="GPUs of each worker (default: 0)")
+    add("--cpu", metavar="AMOUNT", type=flag_values.cpu, help="CPUs of each worker, such as 4 or 500m")
+    add("--memory", metavar="AMOUNT", type=flag_values.memory, help="memory of each worker, such as 16Gi")
+    add("--device", metavar="K=N", type=flag_values.device, action="append", default=[],
         help="another accelerator of each worker, such as google.com/tpu=4; may be repeated")  # fmt: skip
     add("--rdma", action="store_true", help="an RDMA adapter (rdma/hca) for each worker")
-    add("-e", "--env", metavar="K=V", type=values.variable, action="append", default=[],
+    add("-e", "--env", metavar="K=V", type=flag_values.variable, action="append", default=[],
         help="a variable; may be repeated")  # fmt: skip
-    add("--share-memory", metavar="AMOUNT", type=values.memory, help="size of /dev/shm, such as 2Gi")
+    add("--share-memory", metavar="AMOUNT", type=flag_values.memory, help="size of /dev/shm, such as 2Gi")
     add("--hostNetwork", "--host-network", dest="host_network", action="store_true", help="use the node's network")
     add("--hostIPC", "--host-ipc", dest="host_ipc", action="store_true", help="use the node's IPC")
     add("--hostPID", "--host-pid", dest="host_pid", action="store_true", help="see the node's processes")
@@ -64,11 +69,11 @@ def _add_pods(parser: argparse.ArgumentParser) -> None:
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("where they run").add_argument
-    add("--selector", metavar="K=V", type=values.label, action="append", default=[],
+    add("--selector", metavar="K=V", type=flag_values.label, action="append", default=[],
         help="only on nodes with this label; may be repeated")  # fmt: skip
-    add("--toleration", metavar="TAINT", type=values.toleration, action="append", default=[],
+    add("--toleration", metavar="TAINT", type=flag_values.toleration, action="append", default=[],
         help="also on nodes with this taint: KEY=VALUE:EFFECT, KEY, or all; may be repeated")  # fmt: skip
-    add("--exclusive", metavar="LABEL", type=values.label_key,
+    add("--exclusive", metavar="LABEL", type=flag_values.label_key,
         help="own the nodes that share a value of this node label, such as a slice or a rack")  # fmt: skip
     add("--scheduler", metavar="NAME", help="the scheduler of the pods (default: the cluster's)")
 
@@ -78,18 +83,18 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("--sync-mode", "--syncMode", choices=("git", "rsync"), help="how code is fetched before the pods start")
     add("--sync-source", "--syncSource", metavar="URL", help="where code comes from; it is then in WORKING-DIR/code")
     add("--sync-image", "--syncImage", metavar="IMAGE", help="the image that fetches it")
-    add("--working-dir", "--workingDir", metavar="PATH", type=values.path, default="/root",
+    add("--working-dir", "--workingDir", metavar="PATH", type=flag_values.path, default="/root",
         help="where the command runs (default: /root)")  # fmt: skip
-    add("-d", "--data", metavar="CLAIM:PATH", type=values.claim, action="append", default=[],
+    add("-d", "--data", metavar="CLAIM:PATH", type=flag_values.claim, action="append", default=[],
         help="mount a PersistentVolumeClaim; may be repeated")  # fmt: skip
-    add("--data-dir", "--dataDir", metavar="PATH[:PATH]", type=values.folder, action="append", default=[],
+    add("--data-dir", "--dataDir", metavar="PATH[:PATH]", type=flag_values.folder, action="append", default=[],
         help="mount a folder of the node; may be repeated")  # fmt: skip
-    add("--config-file", metavar="FILE:PATH", type=values.file, action="append", default=[],
+    add("--config-file", metavar="FILE:PATH", type=flag_values.file, action="append", default=[],
         help="show a file of this machine to the pods; may be repeated")  # fmt: skip
     add("--tensorboard", action="store_true", help="run a TensorBoard beside it")
     add("--tensorboard-image", "--tensorboardImage", metavar="IMAGE", default=TENSORBOARD_IMAGE,
         help=f"its image (default: {TENSORBOARD_IMAGE})")  # fmt: skip
-    add("--logdir", metavar="PATH", type=values.path, default="/training_logs",
+    add("--logdir", metavar="PATH", type=flag_values.path, default="/training_logs",
         help="where the job writes what TensorBoard shows (default: /training_logs)")  # fmt: skip
 
 
@@ -104,9 +109,11 @@ def _add_image(parser: argparse.ArgumentParser) -> None:
 
 def _add_life(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("how it ends").add_argument
-    add("--retry", metavar="N", type=values.count, default=0, help="how many failures are forgiven (default: 0)")
-    add("--running-timeout", metavar="TIME", type=values.seconds, help="fail it when it runs longer, such as 2h30m")
-    add("--ttl-after-finished", metavar="TIME", type=values.seconds, help="remove it so long after its end")
+    add("--retry", metavar="N", type=flag_values.count, default=0, help="how many failures are forgiven (default: 0)")
+    add(
+        "--running-timeout", metavar="TIME", type=flag_values.seconds, help="fail it when it runs longer, such as 2h30m"
+    )
+    add("--ttl-after-finished", metavar="TIME", type=flag_values.seconds, help="remove it so long after its end")
 
 
 def add_cleaning(parser: argparse.ArgumentParser, default: str) -> None:

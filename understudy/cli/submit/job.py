@@ -2,9 +2,9 @@
 
 import argparse
 
-from understudy.cli.submit import training, values
-from understudy.cli.submit.pods import labels_of, template, worker
-from understudy.cli.submit.wish import Document, Wish
+from understudy.cli.submit import flag_values, training
+from understudy.cli.submit.pod_template import labels_of, template, worker
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.objects.resources import JOBS, Resource
 
 NAMES = ("job",)
@@ -15,12 +15,17 @@ _NO_FAILURE = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "Disr
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--completions", metavar="N", type=values.positive, help="how many pods have to succeed (default: --workers)")
-    add("--parallelism", metavar="N", type=values.count,
+    add(
+        "--completions",
+        metavar="N",
+        type=flag_values.positive,
+        help="how many pods have to succeed (default: --workers)",
+    )
+    add("--parallelism", metavar="N", type=flag_values.count,
         help="how many run at a time (default: --workers, or all there are)")  # fmt: skip
 
 
-def document(wish: Wish, resource: Resource) -> Document:
+def document(wish: JobRequest, resource: Resource) -> Document:
     completions = wish.more.get("completions") or wish.workers
     parallelism = wish.more.get("parallelism")
     if parallelism is None:
@@ -29,7 +34,7 @@ def document(wish: Wish, resource: Resource) -> Document:
     return training.job(wish, resource, labels, spec(wish, labels, completions, parallelism))
 
 
-def spec(wish: Wish, labels: dict[str, str], completions: int, parallelism: int) -> Document:
+def spec(wish: JobRequest, labels: dict[str, str], completions: int, parallelism: int) -> Document:
     pods = template(wish, worker(wish, "main"), labels)
     pods["spec"]["restartPolicy"] = "Never"
     found: Document = {

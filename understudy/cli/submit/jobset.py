@@ -2,9 +2,9 @@
 
 import argparse
 
-from understudy.cli.submit import job, values
-from understudy.cli.submit.pods import annotations_of, labels_of
-from understudy.cli.submit.wish import Document, Wish
+from understudy.cli.submit import flag_values, job
+from understudy.cli.submit.pod_template import annotations_of, labels_of
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.objects.resources import JOB_SETS, Resource
 
 NAMES = ("jobset", "js")
@@ -14,11 +14,11 @@ _CHILD = "worker"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--replicas", "--slices", metavar="N", type=values.positive, default=1,
+    parser.add_argument("--replicas", "--slices", metavar="N", type=flag_values.positive, default=1,
                         help="child Jobs of --workers pods each, such as one a slice (default: 1)")  # fmt: skip
 
 
-def document(wish: Wish, resource: Resource) -> Document:
+def document(wish: JobRequest, resource: Resource) -> Document:
     replicas = wish.more["replicas"]
     labels = labels_of(wish, resource.kind, replicas * wish.workers)
     child = job.spec(wish, labels, wish.workers, wish.workers) | {"completionMode": "Indexed", "backoffLimit": 0}

@@ -4,11 +4,11 @@ import argparse
 from typing import Protocol
 
 from understudy.cli.submit import jax, job, jobset, mpi, paddle, pytorch, tf, xgboost
-from understudy.cli.submit.wish import Document, Wish
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.objects.resources import Resource
 
 
-class Kind(Protocol):
+class SubmitKind(Protocol):
     __doc__: str | None
 
     @property
@@ -21,7 +21,7 @@ class Kind(Protocol):
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None: ...
 
-    def document(self, wish: Wish, resource: Resource) -> Document: ...
+    def document(self, wish: JobRequest, resource: Resource) -> Document: ...
 
 
-KINDS: tuple[Kind, ...] = (mpi, pytorch, tf, xgboost, paddle, jax, jobset, job)
+KINDS: tuple[SubmitKind, ...] = (mpi, pytorch, tf, xgboost, paddle, jax, jobset, job)

@@ -1,16 +1,57 @@
-"""`-f FILE`: a manifest of a job, with the flags that were given put on top of it."""
+"""Manifests of jobs: read from a file, changed by flags, and searched for their pod templates."""
 
 import argparse
 from collections.abc import Iterator
+from typing import Any
 
-from understudy.cli import documents
-from understudy.cli.complaint import BadInput, listed, suggestion
-from understudy.cli.submit import setting
-from understudy.cli.submit.pods import EXCLUSIVE, OWN
-from understudy.cli.submit.templates import templates
-from understudy.cli.submit.values import Pair
-from understudy.cli.submit.wish import Document
+from understudy.cli.errors import BadInput, short_list, suggestion
+from understudy.cli.input import documents
+from understudy.cli.submit import field_paths, jobset
+from understudy.cli.submit.flag_values import Pair
+from understudy.cli.submit.pod_template import EXCLUSIVE, OWN
+from understudy.cli.submit.request import Document
 from understudy.objects.resources import JOB_KINDS, Resource, job_resource
+
+
+def templates(value: Any, path: str = "") -> Iterator[tuple[str, Document]]:
+    """Every pod template in the document, with where it stands."""
+    if isinstance(value, dict):
+        spec = value.get("spec")
+        if path.endswith("template") and isinstance(spec, dict) and isinstance(spec.get("containers"), list):
+            yield path, value
+            return
+        for key, inner in value.items():
+            yield from templates(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from templates(inner, f"{path}[{number}]")
+
+
+def priority_classes(document: Document) -> list[str]:
+    """Named by the templates, each once."""
+    named = (template["spec"].get("priorityClassName") for _, template in templates(document))
+    return list(dict.fromkeys(name for name in named if isinstance(name, str) and name))
+
+
+def claims(document: Document) -> list[str]:
+    found: dict[str, None] = {}
+    for _, template in templates(document):
+        volumes = template["spec"].get("volumes")
+        for volume in volumes if isinstance(volumes, list) else ():
+            claim = volume.get("persistentVolumeClaim") if isinstance(volume, dict) else None
+            if isinstance(claim, dict) and isinstance(claim.get("claimName"), str):
+                found[claim["claimName"]] = None
+    return list(found)
+
+
+def images(document: Document) -> set[Any]:
+    return {
+        container.get("image")
+        for _, template in templates(document)
+        for container in template["spec"]["containers"]
+        if isinstance(container, dict)
+    }
+
 
 _ON_TOP = {
     "name", "priority", "on_preemption", "warm", "label", "annotation", "env", "selector", "toleration", "exclusive",
@@ -21,12 +62,12 @@ _NOT_ABOUT_THE_JOB = {
 }  # fmt: skip
 
 
-def read(name: str) -> Document:
+def read_manifest(name: str) -> Document:
     found = documents.read([name])
     if len(found) > 1:
         raise BadInput(f"-f {name}: has {len(found)} objects; submit takes one job, `understudy apply -f` takes any")
     try:
-        document: Document = setting.copied(found[0].value)
+        document: Document = field_paths.copy_document(found[0].value)
     except RecursionError:
         raise BadInput(f"-f {name}: {documents.TOO_DEEP}") from None
     kind = document.get("kind")
@@ -43,10 +84,10 @@ def resource_of(document: Document, name: str) -> Resource:
     return resource
 
 
-def put_flags(document: Document, options: argparse.Namespace) -> None:
+def apply_flags(document: Document, options: argparse.Namespace) -> None:
     given = options.given - _NOT_ABOUT_THE_JOB
     if wrong := sorted(given - _ON_TOP):
-        flags = listed("a command" if flag == "command" else f"--{flag.replace('_', '-')}" for flag in wrong)
+        flags = short_list("a command" if flag == "command" else f"--{flag.replace('_', '-')}" for flag in wrong)
         raise BadInput(f"{flags}: does not go with -f; change the field itself with --set PATH=VALUE")
     _change_job(document, options)
     found = [template for _, template in templates(document)]
@@ -69,8 +110,6 @@ def _change_job(document: Document, options: argparse.Namespace) -> None:
 
 
 def _own(document: Document, options: argparse.Namespace) -> Iterator[Pair]:
-    from understudy.cli.submit import jobset
-
     if options.exclusive:
         yield jobset.EXCLUSIVE if document["kind"] == "JobSet" else EXCLUSIVE, options.exclusive
     if options.on_preemption:

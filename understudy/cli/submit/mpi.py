@@ -7,11 +7,11 @@ import argparse
 
 import msgspec
 
-from understudy.cli.complaint import BadInput
-from understudy.cli.submit import flags, values
-from understudy.cli.submit.pods import Role, labels_of, template, worker
+from understudy.cli.errors import BadInput
+from understudy.cli.submit import flag_values, flags
+from understudy.cli.submit.pod_template import PodRole, labels_of, template, worker
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.training import job, replicas, run_policy
-from understudy.cli.submit.wish import Document, Wish
 from understudy.objects.resources import MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, Resource
 
 NAMES = ("mpi", "mpijob", "mj", "horovod", "horovodjob", "hj")
@@ -22,17 +22,17 @@ CONTAINER = "mpi"
 def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_cleaning(parser, "All")
     add = parser.add_argument
-    add("--nproc-per-node", metavar="N", type=values.positive,
+    add("--nproc-per-node", metavar="N", type=flag_values.positive,
         help="processes of each worker (default: one a GPU, or one)")  # fmt: skip
     add("--mpi-version", choices=[resource.version for resource in RESOURCES],
         help="the version of the MPIJob (default: the first of these that the cluster serves)")  # fmt: skip
 
 
-def document(wish: Wish, resource: Resource) -> Document:
+def document(wish: JobRequest, resource: Resource) -> Document:
     if resource.version == MPI_JOBS_V1ALPHA1.version:
         return _first_version(wish, resource)
     labels = labels_of(wish, resource.kind, wish.workers)
-    launcher = template(wish, Role(container=CONTAINER), labels)
+    launcher = template(wish, PodRole(container=CONTAINER), labels)
     workers = template(wish, _worker(wish, runs=False), labels)
     newest = resource.version == MPI_JOBS.version
     spec: Document = {
@@ -49,7 +49,7 @@ def document(wish: Wish, resource: Resource) -> Document:
     return job(wish, resource, labels, spec)
 
 
-def _first_version(wish: Wish, resource: Resource) -> Document:
+def _first_version(wish: JobRequest, resource: Resource) -> Document:
     """v1alpha1: one template for both. Its operator takes the command and the resources where they do not belong."""
     if wish.ttl_after_finished is not None:
         raise BadInput("--ttl-after-finished: MPIJob v1alpha1 cannot be told so; leave it out, or use a newer version")
@@ -66,9 +66,9 @@ def _first_version(wish: Wish, resource: Resource) -> Document:
     return job(wish, resource, labels, spec)
 
 
-def _worker(wish: Wish, *, runs: bool) -> Role:
+def _worker(wish: JobRequest, *, runs: bool) -> PodRole:
     return msgspec.structs.replace(worker(wish, CONTAINER), runs=runs)
 
 
-def _slots(wish: Wish) -> int:
+def _slots(wish: JobRequest) -> int:
     return wish.more.get("nproc_per_node") or max(wish.gpus, 1)

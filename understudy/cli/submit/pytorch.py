@@ -2,10 +2,10 @@
 
 import argparse
 
-from understudy.cli.submit import flags, values
-from understudy.cli.submit.pods import labels_of, template, worker
+from understudy.cli.submit import flag_values, flags
+from understudy.cli.submit.pod_template import labels_of, template, worker
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.training import job, replicas, run_policy
-from understudy.cli.submit.wish import Document, Wish
 from understudy.objects.resources import PYTORCH_JOBS, Resource
 
 NAMES = ("pytorch", "pytorchjob")
@@ -14,11 +14,11 @@ RESOURCES = (PYTORCH_JOBS,)
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_cleaning(parser, "Running")
-    parser.add_argument("--nproc-per-node", metavar="N", type=values.processes,
+    parser.add_argument("--nproc-per-node", metavar="N", type=flag_values.processes,
                         help="processes of each worker: a number, auto, cpu or gpu")  # fmt: skip
 
 
-def document(wish: Wish, resource: Resource) -> Document:
+def document(wish: JobRequest, resource: Resource) -> Document:
     labels = labels_of(wish, resource.kind, wish.workers)
     pods = template(wish, worker(wish, "pytorch"), labels)
     roles = {"Master": replicas(wish, 1, pods)}

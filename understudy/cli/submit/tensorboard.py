@@ -1,15 +1,15 @@
 """--tensorboard: a TensorBoard beside the job, and a Service that leads to it. Both go when the job goes."""
 
-from understudy.cli.submit.pods import MANAGED_BY
+from understudy.cli.submit.pod_template import MANAGED_BY
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.volumes import data, logs
-from understudy.cli.submit.wish import Document, Wish
 from understudy.objects.resources import Resource
 
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 PORT = 6006
 
 
-def documents(wish: Wish, *, deployments: bool) -> list[Document]:
+def documents(wish: JobRequest, *, deployments: bool) -> list[Document]:
     """A Deployment, or a lone Pod that is always started again where the cluster has none."""
     labels = {"app": "tensorboard", "release": wish.name, MANAGED_BY: "understudy"}
     metadata = {"name": f"{wish.name}-tensorboard", "labels": labels}
@@ -26,7 +26,7 @@ def documents(wish: Wish, *, deployments: bool) -> list[Document]:
     return [board, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}]
 
 
-def _pod(wish: Wish) -> Document:
+def _pod(wish: JobRequest) -> Document:
     """It sees the data and the logs as the job does, and nothing of its code and configuration."""
     placed = [data(wish), logs(wish)]
     container: Document = {

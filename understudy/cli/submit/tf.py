@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from understudy.cli.submit import flags, values
-from understudy.cli.submit.pods import Role, labels_of, template, worker
+from understudy.cli.submit import flag_values, flags
+from understudy.cli.submit.pod_template import PodRole, labels_of, template, worker
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.training import job, replicas, run_policy
-from understudy.cli.submit.wish import Document, Wish
 from understudy.objects.resources import TF_JOBS, Resource
 
 NAMES = ("tf", "tfjob")
@@ -20,28 +20,43 @@ _LIKE_A_WORKER = ("worker", "chief")  # the others get GPUs, CPUs and memory onl
 def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_cleaning(parser, "Running")
     add = parser.add_argument_group("the roles of a TFJob").add_argument
-    add("--ps", metavar="N", type=values.count, default=0, help="how many parameter servers (default: 0)")
-    add("--ps-gpus", metavar="N", type=values.count, default=0, help="GPUs of each parameter server (default: 0)")
+    add("--ps", metavar="N", type=flag_values.count, default=0, help="how many parameter servers (default: 0)")
+    add("--ps-gpus", metavar="N", type=flag_values.count, default=0, help="GPUs of each parameter server (default: 0)")
     add("--chief", action="store_true", help="a chief beside the workers")
     add("--evaluator", action="store_true", help="an evaluator beside the workers")
     for role in _ROLES:
         add(f"--{role}-image", f"--{role}Image", metavar="IMAGE", help=f"image of the {role} (default: --image)")
-        add(f"--{role}-cpu", f"--{role}Cpu", metavar="AMOUNT", type=values.cpu, help=f"CPUs of the {role}")
-        add(f"--{role}-cpu-limit", metavar="AMOUNT", type=values.cpu, help=f"limit of the CPUs of the {role}")
-        add(f"--{role}-memory", f"--{role}Memory", metavar="AMOUNT", type=values.memory, help=f"memory of the {role}")
-        add(f"--{role}-memory-limit", metavar="AMOUNT", type=values.memory, help=f"limit of its memory, the {role}'s")
+        add(f"--{role}-cpu", f"--{role}Cpu", metavar="AMOUNT", type=flag_values.cpu, help=f"CPUs of the {role}")
+        add(f"--{role}-cpu-limit", metavar="AMOUNT", type=flag_values.cpu, help=f"limit of the CPUs of the {role}")
         add(
-            f"--{role}-port", f"--{role}Port", metavar="N", type=values.port, help=f"port of the {role} (default: 2222)"
+            f"--{role}-memory",
+            f"--{role}Memory",
+            metavar="AMOUNT",
+            type=flag_values.memory,
+            help=f"memory of the {role}",
         )
-        add(f"--{role}-selector", metavar="K=V", type=values.label, action="append", default=[],
+        add(
+            f"--{role}-memory-limit",
+            metavar="AMOUNT",
+            type=flag_values.memory,
+            help=f"limit of its memory, the {role}'s",
+        )
+        add(
+            f"--{role}-port",
+            f"--{role}Port",
+            metavar="N",
+            type=flag_values.port,
+            help=f"port of the {role} (default: 2222)",
+        )
+        add(f"--{role}-selector", metavar="K=V", type=flag_values.label, action="append", default=[],
             help=f"where the {role} runs, instead of --selector; may be repeated")  # fmt: skip
     add("--success-policy", choices=("ChiefWorker", "AllWorkers"), default="ChiefWorker",
         help="whose success is the job's (default: ChiefWorker)")  # fmt: skip
-    add("--starting-timeout", metavar="TIME", type=values.seconds,
+    add("--starting-timeout", metavar="TIME", type=flag_values.seconds,
         help="give it up when it waits longer, where the cluster's TFJob can")  # fmt: skip
 
 
-def document(wish: Wish, resource: Resource) -> Document:
+def document(wish: JobRequest, resource: Resource) -> Document:
     counts = {"PS": wish.more["ps"], "Worker": wish.workers}
     counts |= {"Chief": int(wish.more["chief"]), "Evaluator": int(wish.more["evaluator"])}
     labels = labels_of(wish, resource.kind, sum(counts.values()))
@@ -56,8 +71,8 @@ def document(wish: Wish, resource: Resource) -> Document:
     return job(wish, resource, labels, spec)
 
 
-def _role(wish: Wish, name: str) -> Role:
-    role = worker(wish, "tensorflow") if name in _LIKE_A_WORKER else Role(container="tensorflow")
+def _role(wish: JobRequest, name: str) -> PodRole:
+    role = worker(wish, "tensorflow") if name in _LIKE_A_WORKER else PodRole(container="tensorflow")
     if name == "ps":
         role = msgspec.structs.replace(role, gpus=wish.more["ps_gpus"])
     asked = dict(_amounts(wish, name))
@@ -73,7 +88,7 @@ def _role(wish: Wish, name: str) -> Role:
     )
 
 
-def _amounts(wish: Wish, role: str) -> Iterator[tuple[str, str]]:
+def _amounts(wish: JobRequest, role: str) -> Iterator[tuple[str, str]]:
     for resource in ("cpu", "memory"):
         if amount := wish.more[f"{role}_{resource}"]:
             yield resource, amount

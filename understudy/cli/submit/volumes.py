@@ -1,40 +1,167 @@
-"""The flags about code and data into the volumes of a pod, where its container mounts them, and who fills them."""
+"""Code, data and files of a job into volumes, mounts and ConfigMaps, and the container that fetches its code."""
 
-from pathlib import PurePosixPath
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from understudy.cli.complaint import BadInput
-from understudy.cli.submit import code, configfiles
-from understudy.cli.submit.values import Mounted
-from understudy.cli.submit.wish import Document, Wish
+from understudy.cli.errors import BadInput
+from understudy.cli.submit.flag_values import Mount
+from understudy.cli.submit.request import Document, JobRequest
+
+CODE_VOLUME = "code-sync"
+CODE_PLACE = "/code"  # where the volume is while it is filled
+CODE_IMAGES = {"git": "docker.io/alpine/git:2.45.2", "rsync": "docker.io/instrumentisto/rsync-ssh:alpine3.20"}
+
+
+# A second try finds what the first one left behind. The password is asked for only by servers that want one.
+_CLONE = """\
+set -e
+place="${GIT_SYNC_ROOT:?}/${GIT_SYNC_DEST:?}"
+rm -rf "$place"
+exec git \
+${GIT_SYNC_PASSWORD:+-c 'credential.helper=!f() { \
+echo "username=$GIT_SYNC_USERNAME"; echo "password=$GIT_SYNC_PASSWORD"; }; f'} \
+clone ${GIT_SYNC_BRANCH:+--branch "$GIT_SYNC_BRANCH"} -- "$GIT_SYNC_REPO" "$place"
+"""
+
+
+def check_code(wish: JobRequest) -> None:
+    if wish.sync_mode and not wish.sync_source:
+        raise BadInput(f"--sync-mode {wish.sync_mode}: says how, not from where; add --sync-source")
+    if wish.sync_source and not wish.sync_mode:
+        raise BadInput(f"--sync-source {wish.sync_source}: says where, not how; add --sync-mode git or rsync")
+    if wish.sync_mode == "git" and not project_name(wish.sync_source or ""):
+        raise BadInput(f"--sync-source {wish.sync_source}: has no name of a repository in it")
+
+
+def project_name(source: str) -> str:
+    """`https://example.com/team/mnist.git` and `git@example.com:mnist.git` are `mnist`."""
+    last = source.rstrip("/").rpartition("/")[2].rpartition(":")[2]
+    name = last.removesuffix(".git")
+    return "" if name in (".", "..") else name
+
+
+def fetch_container(wish: JobRequest, env: list[Document]) -> Document:
+    """The container. `env` is what the command itself will have: credentials and branches come that way."""
+    assert wish.sync_mode
+    assert wish.sync_source
+    git = wish.sync_mode == "git"
+    return {
+        "name": "init-code",
+        "image": wish.sync_image or CODE_IMAGES[wish.sync_mode],
+        "imagePullPolicy": wish.image_pull_policy,
+        "command": ["sh", "-c", _CLONE] if git else ["rsync", "-avP", wish.sync_source, CODE_PLACE],
+        "env": [*env, *_git_sync_env(wish.sync_source)] if git else env,
+        "volumeMounts": [{"name": CODE_VOLUME, "mountPath": CODE_PLACE}],
+    }
+
+
+def _git_sync_env(source: str) -> list[Document]:
+    told = {
+        "GIT_SYNC_REPO": source,
+        "GIT_SYNC_DEST": project_name(source),
+        "GIT_SYNC_ROOT": CODE_PLACE,
+        "GIT_SYNC_ONE_TIME": "true",
+        "GIT_TERMINAL_PROMPT": "0",  # nobody is there to answer
+    }
+    return [{"name": name, "value": value} for name, value in told.items()]
+
+
+def code_mount(wish: JobRequest) -> Document:
+    """Where the command sees it: /root/code/mnist, unless another working folder is asked for."""
+    return {"name": CODE_VOLUME, "mountPath": str(PurePosixPath(wish.working_dir) / "code")}
+
+
+LARGEST = 1024 * 1024  # bytes in one ConfigMap
+_DIGITS = 15
+
+
+def config_mounts(wish: JobRequest) -> tuple[list[Document], list[Document]]:
+    """(volumes, mounts). Files are mounted one by one: what else is in their folder stays to be seen."""
+    volumes, places = [], []
+    for number, (folder, files) in enumerate(sorted(_by_folder(wish).items())):
+        volume = f"config-{number}"
+        volumes.append({"name": volume, "configMap": {"name": _config_map_name(wish, folder)}})
+        for file in files:
+            sub_path = PurePosixPath(file.path).name
+            places.append({"name": volume, "mountPath": file.path, "subPath": sub_path, "readOnly": True})
+    return volumes, places
+
+
+def config_maps(wish: JobRequest, labels: Mapping[str, str]) -> list[Document]:
+    made = []
+    for folder, files in sorted(_by_folder(wish).items()):
+        content = _content(files)
+        metadata = {"name": _config_map_name(wish, folder), "labels": dict(labels)}
+        made.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content})
+    return made
+
+
+def _by_folder(wish: JobRequest) -> dict[str, list[Mount]]:
+    found: dict[str, list[Mount]] = {}
+    for file in dict.fromkeys(wish.config_file):
+        found.setdefault(str(PurePosixPath(file.path).parent), []).append(file)
+    return found
+
+
+def _config_map_name(wish: JobRequest, folder: str) -> str:
+    digest = hashlib.md5(folder.encode(), usedforsecurity=False).hexdigest()
+    return f"{wish.name}-{digest[:_DIGITS]}"
+
+
+def _content(files: list[Mount]) -> Document:
+    text: dict[str, str] = {}
+    binary: dict[str, str] = {}
+    size = 0
+    for file in files:
+        name = PurePosixPath(file.path).name
+        data = _read(file)
+        size += len(data)
+        if size > LARGEST:
+            raise BadInput(f"--config-file {file.source}: more than 1 MiB for one folder; use --data instead")
+        try:
+            text[name] = data.decode()
+        except UnicodeDecodeError:
+            binary[name] = base64.b64encode(data).decode()
+    return {key: value for key, value in (("data", text), ("binaryData", binary)) if value}
+
+
+def _read(file: Mount) -> bytes:
+    try:
+        return Path(file.source).read_bytes()
+    except OSError as error:
+        raise BadInput(f"--config-file {file.source}: {(error.strerror or str(error)).lower()}") from None
+
 
 LOGS = "training-logs"
 LOGS_ON_NODE = "/tmp/understudy-logs"
 
 
-class Storage(msgspec.Struct, frozen=True):
+class PodStorage(msgspec.Struct, frozen=True):
     volumes: tuple[Document, ...] = ()
     mounts: tuple[Document, ...] = ()
 
 
-def storage(wish: Wish) -> Storage:
+def pod_storage(wish: JobRequest) -> PodStorage:
     """Everything the container of a job mounts. Two things in one place are an error."""
-    volumes, mounts = configfiles.mounts(wish)
+    volumes, mounts = config_mounts(wish)
     for one in (data(wish), logs(wish)):
         volumes += one.volumes
         mounts += one.mounts
     if wish.sync_mode:
-        volumes.append({"name": code.VOLUME, "emptyDir": {}})
-        mounts.append(code.mounted(wish))
+        volumes.append({"name": CODE_VOLUME, "emptyDir": {}})
+        mounts.append(code_mount(wish))
     if wish.share_memory:
         volumes.append({"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": wish.share_memory}})
         mounts.append({"name": "dshm", "mountPath": "/dev/shm"})
     _check_places(mounts)
-    return Storage(tuple(volumes), tuple(mounts))
+    return PodStorage(tuple(volumes), tuple(mounts))
 
 
-def data(wish: Wish) -> Storage:
+def data(wish: JobRequest) -> PodStorage:
     """--data and --data-dir. A claim that is mounted twice is one volume."""
     claims = {mounted.source: f"data-{number}" for number, mounted in enumerate(reversed(wish.data))}
     volumes = [{"name": v, "persistentVolumeClaim": {"claimName": c}} for c, v in sorted(claims.items())]
@@ -42,18 +169,18 @@ def data(wish: Wish) -> Storage:
     for number, folder in enumerate(wish.data_dir):
         volumes.append({"name": f"training-data-{number}", "hostPath": {"path": folder.source}})
         mounts.append({"name": f"training-data-{number}", "mountPath": folder.path})
-    return Storage(tuple(volumes), tuple(mounts))
+    return PodStorage(tuple(volumes), tuple(mounts))
 
 
-def logs(wish: Wish) -> Storage:
+def logs(wish: JobRequest) -> PodStorage:
     """Where TensorBoard and the job meet, unless --logdir lies in data they share anyway: a folder of the node."""
     if not wish.tensorboard or any(_within(wish.logdir, mounted) for mounted in (*wish.data, *wish.data_dir)):
-        return Storage()
+        return PodStorage()
     path = {"path": f"{LOGS_ON_NODE}/{wish.name}", "type": "DirectoryOrCreate"}
-    return Storage(({"name": LOGS, "hostPath": path},), ({"name": LOGS, "mountPath": wish.logdir},))
+    return PodStorage(({"name": LOGS, "hostPath": path},), ({"name": LOGS, "mountPath": wish.logdir},))
 
 
-def _within(path: str, mounted: Mounted) -> bool:
+def _within(path: str, mounted: Mount) -> bool:
     return PurePosixPath(path).is_relative_to(mounted.path)
 
 

@@ -3,9 +3,9 @@
 import argparse
 
 from understudy.cli.submit import flags
-from understudy.cli.submit.pods import labels_of, template, worker
+from understudy.cli.submit.pod_template import labels_of, template, worker
+from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.training import job, replicas, run_policy
-from understudy.cli.submit.wish import Document, Wish
 from understudy.objects.resources import XGBOOST_JOBS, Resource
 
 NAMES = ("xgboost", "xgboostjob")
@@ -16,7 +16,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_cleaning(parser, "Running")
 
 
-def document(wish: Wish, resource: Resource) -> Document:
+def document(wish: JobRequest, resource: Resource) -> Document:
     labels = labels_of(wish, resource.kind, wish.workers)
     pods = template(wish, worker(wish, "xgboost"), labels)
     roles = {"Master": replicas(wish, 1, pods)}

@@ -1,1 +1,0 @@
-"""What `understudy doctor` finds out: `looking` asks the cluster once, one file a subject makes findings of that."""

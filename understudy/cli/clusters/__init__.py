@@ -1,0 +1,1 @@
+"""Embedded clusters of this machine: which there are, how they start, what users read about them."""

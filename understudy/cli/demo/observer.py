@@ -1,0 +1,163 @@
+"""Follows a living cluster for the story: tells what changes as it changes, and waits for what the story waits for."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from understudy.cli.demo.drawing import draw_domains
+from understudy.cli.demo.manifests import TOPOLOGY
+from understudy.cli.demo.progress import ProgressPrinter
+from understudy.cli.demo.state import DemoProcess, DemoState, demo_state, state_changes
+from understudy.client import KubeClient
+from understudy.client.connection import split_lines
+from understudy.control.clock import SystemClock
+from understudy.control.following import Bare, Following, Source
+from understudy.control.moments import wait_for
+from understudy.control.troubles import Troubles
+from understudy.control.view import View
+from understudy.model.incidents import Incident
+from understudy.model.snapshot import Snapshot
+from understudy.objects.errors import BadObject
+from understudy.objects.incidents import incident_of
+from understudy.objects.meta import KubeObject
+from understudy.objects.nodes import LEASE_NAMESPACE
+from understudy.objects.resources import EVENTS, INCIDENTS, JOB_SETS, JOBS, LEASES, NODES, PODS, PRIORITY_CLASSES
+from understudy.ports import Ref, Refused, Unreachable
+
+LIMIT = 60.0  # seconds; what takes a few may take many where the machine is busy with other things
+ROUTINE = "step "  # how lines begin that are no news
+_SOURCES = (
+    *(Source((resource,)) for resource in (PRIORITY_CLASSES, NODES, PODS, JOBS, JOB_SETS)),
+    Source((LEASES,), LEASE_NAMESPACE),
+)
+
+
+class DemoFailed(Exception):
+    """The story did not come about: what was waited for, and how things stood instead."""
+
+
+class _EventSubject(msgspec.Struct, frozen=True):
+    kind: str
+    name: str
+
+
+class Preempted(msgspec.Struct, frozen=True, rename="camel"):
+    """An event on a job, as `kubectl events` shows it."""
+
+    message: str
+    involved_object: _EventSubject
+
+
+class ClusterObserver:
+    """`run` follows the cluster, for ever. Moments are seconds since 1970: when the news came in here."""
+
+    def __init__(self, client: KubeClient, jobs: Sequence[str], narrator: ProgressPrinter) -> None:
+        self.scene = DemoState()
+        self.said: dict[str, list[str]] = {}  # by the uid of a pod: what its process printed
+        self.preemptions: list[Preempted] = []
+        self.incidents: dict[str, Incident] = {}  # that the cluster keeps, by name
+        self._client = client
+        self._jobs = jobs
+        self._narrator = narrator
+        self._clock = SystemClock()
+        self._view = View(troubles=Troubles())
+        self._following = Following(client, self._clock, self, _SOURCES)
+        self._changed = asyncio.Event()
+        self._listeners: set[asyncio.Task[None]] = set()
+        self._unreadable = ""
+
+    async def run(self) -> None:
+        try:
+            await asyncio.gather(self._following.run(), self._follow_preemptions(), self._follow_incidents())
+        finally:
+            for listener in self._listeners:
+                listener.cancel()
+            await asyncio.gather(*self._listeners, return_exceptions=True)
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def snapshot(self) -> Snapshot:
+        return self._view.snapshot(self.now())
+
+    def picture(self) -> list[str]:
+        running = {player.pod for player in self.scene.players.values()}
+        starting = {pod.metadata.name for job in self._jobs for pod in self._view.pods_of(job)} - running
+        return draw_domains(self.snapshot(), TOPOLOGY, starting)
+
+    async def until(self, what: str, shows: Callable[[DemoState], bool]) -> float:
+        """The moment at which the scene shows it. Raises StoryBroke where it does not in time."""
+        deadline = self.now() + LIMIT
+        while not shows(self._look()):
+            if self.now() >= deadline:
+                raise DemoFailed(f"{what}: not within {LIMIT:g} s; {self._how_it_stands()}")
+            moments = (self._view.next_look(), deadline)
+            await wait_for(self._changed, self._clock, min(at for at in moments if at is not None))
+            self._changed.clear()
+        return self.now()
+
+    def _look(self) -> DemoState:
+        before = self.scene
+        self.scene = demo_state(self.snapshot(), {job: self._view.pods_of(job) for job in self._jobs})
+        for line in state_changes(before, self.scene):
+            self._narrator.tell(line)
+        self._narrator.catch_up()
+        self._narrator.show(self.picture())
+        for uid, player in self.scene.players.items():
+            if uid not in self.said:
+                self.said[uid] = []
+                listener = asyncio.create_task(self._listen(player))
+                self._listeners.add(listener)
+                listener.add_done_callback(self._listeners.discard)
+        return self.scene
+
+    def _how_it_stands(self) -> str:
+        pods = [pod for job in self._jobs for pod in self._view.pods_of(job)]
+        words = [f"{pod.metadata.name} is {pod.status.phase} on {pod.spec.node_name or 'no node'}" for pod in pods]
+        words += [f"{node} is lost" for node in self.scene.lost]
+        return ", ".join(filter(None, [self._unreadable, *sorted(words)])) or "there is no pod"
+
+    async def _listen(self, player: DemoProcess) -> None:
+        """To what a process prints, until it has nothing more to say."""
+        path = Ref(PODS, player.namespace, player.pod).path("log") + "?follow=true&timestamps=true"
+        with contextlib.suppress(Refused, Unreachable):
+            async for line in split_lines(self._client.stream(path)):
+                moment, _, text = line.decode(errors="replace").partition(" ")
+                self.said[player.uid].append(text)
+                if not text.startswith(ROUTINE):
+                    self._narrator.tell(f"{player.name} says: {text}", datetime.fromisoformat(moment).timestamp())
+                self._changed.set()
+
+    async def _follow_preemptions(self) -> None:
+        """The reasons that jobs are given."""
+        fields = f"reason={Preempted.__name__},involvedObject.kind={JOB_SETS.kind}"
+        async for change in self._client.follow(EVENTS, fields=fields):
+            if change.raw:
+                event = msgspec.json.decode(change.raw, type=Preempted)
+                self.preemptions.append(event)
+                subject = event.involved_object
+                self._narrator.tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
+                self._changed.set()
+
+    async def _follow_incidents(self) -> None:
+        async for change in self._client.follow(INCIDENTS):
+            if change.raw:
+                incident = incident_of(change.raw)
+                self.incidents[incident.name] = incident
+                self._changed.set()
+
+    # What is followed comes in here
+
+    def put(self, obj: KubeObject) -> None:
+        self._view.put(obj)
+        self._changed.set()
+
+    def remove(self, obj: KubeObject) -> None:
+        self._view.remove(obj)
+        self._changed.set()
+
+    def cannot_read(self, _bare: Bare, error: BadObject, gone: bool) -> None:
+        self._unreadable = "" if gone else str(error)

@@ -1,0 +1,108 @@
+"""Tells a story on a stream as it happens: chapters, what happened so many seconds into each, and pictures."""
+
+import asyncio
+import heapq
+import textwrap
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from understudy.cli.output.terminal import Painter, Screen
+
+WIDTH = 110
+LATE = 0.3  # seconds by which news may come late, such as what a process prints
+NOTE = "the slices (>name starts, name> leaves)"
+PACE = 0.2  # seconds that a picture stands at least, where a terminal shows them one after the other
+_COLOURS = {"DEAD": "red", "high-priority": "green", "low-priority": "yellow"}
+_MARGIN = " " * 7  # of pictures
+
+
+class ProgressPrinter:
+    """What is told is printed in the order in which it happened, so a moment later than it is told.
+
+    On a terminal a picture of every change stands below it all, with the moment of the change. Most swaps are over
+    before anybody could see them, so pictures come at a pace for eyes and not at that of the cluster, which goes on
+    meanwhile. At the end of a chapter a picture stays: a terminal has kept in the end what a file gets.
+    """
+
+    def __init__(self, out: TextIO, now: Callable[[], float]) -> None:
+        self._screen = Screen(out)
+        self._now = now
+        self._paint = Painter.on(out)
+        self._number = 0
+        self._began = now()
+        self._told: list[tuple[float, int, str]] = []  # a heap by the moment, then in the order of telling
+        self._tellings = 0
+        self._latest: list[str] = []  # picture
+        self._pictures: deque[tuple[float, list[str]]] = deque()  # that nobody has seen yet
+        self._shown_at = 0.0
+        self.in_short = False  # whether news are left out, and pictures come as quickly as they change
+        self.note = NOTE  # what the picture below shows
+
+    def begin(self, title: str) -> None:
+        self.catch_up(all_of_it=True)
+        self._number += 1
+        self._began = self._now()
+        self._screen.put("", self._paint(f"{self._number}. {title}", "bold"))
+
+    def tell(self, news: str, at: float | None = None) -> None:
+        if not self.in_short:
+            self.report(news, at)
+
+    def report(self, text: str, at: float | None = None) -> None:
+        self._tellings += 1
+        heapq.heappush(self._told, (self._now() if at is None else at, self._tellings, text))
+
+    def catch_up(self, *, all_of_it: bool = False) -> None:
+        """Prints what was told, up to the moment before which nothing else can have happened, or been seen."""
+        until = min([self._now() - LATE, *(at for at, _ in self._pictures)])
+        while self._told and (all_of_it or self._told[0][0] <= until):
+            at, _, text = heapq.heappop(self._told)
+            moment = self._moment(at)
+            indent = " " * len(moment)
+            wrapped = textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+            self._screen.put(moment + wrapped[0].lstrip(), *wrapped[1:])
+
+    def show(self, picture: Sequence[str]) -> None:
+        """As it is now; the next one takes its place."""
+        if self._screen.live and list(picture) != self._latest:
+            self._latest = list(picture)
+            self._pictures.append((self._now(), self._latest))
+        while self._pictures and (self.in_short or self._now() >= self._shown_at + PACE):
+            self._show_next()
+
+    async def unroll(self) -> None:
+        """Shows what has not been seen yet, each for its while."""
+        while self._pictures:
+            await asyncio.sleep(PACE)
+            self._show_next()
+            self.catch_up()
+
+    def draw(self, picture: Sequence[str]) -> None:
+        """To stay, after all that was told."""
+        self._pictures.clear()
+        self._screen.show([])
+        self.catch_up(all_of_it=True)
+        self._screen.put(*(self._painted(f"{_MARGIN}{line}") for line in picture))
+        self._latest = list(picture)
+
+    def end(self) -> None:
+        """However it ends: all that was told is said, and the last picture stays."""
+        self.catch_up(all_of_it=True)
+        self._screen.settle()
+
+    def _show_next(self) -> None:
+        at, picture = self._pictures.popleft()
+        self._shown_at = self._now()
+        columns, lines = self._screen.room
+        below = [f"{self._moment(at)}{self.note}:", *(f"{_MARGIN}{line}" for line in picture)]
+        self._screen.show([self._painted(line[:columns]) for line in below][-lines:])
+
+    def _moment(self, at: float) -> str:
+        """In seconds from the beginning of the chapter."""
+        return f"{at - self._began:8.2f} s  "
+
+    def _painted(self, line: str) -> str:
+        for word, colour in _COLOURS.items():
+            line = line.replace(word, self._paint(word, colour))
+        return line

@@ -1,0 +1,113 @@
+"""Operators whose job kinds the cluster serves, and which scheduler places which pods."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from understudy.cli.doctor.facts import ClusterFacts
+from understudy.cli.doctor.findings import Finding, care, counted, named, note, well, wrong
+from understudy.cli.doctor.installation import leads
+from understudy.objects import resources as known
+from understudy.objects.pods import DEFAULT_SCHEDULER
+from understudy.objects.resources import Resource
+
+
+class Operator(msgspec.Struct, frozen=True):
+    name: str
+    group: str
+    plurals: tuple[str, ...]
+    versions: tuple[str, ...] = ()  # those that Understudy reads; none: it reads nothing but labels and annotations
+    use: str = ""
+
+
+def _operator(name: str, *kinds: Resource) -> Operator:
+    unique = dict.fromkeys
+    return Operator(
+        name, kinds[0].group, tuple(unique(one.plural for one in kinds)), tuple(unique(one.version for one in kinds))
+    )
+
+
+OPERATORS = (
+    _operator("JobSet", known.JOB_SETS),
+    _operator(
+        "training-operator", known.PYTORCH_JOBS, known.TF_JOBS, known.XGBOOST_JOBS, known.PADDLE_JOBS, known.JAX_JOBS
+    ),
+    _operator("mpi-operator", known.MPI_JOBS, known.MPI_JOBS_V1, known.MPI_JOBS_V1ALPHA1),
+    _operator("Trainer", known.TRAIN_JOBS),
+    Operator("Kueue", "kueue.x-k8s.io", ("workloads",), use="the suspend of the jobs that it queues is left to it"),
+    Operator("Volcano", "scheduling.volcano.sh", ("podgroups",), use="its groups define gangs"),
+    Operator("scheduler-plugins", "scheduling.x-k8s.io", ("podgroups",), use="its groups define gangs"),
+    Operator("Kubernetes' own groups", "scheduling.k8s.io", ("podgroups",), use="they define gangs"),
+)
+
+
+def check_operators(seen: ClusterFacts) -> list[Finding]:
+    found, absent = [], []
+    for operator in OPERATORS:
+        plurals = [plural for plural in operator.plurals if seen.serves(operator.group, plural)]
+        if plurals:
+            found.append(_found(operator, plurals, seen))
+        else:
+            absent.append(operator.name)
+    if not seen.embedded and absent:
+        found.append(note(f"not there: {', '.join(absent)}"))
+    return found
+
+
+def _found(operator: Operator, plurals: list[str], seen: ClusterFacts) -> Finding:
+    versions = sorted({version for plural in plurals for version in _versions(operator, plural, seen)})
+    text = f"{operator.name}: {', '.join(plurals)} ({', '.join(versions)})"
+    if not operator.versions:
+        return well(f"{text}; {operator.use}")
+    unread = [plural for plural in plurals if not _read(operator, _versions(operator, plural, seen))]
+    if unread:
+        fix = f"Understudy reads {', '.join(operator.versions)}: use a release of either that agrees with the other"
+        return care(f"{text}: {', '.join(unread)} cannot be read", fix)
+    return well(text)
+
+
+def _versions(operator: Operator, plural: str, seen: ClusterFacts) -> list[str]:
+    return [version for version, plurals in seen.served.get(operator.group, {}).items() if plural in plurals]
+
+
+def _read(operator: Operator, versions: Iterable[str]) -> bool:
+    return any(version in operator.versions for version in versions)
+
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def check_pods(seen: ClusterFacts) -> list[Finding]:
+    if seen.pods is None:
+        return [care("pods may not be looked at", "ask as somebody who may list them")]
+    return [*_pods(seen), *_kueue(seen)]
+
+
+def _pods(seen: ClusterFacts) -> list[Finding]:
+    live = [pod for pod in seen.pods or () if not pod.finished]
+    if seen.embedded:
+        unseated = sum(not pod.spec.node_name for pod in live)
+        return [well(f"{counted(len(live), 'pod')}, {unseated} waiting for a seat")]
+    every = Counter(pod.spec.scheduler_name or DEFAULT_SCHEDULER for pod in live)
+    waiting = Counter(pod.spec.scheduler_name or DEFAULT_SCHEDULER for pod in live if not pod.spec.node_name)
+    ours = seen.wish.scheduler
+    found = []
+    for name in sorted({ours, *every}, key=lambda name: (name != ours, name)):
+        text = f"{name}: {counted(every[name], 'pod')}, {waiting[name]} waiting for a seat"
+        if name == ours and waiting[name] and not leads(seen):
+            found.append(wrong(f"{text}, and nobody leads who would give them one", "see `Understudy` above"))
+        else:
+            found.append(well(text) if name == ours else note(text))
+    return found
+
+
+def _kueue(seen: ClusterFacts) -> list[Finding]:
+    queued = [one for one in seen.jobs or () if QUEUE in (one.document["metadata"].get("labels") or {})]
+    if not queued:
+        return []
+    names = named(sorted(f"{one.namespace}/{one.name}" for one in queued))
+    text = f"{counted(len(queued), 'job')} queued by Kueue: {names}"
+    if not seen.serves("kueue.x-k8s.io", "workloads"):
+        return [care(f"{text}, which is not there", "install Kueue, or take the label off: nobody lets them start")]
+    return [note(f"{text}; it alone lets them start, Understudy seats their pods")]

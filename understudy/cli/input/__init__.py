@@ -1,0 +1,1 @@
+"""What users give: files of objects, settings, times."""

@@ -1,0 +1,1 @@
+"""What verbs print with: tables, colours, terminals, JSON and YAML."""

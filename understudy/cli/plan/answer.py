@@ -1,0 +1,227 @@
+"""Answers one `understudy plan`: files, and the objects of a cluster, into the text or the figures that are printed."""
+
+import gc
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from understudy.cli.input import documents
+from understudy.cli.input.settings import Settings
+from understudy.cli.input.settings import read as read_settings
+from understudy.cli.input.snapshots import (
+    CLUSTER,
+    InputObjects,
+    decode_documents,
+    from_cluster,
+    ignored_note,
+    merge_inputs,
+    snapshot_of_cluster,
+    snapshot_of_files,
+    with_namespace,
+)
+from understudy.cli.input.times import rfc3339
+from understudy.cli.output.formats import dump
+from understudy.cli.output.terminal import Painter
+from understudy.cli.plan.text import PlanContext, plan_text, screen_width, story_text
+from understudy.cli.plan.what_if import WhatIfAdd, apply_changes, differences, parse_changes
+from understudy.cli.queries.names import find_gang
+from understudy.cli.queries.scheduler_state import SchedulerObjects
+from understudy.decide.cycle import plan
+from understudy.decide.describe import describe
+from understudy.decide.gang_report import GangReport, gang_report
+from understudy.model.gangs import Gang
+from understudy.model.plans import Action, Plan
+from understudy.model.snapshot import Snapshot
+
+
+class PlanRequest(msgspec.Struct, frozen=True):
+    """What the user asked for, as read from the command line."""
+
+    files: tuple[str, ...]
+    now: float
+    form: str = "text"
+    explain: str | None = None
+    what_if: tuple[str, ...] = ()
+    settings: str | None = None
+    scheduler: str = ""
+
+
+class LiveCluster(msgspec.Struct, frozen=True):
+    """What was seen of a cluster, and what its scheduler is taken to go by."""
+
+    survey: SchedulerObjects
+    settings: Settings
+    namespace: str = "default"  # of objects in files that name none
+
+
+class PlanOutput(msgspec.Struct, frozen=True):
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+class Planning(msgspec.Struct, frozen=True):
+    """One snapshot and what is made of it."""
+
+    snapshot: Snapshot
+    settings: Settings
+    now: float
+
+    def plan(self) -> Plan:
+        return plan(self.snapshot, self.settings.policy, self.now)
+
+    def story(self, key: str) -> GangReport:
+        return gang_report(self.snapshot, self.settings.policy, self.now, key)
+
+
+def answer_request(question: PlanRequest, live: LiveCluster | None = None) -> PlanOutput:
+    """All that is read stays to the end: collecting garbage would walk it again and again, for half the time spent."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _answer(question, _SnapshotMaker(question, live))
+    finally:
+        if collecting:
+            gc.enable()
+
+
+class _SnapshotMaker:
+    """Where objects become snapshots: from files alone, or over what is seen of a cluster."""
+
+    def __init__(self, question: PlanRequest, live: LiveCluster | None) -> None:
+        self._question = question
+        self._live = live
+        self.settings = live.settings if live is not None else read_settings(question.settings)
+        self.notes = list(live.survey.notes) if live is not None else []
+
+    def inputs(self) -> InputObjects:
+        if self._live is None:
+            return self.read(self._question.files)
+        seen = from_cluster(self._live.survey.objects)
+        return merge_inputs(seen, self.read(self._question.files)) if self._question.files else seen
+
+    def read(self, files: Iterable[str]) -> InputObjects:
+        found = documents.read(files)
+        return decode_documents(found if self._live is None else with_namespace(found, self._live.namespace))
+
+    def look(self, inputs: InputObjects) -> "Planning":
+        question, settings = self._question, self.settings
+        if self._live is None:
+            made = snapshot_of_files(inputs, settings, question.scheduler, question.now)
+        else:
+            made, notes = snapshot_of_cluster(inputs, settings, question.scheduler, question.now)
+            notes += _unmanaged_notes(inputs, made, question.scheduler)
+            self.notes += [note for note in notes if note not in self.notes]
+        return Planning(made, settings, question.now)
+
+
+def _answer(question: PlanRequest, desk: _SnapshotMaker) -> PlanOutput:
+    changes = parse_changes(question.what_if, question.now)
+    inputs = desk.inputs()
+    looks = [desk.look(inputs)]
+    if changes:
+        paths = [change.path for change in changes if isinstance(change, WhatIfAdd)]
+        inputs = merge_inputs(inputs, desk.read(paths)) if paths else inputs
+        future = desk.look(inputs)
+        changed = apply_changes(future.snapshot, changes, question.now)
+        looks.append(msgspec.structs.replace(future, snapshot=changed))
+    notes = [ignored_note(inputs.skipped)] if inputs.skipped else []
+    return PlanOutput(_output(question, looks), (*desk.notes, *notes))
+
+
+def _unmanaged_notes(inputs: InputObjects, made: Snapshot, scheduler: str) -> list[str]:
+    """Whoever asks what becomes of a file wants to know that this is nobody's business here."""
+    found = []
+    for item in inputs.items:
+        obj = item.object
+        gang = made.gangs.get(f"{obj.kind}/{obj.metadata.namespace}/{obj.metadata.name}")
+        if item.document is not CLUSTER and gang is not None and not gang.managed:
+            fix = f"its pods do not say schedulerName: {scheduler}"
+            found.append(f"{item.document.source}: {obj.title}: left to other schedulers; {fix}")
+    return found
+
+
+def _output(question: PlanRequest, looks: list[Planning]) -> str:
+    told = _explained if question.explain is not None else _planned
+    return told(question, looks)
+
+
+def _planned(question: PlanRequest, looks: list[Planning]) -> str:
+    plans = [look.plan() for look in looks]
+    if question.form != "text":
+        values = [plan_figures(plan, look.snapshot.gangs, look.now) for plan, look in zip(plans, looks, strict=True)]
+        return dump(_before_and_after(values), question.form)
+    texts = [plan_text(plan, _context(look)) for plan, look in zip(plans, looks, strict=True)]
+    if len(plans) == 1:
+        return texts[0]
+    return _compared(question, texts) + _difference_text(differences(*plans))
+
+
+def _explained(question: PlanRequest, looks: list[Planning]) -> str:
+    everyone = {key for look in looks for key in look.snapshot.gangs}
+    key = find_gang(question.explain or "", everyone, "--explain")
+    if question.form != "text":
+        values = [story_figures(look.story(key)) if key in look.snapshot.gangs else None for look in looks]
+        return dump(_before_and_after(values), question.form)
+    texts = [_story_text(look, key) for look in looks]
+    return texts[0] if len(texts) == 1 else _compared(question, texts)
+
+
+def _story_text(look: Planning, key: str) -> str:
+    if key not in look.snapshot.gangs:
+        return f"{key} is not there.\n"
+    return story_text(look.story(key), _context(look))
+
+
+def _before_and_after(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else {"before": values[0], "after": values[1]}
+
+
+def _compared(question: PlanRequest, texts: list[str]) -> str:
+    paint = Painter.on(sys.stdout)
+    after = paint(f"After {', '.join(question.what_if)}", "bold")
+    return f"{paint('Before', 'bold')}\n{texts[0]}\n{after}\n{texts[1]}"
+
+
+def _difference_text(changes: list[str]) -> str:
+    paint = Painter.on(sys.stdout)
+    return "\n".join(["", paint("What differs", "bold"), *(f"  {change}" for change in changes or ["nothing"]), ""])
+
+
+def _context(look: Planning) -> PlanContext:
+    return PlanContext(look.snapshot.gangs, look.now, Painter.on(sys.stdout), screen_width())
+
+
+def plan_figures(plan: Plan, gangs: Mapping[str, Gang], now: float) -> dict[str, Any]:
+    """The keys are a promise to scripts; docs/reference/cli.md lists them."""
+    actions = [_action(action) for action in plan.actions]
+    spoken_of = sorted({key for action in plan.actions for key in _gangs_in(action)})
+    return {
+        "now": rfc3339(now),
+        "actions": actions,
+        "recheck_at": plan.recheck_at,
+        "gangs": {key: _gang(gangs[key]) for key in spoken_of if key in gangs},
+    }
+
+
+def story_figures(story: GangReport) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(story)
+    return {**made, "actions": [_action(action) for action in story.actions]}
+
+
+def _action(action: Action) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(action)
+    return {**made, "says": describe(action)}
+
+
+def _gangs_in(action: Action) -> list[str]:
+    others: tuple[str, ...] = getattr(action, "waits_for", ())
+    by: str = getattr(action, "by", "")
+    reason = getattr(action, "reason", None)
+    holders = [holder.gang for holder in reason.holders] if reason else []
+    return [action.gang, *others, *holders, *([by] if by else [])]
+
+
+def _gang(gang: Gang) -> dict[str, object]:
+    return {"title": gang.title, "priority": gang.priority, "members": gang.size, "minimum": gang.minimum}

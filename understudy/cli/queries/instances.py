@@ -1,0 +1,164 @@
+"""One pod of a job as people look at it: what it is doing, where, since when, and its rank among the others."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from understudy.cli.output.tables import NONE
+from understudy.cli.queries.objects import ContainerInfo, PodInfo, TerminatedState
+from understudy.cli.queries.roles import CHIEFS, accelerators, amounts_of
+from understudy.kinds.ownership import (
+    COMPLETION_INDEX,
+    JOB_INDEX,
+    JOB_ROLE,
+    MPI_ROLE,
+    REPLICA_TYPE,
+    REPLICATED_JOB,
+)
+from understudy.objects.meta import seconds
+
+_NUMBERS = re.compile(r"(\d+)")
+COORDINATOR = "jobset.sigs.k8s.io/coordinator"
+_LEADING = (*CHIEFS, "leader", "driver")  # what people call such a part of a JobSet
+
+
+class Instance(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    uid: str = ""
+    status: str  # the pod's phase
+    detail: str = ""  # as kubectl would say it: ContainerCreating, Completed, Terminating ...
+    waits: str = ""  # why it has no seat
+    scheduler: str = ""  # whom it asks for a seat
+    node: str = ""
+    address: str = ""  # of its node
+    ip: str = ""
+    role: str = ""
+    leads: bool = False  # its labels say that it is the first of all
+    place: str = ""  # what pods that take each other's place have in common
+    created: float = 0.0
+    started: float | None = None
+    ended: float | None = None
+    requests: Mapping[str, int] = {}
+    restarts: int = 0
+    exit_code: int | None = None
+    containers: tuple[str, ...] = ()
+    init_containers: tuple[str, ...] = ()
+    leaving: bool = False
+
+    @property
+    def gpus(self) -> int:
+        return accelerators(self.requests)
+
+    @property
+    def seated(self) -> bool:
+        return bool(self.node) and self.status in ("PENDING", "RUNNING")
+
+    @property
+    def shown_node(self) -> str:
+        """The address where the node is named after it, as clusters of machines name theirs; else the name, which says
+        more than an address that many nodes of one machine may share."""
+        if self.address and self.node.endswith(self.address):
+            return self.address
+        return self.node or NONE
+
+
+def instance_of(pod: PodInfo, kind: str) -> Instance:
+    meta, status, labels = pod.metadata, pod.status, pod.metadata.labels
+    ended = list(_ends(pod))
+    role = labels.get(REPLICA_TYPE) or labels.get(JOB_ROLE) or labels.get(MPI_ROLE) or labels.get(REPLICATED_JOB, "")
+    last, place = _last_end(pod), _place(meta.name, meta.generate_name)
+    return Instance(
+        name=meta.name,
+        uid=meta.uid,
+        status=status.phase.upper(),
+        detail=detail_of(pod),
+        waits=_waits(pod),
+        scheduler=pod.spec.scheduler_name,
+        node=pod.spec.node_name,
+        address=status.host_ip,
+        ip=status.pod_ip,
+        role=role.lower(),
+        leads=_leads(labels, role.lower(), kind, place),
+        place=place,
+        created=seconds(meta.creation_timestamp) or 0.0,
+        started=seconds(status.start_time),
+        ended=max(ended) if pod.finished and ended else None,
+        requests=amounts_of(pod.spec),
+        restarts=sum(container.restart_count for container in status.container_statuses),
+        exit_code=last.exit_code if last else None,
+        containers=tuple(container.name for container in pod.spec.containers),
+        init_containers=tuple(container.name for container in pod.spec.init_containers),
+        leaving=meta.deletion_timestamp is not None,
+    )
+
+
+def instance_order(instance: Instance, order: Sequence[str]) -> tuple[object, ...]:
+    """A sort key: who leads first, then by role as the job writes them, then by name with its numbers as numbers; of
+    pods that took each other's place the newest first."""
+    role = order.index(instance.role) if instance.role in order else len(order)
+    return (not instance.leads, role, natural_key(instance.place), -instance.created, instance.name)
+
+
+def natural_key(name: str) -> list[tuple[bool, int, str]]:
+    return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _NUMBERS.split(name) if part]
+
+
+def detail_of(pod: PodInfo) -> str:
+    """One word for what its containers are up to."""
+    if pod.metadata.deletion_timestamp is not None:
+        return "Terminating"
+    if pod.status.reason:
+        return pod.status.reason
+    for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        state = container.state
+        if state.waiting is not None and state.waiting.reason not in ("", "PodInitializing"):
+            return state.waiting.reason
+        if state.terminated is not None and state.terminated.exit_code:
+            return state.terminated.reason or "Error"
+    if pod.status.phase == "Succeeded":
+        return "Completed"
+    return pod.status.phase
+
+
+def _waits(pod: PodInfo) -> str:
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return condition.message or condition.reason
+    return ""
+
+
+def _leads(labels: Mapping[str, str], role: str, kind: str, place: str) -> bool:
+    """The master, where the operator names it; the coordinator a JobSet names; else the first of a role that leads."""
+    if kind not in ("JobSet", "TrainJob"):
+        return role in CHIEFS or labels.get(JOB_ROLE) == "master"
+    if COORDINATOR in labels:
+        return labels[COORDINATOR].partition(".")[0] == place
+    return role in _LEADING and _first(labels, JOB_INDEX) and _first(labels, COMPLETION_INDEX)
+
+
+def _first(labels: Mapping[str, str], label: str) -> bool:
+    return labels.get(label, "0") == "0"
+
+
+def _place(name: str, prefix: str) -> str:
+    """A pod that was made from a prefix ends in letters that mean nothing."""
+    return prefix.rstrip("-") if prefix and name.startswith(prefix) else name
+
+
+def _containers(pod: PodInfo) -> tuple[ContainerInfo, ...]:
+    return pod.status.init_container_statuses + pod.status.container_statuses
+
+
+def _last_end(pod: PodInfo) -> TerminatedState | None:
+    """How the first container that went wrong ended, else the last one that ended at all."""
+    found = [one.state.terminated or one.last_state.terminated for one in pod.status.container_statuses]
+    ends = [end for end in found if end is not None]
+    return next((end for end in ends if end.exit_code), ends[-1] if ends else None)
+
+
+def _ends(pod: PodInfo) -> Iterator[float]:
+    for container in _containers(pod):
+        end = container.state.terminated
+        if end is not None and (moment := seconds(end.finished_at)) is not None:
+            yield moment

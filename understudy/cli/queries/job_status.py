@@ -1,0 +1,57 @@
+"""How a job is doing, in one word, from its object and its pods: the same word in every table.
+
+SUCCEEDED, FAILED; RUNNING: its pods run; QUEUING: it had to make room and waits to go on; SUSPENDED: its owner paused
+it; PENDING: anything else, which is waiting for seats or starting.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from understudy.cli.queries.objects import PodInfo
+from understudy.kinds.annotations import REQUEUED_AT
+from understudy.objects.meta import Condition
+
+PENDING, QUEUING, SUSPENDED = "PENDING", "QUEUING", "SUSPENDED"
+RUNNING, SUCCEEDED, FAILED = "RUNNING", "SUCCEEDED", "FAILED"
+FINISHED = (SUCCEEDED, FAILED)
+
+_SUCCESS = ("Succeeded", "Complete", "Completed")
+_FAILURE = ("Failed",)
+_SAY_RUNNING = frozenset(("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"))
+_PAUSED_BY_POLICY = _SAY_RUNNING
+
+
+def status_of(kind: str, document: Mapping[str, Any], conditions: Sequence[Condition], pods: Sequence[PodInfo]) -> str:
+    """A success outdoes a failure, and both outdo whatever the pods are still doing."""
+    spec, status = document.get("spec") or {}, document.get("status") or {}
+    for word, types in ((SUCCEEDED, _SUCCESS), (FAILED, _FAILURE)):
+        if true_condition(conditions, *types) is not None or status.get("launcherStatus") in types:
+            return word
+    if is_suspended(kind, spec):
+        return QUEUING if was_requeued(document) else SUSPENDED
+    return RUNNING if _runs(kind, document, conditions, pods) else PENDING
+
+
+def _runs(kind: str, document: Mapping[str, Any], conditions: Sequence[Condition], pods: Sequence[PodInfo]) -> bool:
+    """Kinds that say so themselves have to say so; of all kinds no pod may be waiting."""
+    phases = {pod.status.phase for pod in pods if pod.metadata.deletion_timestamp is None}
+    if "Pending" in phases or not phases & {"Running", "Succeeded"}:
+        return False
+    if kind not in _SAY_RUNNING:
+        return True
+    if not (document.get("spec") or {}).get("mpiReplicaSpecs") and kind == "MPIJob":
+        return bool((document.get("status") or {}).get("launcherStatus") == "Active")
+    return true_condition(conditions, "Running") is not None
+
+
+def is_suspended(kind: str, spec: Mapping[str, Any]) -> bool:
+    place = spec.get("runPolicy") or {} if kind in _PAUSED_BY_POLICY else spec
+    return bool(place.get("suspend"))
+
+
+def was_requeued(document: Mapping[str, Any]) -> bool:
+    return REQUEUED_AT in (document.get("metadata", {}).get("annotations") or {})
+
+
+def true_condition(conditions: Sequence[Condition], *types: str) -> Condition | None:
+    return next((one for one in conditions if one.type in types and one.status == "True"), None)

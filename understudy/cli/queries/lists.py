@@ -1,0 +1,99 @@
+"""Asks a cluster for jobs, pods, events, nodes, incidents: lists of any length, page by page, into values of a type."""
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from understudy.cli.queries.objects import EventInfo, NodeInfo, PodInfo
+from understudy.client import KubeClient
+from understudy.kinds.ownership import JOBSET_NAME, MPI_JOB, OLD_JOB_NAME, TRAINING_JOB
+from understudy.model.incidents import Incident
+from understudy.objects.incidents import StoredIncident
+from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resource
+from understudy.ports import Refused
+
+PAGE = 1000
+NOT_FOUND = 404
+Item = TypeVar("Item")
+
+# The labels by which the pods of each kind know their job: any one of them does.
+POD_LABELS = {
+    "Job": (OLD_JOB_NAME,),
+    "JobSet": (JOBSET_NAME,),
+    "TrainJob": (JOBSET_NAME,),
+    "MPIJob": (TRAINING_JOB, MPI_JOB),
+}
+_OPERATED = (TRAINING_JOB,)
+
+
+def pod_selectors(kind: str, name: str) -> list[str]:
+    """Label selectors that between them find the pods of a job."""
+    return [f"{label}={name}" for label in POD_LABELS.get(kind, _OPERATED)]
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    more: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct, Generic[Item], frozen=True):
+    items: list[Item] | None = None
+    metadata: _Metadata = _Metadata()
+
+
+_PODS = msgspec.json.Decoder(_Page[PodInfo])
+_EVENTS = msgspec.json.Decoder(_Page[EventInfo])
+_NODES = msgspec.json.Decoder(_Page[NodeInfo])
+_INCIDENTS = msgspec.json.Decoder(_Page[StoredIncident])
+
+
+async def list_pods(client: KubeClient, namespace: str, labels: str = "") -> list[PodInfo]:
+    """No namespace: of all of them."""
+    return await _list(client, PODS, _PODS, namespace, labelSelector=labels)
+
+
+async def pods_on_nodes(client: KubeClient, names: Iterable[str]) -> list[PodInfo]:
+    """Those on this one node, else all: who asks about several nodes reads most pods anyway."""
+    asked = list(names)
+    fields = f"spec.nodeName={asked[0]}" if len(asked) == 1 else ""
+    return await _list(client, PODS, _PODS, "", fieldSelector=fields)
+
+
+async def pods_of_job(client: KubeClient, namespace: str, kind: str, name: str) -> list[PodInfo]:
+    """Those that carry the job's name; whether they are of a job of this kind is for `summaries` to say."""
+    found = [await list_pods(client, namespace, selector) for selector in pod_selectors(kind, name)]
+    by_uid = {pod.metadata.uid or pod.metadata.name: pod for pods in found for pod in pods}
+    return list(by_uid.values())
+
+
+async def list_events(client: KubeClient, namespace: str, fields: str = "") -> list[EventInfo]:
+    return await _list(client, EVENTS, _EVENTS, namespace, fieldSelector=fields)
+
+
+async def list_nodes(client: KubeClient) -> list[NodeInfo]:
+    return await _list(client, NODES, _NODES, "")
+
+
+async def list_incidents(client: KubeClient, namespace: str) -> list[Incident]:
+    """None where the cluster does not know the kind: nobody keeps incidents there."""
+    try:
+        return [kept.incident for kept in await _list(client, INCIDENTS, _INCIDENTS, namespace)]
+    except Refused as error:
+        if error.code != NOT_FOUND:
+            raise
+        return []
+
+
+async def _list(
+    client: KubeClient, resource: Resource, pages: msgspec.json.Decoder[_Page[Item]], namespace: str, **query: str
+) -> list[Item]:
+    given = {name: value for name, value in query.items() if value}
+    found: list[Item] = []
+    more, first = "", True
+    while first or more:
+        asked = urlencode({"limit": str(PAGE), **given, **({"continue": more} if more else {})})
+        page = pages.decode(await client.request("GET", f"{resource.path(namespace)}?{asked}"))
+        found += page.items or ()
+        more, first = page.metadata.more, False
+    return found

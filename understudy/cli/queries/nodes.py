@@ -1,0 +1,267 @@
+"""Nodes with their leases and pods: what each offers and holds, and how healthy the scheduler takes it to be."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.cli.clusters.selection import local_cluster_at
+from understudy.cli.errors import BadInput, suggestion
+from understudy.cli.queries.instances import natural_key
+from understudy.cli.queries.job_status import true_condition
+from understudy.cli.queries.lists import pods_on_nodes
+from understudy.cli.queries.names import check_node_name
+from understudy.cli.queries.objects import NodeInfo, PodInfo
+from understudy.cli.queries.roles import accelerators, amounts_of
+from understudy.client import KubeClient
+from understudy.client.config import Config
+from understudy.control.fences import FenceBook
+from understudy.control.health import HealthLimits, examined, heartbeat, is_silent
+from understudy.control.scheduling import LoopSettings
+from understudy.decide.describe import until_clause
+from understudy.decide.guards import failed_lately, lemon
+from understudy.decide.policy import Policy
+from understudy.embedded.loop_settings import loop_settings
+from understudy.kinds.annotations import read_times
+from understudy.kinds.decoding import decode
+from understudy.model import nodes as model
+from understudy.model.nodes import Verdict, is_accelerator
+from understudy.model.quantity import format_quantity, parse_quantity
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import seconds
+from understudy.objects.nodes import LEASE_NAMESPACE, Lease, Node
+from understudy.objects.resources import LEASES, NODES, Resource
+from understudy.ports import Ref, Refused
+
+# By which label a node says what it belongs to: the first that it has.
+POOLS = (
+    "understudy.dev/pool",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "kubernetes.azure.com/agentpool",
+    "karpenter.sh/nodepool",
+    "node.kubernetes.io/instance-type",
+)
+SLICES = ("cloud.google.com/gke-nodepool", "nvidia.com/gpu.clique", "topology.kubernetes.io/rack")
+SPARE = "understudy.dev/spare"
+Document = dict[str, Any]
+
+
+class PodUsage(msgspec.Struct, frozen=True):
+    """A pod and what it takes of its node."""
+
+    namespace: str
+    name: str
+    requests: Mapping[str, int]
+    limit: int  # of accelerators
+
+    @property
+    def gpus(self) -> int:
+        return accelerators(self.requests)
+
+
+class NodeUsage(msgspec.Struct, frozen=True):
+    name: str
+    address: str
+    role: str
+    ready: bool
+    schedulable: bool
+    spare: bool
+    offers: Mapping[str, int]
+    holdings: tuple[PodUsage, ...]
+
+    @property
+    def total(self) -> int:
+        return accelerators(self.offers)
+
+    @property
+    def allocated(self) -> int:
+        return sum(holding.gpus for holding in self.holdings)
+
+    @property
+    def status(self) -> str:
+        return "ready" if self.ready else "notReady"
+
+    def taken(self, resource: str) -> int:
+        return sum(holding.requests.get(resource, 0) for holding in self.holdings)
+
+
+class NodeSummary(msgspec.Struct, frozen=True):
+    """A node as a whole."""
+
+    usage: NodeUsage
+    verdict: Verdict
+    reason: str  # why it is not healthy
+    pool: str
+    slice: str
+    spare: str
+    age: float
+
+    @property
+    def status(self) -> str:
+        words = ["Ready" if self.usage.ready else "NotReady"]
+        words += [self.verdict.value.capitalize()] if self.verdict is not Verdict.HEALTHY else []
+        words += [] if self.usage.schedulable else ["SchedulingDisabled"]
+        return ",".join(words)
+
+    @property
+    def accelerators(self) -> Mapping[str, str]:
+        return {name: format_quantity(n, name) for name, n in self.usage.offers.items() if is_accelerator(name) and n}
+
+
+class HealthJudge(msgspec.Struct, frozen=True):
+    """Says how a node is, as the scheduler would."""
+
+    leases: Mapping[str, Lease]
+    now: float
+    limits: HealthLimits
+    policy: Policy = Policy()
+
+    def of(self, document: Document) -> tuple[Verdict, str]:
+        try:
+            node = decode(document)
+            assert isinstance(node, Node)
+            beat = heartbeat(self.leases.get(node.metadata.name))
+            found = examined(node, beat, self.now, self.limits)
+            silent = is_silent(node, beat, self.now, self.limits)
+            health = FenceBook(self.limits.return_margin).judged(node, found, silent, self.now).health
+            failures = read_times(node.metadata.annotations, "failed-at", node)
+        except BadObject as error:
+            return Verdict.SUSPECT, str(error)
+        return health.verdict, health.cause or self._past(failures)
+
+    def _past(self, failures: tuple[float, ...]) -> str:
+        """What a healthy node is made to pay for."""
+        node = model.Node("", failures=failures)
+        if (guard := lemon(node, self.policy, self.now)) is not None:
+            return f"{guard.guard}: {guard.detail}{until_clause(guard.until)}"
+        if failed_lately(node, self.policy, self.now):
+            return f"failed lately: the last choice{until_clause(failures[-1] + self.policy.node_cooldown)}"
+        return ""
+
+
+async def node_summaries(client: KubeClient) -> list[NodeSummary]:
+    nodes, leases, pods = await asyncio.gather(_items(client, NODES), _leases(client), pods_on_nodes(client, ()))
+    usages = node_usages([msgspec.convert(node, NodeInfo) for node in nodes], pods)
+    judge = HealthJudge(leases, cluster_time(list(leases.values()), time.time()), *_settings(client.config))
+    found = [_summary(node, usage, judge) for node, usage in zip(nodes, usages, strict=True)]
+    return sorted(found, key=lambda one: natural_key(one.usage.name))
+
+
+def cluster_time(leases: Sequence[Lease], here: float) -> float:
+    """The time in the cluster: as here, unless its newest lease tells that the clocks disagree."""
+    renewed = [(at, lease.spec.lease_duration_seconds) for lease in leases if (at := seconds(lease.spec.renew_time))]
+    newest, lasts = max(renewed, default=(here, 0))
+    return here if newest <= here <= newest + lasts else newest
+
+
+def _settings(config: Config) -> tuple[HealthLimits, Policy]:
+    """Those that the scheduler of an embedded cluster of this machine judges by; the defaults for any other."""
+    cluster = local_cluster_at(config)
+    loop = loop_settings(cluster.settings.loop) if cluster else LoopSettings()
+    return loop.limits, loop.policy
+
+
+def _summary(document: Document, usage: NodeUsage, judge: HealthJudge) -> NodeSummary:
+    labels = document["metadata"].get("labels") or {}
+    state, why = judge.of(document)
+    created = msgspec.convert(document, NodeInfo).metadata.creation_timestamp
+    return NodeSummary(
+        usage=usage,
+        verdict=state,
+        reason=why,
+        pool=first_label(labels, POOLS),
+        slice=first_label(labels, SLICES),
+        spare=labels.get(SPARE, ""),
+        age=max(0.0, time.time() - created.timestamp()) if created else 0.0,
+    )
+
+
+def first_label(labels: Mapping[str, str], keys: Sequence[str]) -> str:
+    return next((labels[key] for key in keys if key in labels), "")
+
+
+async def _items(client: KubeClient, resource: Resource, namespace: str = "") -> list[Document]:
+    listed = msgspec.json.decode(await client.get(Ref(resource, namespace)))
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return [{**head, **item} for item in listed["items"]]
+
+
+async def _leases(client: KubeClient) -> dict[str, Lease]:
+    """Not everybody may see them, and not every cluster has them."""
+    try:
+        documents = await _items(client, LEASES, LEASE_NAMESPACE)
+    except Refused as error:
+        if error.code not in (403, 404):
+            raise
+        return {}
+    return {lease.metadata.name: lease for lease in map(decode, documents) if isinstance(lease, Lease)}
+
+
+NOT_FOUND = 404
+
+
+async def find_nodes(client: KubeClient, names: Iterable[str]) -> list[Document]:
+    """One a name, in their order; all of them are there, or it is bad input."""
+    wanted = list(dict.fromkeys(names))
+    try:
+        found = await asyncio.gather(*(client.get(Ref(NODES, name=name)) for name in wanted))
+    except Refused as error:
+        if error.code != NOT_FOUND:
+            raise
+        listed = msgspec.json.decode(await client.get(Ref(NODES)))
+        known = [item["metadata"]["name"] for item in listed["items"]]
+        for name in wanted:
+            check_node_name(name, known, "NODE")
+        raise
+    return [msgspec.json.decode(raw) for raw in found]
+
+
+_ROLE, _OLD_ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
+_SPARE = "understudy.dev/spare"
+
+
+def select_nodes(nodes: Sequence[NodeInfo], names: Sequence[str]) -> list[NodeInfo]:
+    """Those asked for, else all; by name, with the numbers in it as numbers."""
+    known = {node.metadata.name: node for node in nodes}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"top node: no node {name!r}; {suggestion(name, known, 'there are')}")
+    return [known[name] for name in dict.fromkeys(names or sorted(known, key=natural_key))]
+
+
+def node_usages(nodes: Iterable[NodeInfo], pods: Iterable[PodInfo]) -> list[NodeUsage]:
+    on: dict[str, list[PodInfo]] = {}
+    for pod in pods:
+        if pod.spec.node_name and not pod.finished:
+            on.setdefault(pod.spec.node_name, []).append(pod)
+    return [_usage(node, on.get(node.metadata.name, ())) for node in nodes]
+
+
+def _usage(node: NodeInfo, pods: Sequence[PodInfo]) -> NodeUsage:
+    labels = node.metadata.labels
+    addresses = {one.type: one.address for one in node.status.addresses}
+    roles = sorted(label.removeprefix(_ROLE) for label in labels if label.startswith(_ROLE))
+    return NodeUsage(
+        name=node.metadata.name,
+        address=addresses.get("InternalIP") or "unknown",
+        role=",".join(filter(None, roles)) or labels.get(_OLD_ROLE) or "<none>",
+        ready=true_condition(node.status.conditions, "Ready") is not None,
+        schedulable=not node.spec.unschedulable,
+        spare=_SPARE in labels,
+        offers={name: parse_quantity(amount, name) for name, amount in node.status.allocatable.items()},
+        holdings=tuple(
+            sorted((_pod_usage(pod) for pod in pods), key=lambda one: (one.namespace, natural_key(one.name)))
+        ),
+    )
+
+
+def _pod_usage(pod: PodInfo) -> PodUsage:
+    limits: dict[str, int] = {}
+    for container in pod.spec.containers:
+        for name, amount in container.resources.limits.items():
+            limits[name] = limits.get(name, 0) + parse_quantity(amount, name)
+    meta = pod.metadata
+    return PodUsage(meta.namespace, meta.name, amounts_of(pod.spec), accelerators(limits))

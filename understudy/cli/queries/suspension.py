@@ -1,0 +1,103 @@
+"""Whether a job runs, is suspended or has ended, and the patches that suspend and resume it."""
+
+import enum
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from understudy.cli.errors import BadInput
+from understudy.cli.queries.job_objects import JobObject
+from understudy.cli.queries.pod_watch import Pods
+from understudy.kinds import kueue
+from understudy.kinds.annotations import HOLDS, REQUEUED_AT
+from understudy.kinds.context import Context
+from understudy.kinds.job_control import JobControl, MergePatch, suspend_patch
+from understudy.kinds.registry import KINDS, control_of
+from understudy.objects.jobs import TrainJob
+
+
+class SuspendState(enum.Enum):
+    ACTIVE = "active"
+    SUSPENDED = "suspended"  # by a person
+    REQUEUED = "requeued"  # by Understudy: it comes back by itself
+    ENDED = "ended"
+
+
+def suspend_state(job: JobObject) -> SuspendState:
+    if ended_at(job.document) is not None:
+        return SuspendState.ENDED
+    if not _is_paused(job.document, _lever(job)):
+        return SuspendState.ACTIVE
+    notes = job.document["metadata"].get("annotations") or {}
+    return SuspendState.REQUEUED if notes.get(REQUEUED_AT) else SuspendState.SUSPENDED
+
+
+def suspension_patch(job: JobObject) -> MergePatch:
+    """A merge patch: paused, by its owner; seats that were held for it are nobody's business any more."""
+    notes: dict[str, None] = {REQUEUED_AT: None, HOLDS: None}
+    return {**suspend_patch(_lever(job), True), "metadata": {"uid": job.uid, "annotations": notes}}
+
+
+def resumption_patch(job: JobObject) -> MergePatch:
+    return {**suspend_patch(_lever(job), False), "metadata": {"uid": job.uid}}
+
+
+def _lever(job: JobObject) -> JobControl:
+    typed = job.typed()
+    if kueue.manages_suspend(typed.metadata):
+        raise BadInput(
+            f"{job.title} is queued by Kueue, which suspends and resumes it itself, and would undo this; "
+            f"set spec.active of its Workload instead (`kubectl get workloads -n {job.namespace}` shows it)"
+        )
+    lever = control_of(typed)
+    if not lever.pause:
+        raise BadInput(
+            f"{job.title} cannot be suspended: the {job.resource.kind} of {job.resource.group}/v1alpha1 has no field"
+            f" for that; delete it, or submit it as {job.resource.group}/v2beta1"
+        )
+    return lever
+
+
+def _is_paused(document: Mapping[str, Any], lever: JobControl) -> bool:
+    value: Any = document
+    for field in lever.pause:
+        value = value.get(field) if isinstance(value, Mapping) else None
+    return value is True
+
+
+def all_pods_run(job: JobObject, pods: Pods) -> bool:
+    """Whether as many pods run as the job cannot do without, and none waits. Those on their way out do not count."""
+    staying = [pod for pod in pods.values() if pod.metadata.deletion_timestamp is None]
+    running = sum(pod.status.phase in ("Running", "Succeeded") for pod in staying)
+    return running == len(staying) and running >= _least(job)
+
+
+def _least(job: JobObject) -> int:
+    """How many pods a TrainJob has only its runtime knows; one it has in any case."""
+    typed = job.typed()
+    if isinstance(typed, TrainJob):
+        return 1
+    outline = KINDS[typed.kind](typed, Context(), ())
+    every = sum(len(role.names) for role in outline.roles)
+    return every if outline.minimum is None else min(outline.minimum, every)
+
+
+_ENDS = ("Complete", "Completed", "Succeeded", "Failed")  # conditions; each kind has two of them
+_PHASES = ("Succeeded", "Failed")  # what the first MPIJob says instead
+
+
+def ended_at(document: dict[str, Any]) -> float | None:
+    """Seconds since 1970; None: it has not ended. Where nobody wrote it down, the job is as old as its object."""
+    status = document.get("status") or {}
+    ends = [one for one in status.get("conditions") or () if one.get("type") in _ENDS and one.get("status") == "True"]
+    if not ends and status.get("launcherStatus") not in _PHASES:
+        return None
+    times = [status.get("completionTime"), *(one.get("lastTransitionTime") for one in ends)]
+    return _first_time([*times, document["metadata"].get("creationTimestamp")])
+
+
+def _first_time(times: Iterable[str | None]) -> float | None:
+    for text in times:
+        if text:
+            return datetime.fromisoformat(text).timestamp()
+    return None

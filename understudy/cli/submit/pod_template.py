@@ -1,0 +1,137 @@
+"""The flags that all kinds share into a pod template, once for each role of a job."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from understudy.cli.submit.flag_values import GPU, Pair
+from understudy.cli.submit.request import Document, JobRequest
+from understudy.cli.submit.volumes import fetch_container, pod_storage
+
+# Those that change the shell, and those that begin something longer than one command. Small ones have nothing to save.
+_NOT_PROGRAMS = re.compile(
+    r"[.:!{]|\[\[?|alias|builtin|case|cd|command|declare|echo|eval|exec|exit|export|false|for|function|if|let|local"
+    r"|printf|read|return|set|shift|shopt|source|test|time|trap|true|type|ulimit|umask|unset|until|wait|while"
+)
+_PROGRAM = re.compile(r"[\w./~+-]+")  # neither an assignment, nor anything the shell would put something else for
+
+
+def exec_command(command: str) -> str:
+    return f"exec {command}" if _is_one_program(command) else command
+
+
+def _is_one_program(command: str) -> bool:
+    if "\n" in command.strip() or "`" in command:
+        return False
+    words = shlex.shlex(command, posix=True, punctuation_chars="();&|")
+    words.commenters = ""
+    try:
+        found = list(words)
+    except ValueError:  # a quote that is not closed: the shell will say so
+        return False
+    if not found or not _PROGRAM.fullmatch(found[0]) or _NOT_PROGRAMS.fullmatch(found[0]):
+        return False
+    return not any(set(word) <= set("();&|") for word in found if word)
+
+
+NO_IMAGE = "this-machine"  # for clusters that pull none
+MANAGED_BY = "app.kubernetes.io/managed-by"
+OWN = "understudy.dev/"
+GROUP = "pod-group.scheduling.sigs.k8s.io"
+QUEUED = "scheduling.x-k8s.io/suspend"
+EXCLUSIVE = f"{OWN}exclusive-topology"
+
+
+class PodRole(msgspec.Struct, frozen=True, kw_only=True):
+    """What sets the pods of one role apart from the others of their job."""
+
+    container: str
+    image: str | None = None  # None: the job's
+    gpus: int = 0
+    requests: Mapping[str, str] = {}
+    limits: Mapping[str, str] = {}
+    selector: tuple[Pair, ...] = ()  # takes the place of the job's
+    runs: bool = True  # the command; others do what their controller gives them to do
+    port: tuple[str, int] | None = None
+
+
+def worker(wish: JobRequest, container: str) -> PodRole:
+    """A role that gets all the flags ask for."""
+    amounts = {name: amount for name, amount in (("cpu", wish.cpu), ("memory", wish.memory)) if amount}
+    devices = dict(wish.device) | ({"rdma/hca": "1"} if wish.rdma else {})
+    return PodRole(container=container, gpus=wish.gpus, requests={**amounts, **devices}, limits={**amounts, **devices})
+
+
+def template(wish: JobRequest, role: PodRole, labels: Mapping[str, str]) -> Document:
+    metadata: Document = {"labels": dict(labels)}
+    if notes := {key: value for key, value in wish.annotation if not key.startswith(OWN)}:
+        metadata["annotations"] = notes
+    return {"metadata": metadata, "spec": _spec(wish, role)}
+
+
+def labels_of(wish: JobRequest, kind: str, members: int) -> dict[str, str]:
+    """For the job and its pods. Arena finds jobs by the first two."""
+    labels = {"app": kind.lower(), "release": wish.name, "createdBy": kind, MANAGED_BY: "understudy"}
+    if wish.gang:
+        labels |= {f"{GROUP}/name": f"{kind.lower()}-{wish.name}", f"{GROUP}/min-available": str(members)}
+    return labels | dict(wish.label)
+
+
+def annotations_of(wish: JobRequest, exclusive: str = EXCLUSIVE) -> dict[str, str]:
+    """For the job alone come those by which it speaks to who places it."""
+    notes = dict(wish.annotation)
+    if wish.exclusive:
+        notes[exclusive] = wish.exclusive
+    if wish.on_preemption:
+        notes[f"{OWN}on-preemption"] = wish.on_preemption
+    if wish.warm:
+        notes[f"{OWN}warm"] = str(wish.warm)
+    return notes | ({QUEUED: "true"} if wish.queue else {})
+
+
+def _spec(wish: JobRequest, role: PodRole) -> Document:
+    placed = pod_storage(wish)
+    env = _env(wish, role)
+    spec: Document = {
+        "priorityClassName": wish.priority,
+        "schedulerName": wish.scheduler,
+        "nodeSelector": dict(role.selector or wish.selector),
+        "tolerations": list(wish.toleration),
+        "hostNetwork": wish.host_network,
+        "dnsPolicy": "ClusterFirstWithHostNet" if wish.host_network else None,
+        "hostIPC": wish.host_ipc,
+        "hostPID": wish.host_pid,
+        "imagePullSecrets": [{"name": name} for name in wish.image_pull_secret],
+        "initContainers": [fetch_container(wish, env)] if wish.sync_mode else [],
+        "containers": [_container(wish, role, env, placed.mounts)],
+        "volumes": list(placed.volumes),
+    }
+    return {field: value for field, value in spec.items() if value}
+
+
+def _container(wish: JobRequest, role: PodRole, env: list[Document], mounts: Iterable[Document]) -> Document:
+    gpus = {GPU: str(role.gpus)} if role.gpus else {}
+    amounts = {"requests": {**role.requests, **gpus}, "limits": {**role.limits, **gpus}}
+    container: Document = {
+        "name": role.container,
+        "image": role.image or wish.image or NO_IMAGE,
+        "imagePullPolicy": wish.image_pull_policy,
+        "workingDir": wish.working_dir,
+        "command": [wish.shell, "-c", exec_command(wish.command)] if role.runs else [],
+        "ports": [{"name": role.port[0], "containerPort": role.port[1]}] if role.port else [],
+        "resources": {name: given for name, given in amounts.items() if given},
+        "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}} if wish.rdma else {},
+        "env": env,
+        "volumeMounts": list(mounts),
+    }
+    return {field: value for field, value in container.items() if value}
+
+
+def _env(wish: JobRequest, role: PodRole) -> list[Document]:
+    """A pod without GPUs is kept from seeing those of its node."""
+    told = {"workers": str(wish.workers), "gpus": str(role.gpus)}
+    if not role.gpus:
+        told["NVIDIA_VISIBLE_DEVICES"] = "void"
+    return [{"name": name, "value": value} for name, value in (told | dict(wish.env)).items()]

@@ -1,0 +1,1 @@
+"""One module a verb: its flags and what it runs."""

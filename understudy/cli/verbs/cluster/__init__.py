@@ -1,0 +1,1 @@
+"""Verbs about clusters of this machine and about settings."""

@@ -1,0 +1,1 @@
+"""Verbs about jobs and what they run on."""

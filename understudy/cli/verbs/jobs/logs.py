@@ -1,0 +1,149 @@
+"""`understudy logs`: prints the log of an instance of a job."""
+
+import argparse
+import sys
+from urllib.parse import urlencode
+
+import msgspec
+
+from understudy.cli.errors import BadInput
+from understudy.cli.input.times import parse_duration, parse_time, rfc3339
+from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.queries.instance_choice import choose_container, choose_instance, kubelet_errors, previous_attempt
+from understudy.cli.queries.instances import Instance
+from understudy.cli.queries.jobs import JobSummary, read_job
+from understudy.cli.queries.lists import pod_selectors
+from understudy.cli.queries.objects import PodInfo
+from understudy.cli.session import FAILED, Session, run_in_session
+from understudy.objects.resources import PODS
+from understudy.ports import ChangeType, Ref, Refused
+
+ABOUT = """\
+Print the log of a job's first instance (its launcher or master, else the one with index 0), or of the instance
+that -i names. Instances that have ended keep their logs as long as their pods are there."""
+EXAMPLES = """\
+examples:
+  understudy logs medium -f                   as it comes; waits until the instance has started
+  understudy logs medium -i medium-worker-0 --tail 20
+  understudy logs medium -i worker-0 --since 5m --timestamps
+  understudy logs medium --previous           of the attempt before this one"""
+
+
+def add_flags(parser: VerbParser) -> None:
+    add = parser.add_argument
+    add("job", metavar="JOB")
+    add("-f", "--follow", action="store_true", help="go on until the instance ends")
+    add("-i", "--instance", metavar="NAME", help="an instance, as `understudy get` lists them; worker-0 will do")
+    add("-c", "--container", metavar="NAME", help="a container of the instance (default: its first)")
+    add("-t", "--tail", metavar="N", type=int, help="only the last lines")
+    add("--since", metavar="TIME", help="only what is newer than this, such as 5s, 2m or 3h")
+    add("--since-time", metavar="TIME", help="only what came after this moment (RFC 3339)")
+    add("--timestamps", action="store_true", help="the time before every line")
+    add("-p", "--previous", action="store_true", help="of the attempt before the last")
+    add_type(parser)
+    add_cluster_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    wanted = LogRequest(options.instance, options.container, options.follow, options.previous, log_query(options))
+
+    async def work(session: Session) -> int:
+        return await print_log(session, (options.job, options.type), wanted)
+
+    return run_in_session(options, work)
+
+
+BAD_REQUEST = 400
+
+
+class LogRequest(msgspec.Struct, frozen=True):
+    instance: str | None
+    container: str | None
+    follow: bool
+    previous: bool
+    query: dict[str, str]
+
+
+def log_query(options: argparse.Namespace) -> dict[str, str]:
+    query: dict[str, str] = {}
+    if options.tail is not None:
+        if options.tail < 0:
+            raise BadInput(f"--tail {options.tail}: write how many lines, 0 or more")
+        query["tailLines"] = str(options.tail)
+    if options.since is not None and options.since_time is not None:
+        raise BadInput("--since and --since-time both say from when on: give one of them")
+    if options.since is not None:
+        query["sinceSeconds"] = str(max(1, round(parse_duration(options.since, "--since"))))
+    if options.since_time is not None:
+        query["sinceTime"] = rfc3339(parse_time(options.since_time, "--since-time"))
+    if options.timestamps:
+        query["timestamps"] = "true"
+    return query
+
+
+async def print_log(session: Session, named: tuple[str, str | None], wanted: LogRequest) -> int:
+    job = await read_job(session, *named)
+    instance = choose_instance(job, wanted.instance)
+    while wanted.follow and (instance is None or _is_pending(instance)) and not job.finished:
+        await _wait_for_start(session, job, instance)
+        job = await read_job(session, *named)
+        instance = choose_instance(job, wanted.instance)
+    if instance is None:
+        return _fail(f"{job.name} has no instances{_reason_suffix(job)}")
+    if wanted.previous and not instance.restarts:
+        before = previous_attempt(job, instance)
+        if before is None:
+            return _fail(f"{instance.name} is the first attempt: there is none before it")
+        return await _print(session, job, before, wanted, previous=False)
+    return await _print(session, job, instance, wanted, previous=wanted.previous)
+
+
+async def _print(session: Session, job: JobSummary, instance: Instance, wanted: LogRequest, *, previous: bool) -> int:
+    container = choose_container(instance, wanted.container)
+    if not instance.node and _is_pending(instance):  # of such a pod a real cluster has an empty log
+        return _fail(f"{instance.name} has no log yet{f': {instance.waits}' if instance.waits else ''}")
+    flags = {"container": container, "follow": "true" if wanted.follow else "", "previous": "true" if previous else ""}
+    query = urlencode({**{name: value for name, value in flags.items() if value}, **wanted.query})
+    path = f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}"
+    sys.stdout.flush()
+    try:
+        with kubelet_errors(instance):
+            async for piece in session.client.stream(path):
+                sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
+    except Refused as error:
+        if error.code != BAD_REQUEST:
+            raise
+        why = f": {instance.waits}" if instance.waits else f" ({error.message})"
+        return _fail(f"{instance.name} has no log yet{why}" if _is_pending(instance) else error.message)
+    return 0
+
+
+async def _wait_for_start(session: Session, job: JobSummary, instance: Instance | None) -> None:
+    """Returns when this instance, or any of the job, has begun to run, or is gone."""
+    labels = pod_selectors(job.kind, job.name)[0] if instance is None else ""
+    fields = f"metadata.name={instance.name}" if instance is not None else ""
+    seen = False
+    async for change in session.client.follow(PODS, namespace=job.namespace, labels=labels, fields=fields):
+        if change.type is ChangeType.SYNCED:
+            if instance is not None and not seen:
+                return
+            continue
+        seen = True
+        pod = msgspec.json.decode(change.raw, type=PodInfo)
+        if change.type is ChangeType.DELETED or pod.status.phase != "Pending":
+            return
+
+
+def _is_pending(instance: Instance) -> bool:
+    return instance.status == "PENDING" and not instance.restarts
+
+
+def _reason_suffix(job: JobSummary) -> str:
+    return f": {job.reason}" if job.reason else f"; it is {job.status}"
+
+
+def _fail(words: str) -> int:
+    print(f"understudy: {words}", file=sys.stderr)
+    return FAILED

@@ -1,0 +1,1 @@
+"""The values of queries as lines for people and as figures for programs."""

@@ -1,0 +1,209 @@
+"""Why a job is where it is, in sentences: from its status, its pods, its events, and its last disruption."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from understudy.cli.errors import short_list
+from understudy.cli.input.times import parse_time, short_duration
+from understudy.cli.queries.events import WRITE_REFUSED
+from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED, true_condition
+from understudy.cli.queries.jobs import JobSummary
+from understudy.cli.queries.objects import EventInfo
+from understudy.kinds.annotations import HOLDS, PREEMPTED_FOR
+
+_SHOWN_INSTANCES = 3
+_ENDS = ("Succeeded", "Complete", "Completed", "Failed")
+_UNTIL = re.compile(r"until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
+_HELD = re.compile(r"held by (\S+), (\d+ seats?): (.*)")
+
+
+def reason_sentences(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+    said = [*_state(job, now), *(_with_time_left(words, now) for words in _waiting(job, events, now))]
+    return [*said, *_notes(job), *last_disruption(job, events, now)]
+
+
+def _state(job: JobSummary, now: float) -> Iterator[str]:
+    running = [one for one in job.instances if one.status == "RUNNING" and not one.leaving]
+    count = f"{len(running)} of {len(job.instances)} instances"
+    match job.status:
+        case "RUNNING":
+            nodes = short_list(list(dict.fromkeys(one.shown_node for one in running)))
+            yield f"{job.title} runs: {count}{' on ' * bool(nodes)}{nodes}, for {short_duration(job.duration(now))}."
+        case "PENDING":
+            yield f"{job.title} is pending, {short_duration(job.age(now))} after it was made: {count} run."
+            yield from _starting(job)
+        case "QUEUING":
+            yield f"{job.title} waits to go on: it gave up its seats, and is resumed by itself when it fits."
+        case "SUSPENDED" if job.queue:
+            yield f"{job.title} waits in Kueue's queue {job.queue}, which keeps it suspended until it is its turn."
+        case "SUSPENDED":
+            yield f"{job.title} is suspended by its owner; `understudy resume {job.name}` lets it go on."
+        case _:
+            yield from _end(job, now)
+
+
+def _starting(job: JobSummary) -> Iterator[str]:
+    """Those that have a node and do not run yet: what their containers wait for."""
+    for one in [one for one in job.instances if one.status == "PENDING" and one.node][:_SHOWN_INSTANCES]:
+        yield f"{one.name} has its seat on {one.shown_node} and starts: {one.detail}."
+    if not job.instances:
+        yield "It has no pods yet."
+
+
+def _end(job: JobSummary, now: float) -> Iterator[str]:
+    word = "succeeded" if job.status == SUCCEEDED else "failed"
+    ago = f" {short_duration(now - job.ended)} ago" if job.ended is not None else ""
+    yield _full_stop(f"{job.title} {word}{ago}, after {short_duration(job.duration(now))} of training{_why_ended(job)}")
+    if job.status == FAILED:
+        for one in [one for one in job.instances if one.exit_code][:_SHOWN_INSTANCES]:
+            yield f"{one.name} ended on {one.shown_node} with exit code {one.exit_code} ({one.detail})."
+
+
+def _why_ended(job: JobSummary) -> str:
+    """For whom a preempted one had to go, its story tells."""
+    condition = true_condition(job.conditions, *_ENDS)
+    if condition is not None and condition.reason == "Preempted":
+        return ": it was preempted, and asks to fail rather than to queue"
+    words = (condition.message or condition.reason) if condition else ""
+    return f": {words}" if words else ""
+
+
+def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+    """The reason its pods carry, else the last one its events tell; what was refused after that is newer than both."""
+    if job.status == RUNNING:
+        return _not_mended(events, now)
+    if job.status not in (PENDING, QUEUING):
+        return []
+    told = [event for event in events if event.reason in ("Waiting", "FailedScheduling", WRITE_REFUSED)]
+    last = told[-1] if told and not _all_seated(job) else None
+    if last is not None and last.reason == WRITE_REFUSED:
+        return plain_reason(last.message)
+    return plain_reason(next((one.waits for one in job.instances if one.waits), "") or (last.message if last else ""))
+
+
+def _not_mended(events: Sequence[EventInfo], now: float) -> list[str]:
+    """A job that runs on what it has left: in a mass failure nothing is replaced."""
+    told = [event for event in events if event.reason in ("Waiting", *DISRUPTIONS)]
+    last = told[-1].message if told else ""
+    until = _UNTIL.search(last) if last.startswith("mass failure: ") else None
+    if until is None or parse_time(until[1], "until") <= now:
+        return []
+    return [_full_stop(f"{short_duration(now - told[-1].at)} ago it could not be made whole: {last}")]
+
+
+def _with_time_left(words: str, now: float) -> str:
+    """A moment until which something holds, and how far away it is."""
+    return _UNTIL.sub(lambda m: f"{m[0]} (in {short_duration(parse_time(m[1], 'until') - now)})", words)
+
+
+def _all_seated(job: JobSummary) -> bool:
+    return bool(job.instances) and all(one.node for one in job.instances)
+
+
+def plain_reason(reason: str) -> list[str]:
+    """A reason of the scheduler, part by part. What another scheduler says is passed on as it is."""
+    if not reason:
+        return []
+    if not reason.startswith("needs "):
+        return [_full_stop(f"It waits: {reason}")]
+    said, against = [], []
+    for part in reason.split("; "):
+        if part.startswith("needs "):
+            said.append(_full_stop(f"It {part}"))
+        elif part.startswith("room for "):
+            said.append(_full_stop(f"There is {part}"))
+        elif held := _HELD.fullmatch(part):
+            said.append(_full_stop(f"{held[1]} holds {held[2]}: {held[3]}"))
+        else:
+            against.append(part)
+    refused = [_full_stop(f"Why the rest does not do: {'; '.join(against)}")] if against else []
+    return [*said[:2], *refused, *said[2:]]
+
+
+def _notes(job: JobSummary) -> Iterator[str]:
+    if job.status in (PENDING, QUEUING) and (holds := job.annotations.get(HOLDS)):
+        seats = [f"{node} for {member}" for member, _, node in (seat.partition("=") for seat in holds.split(","))]
+        yield _full_stop(f"Seats are held for it: {', '.join(seats)}")
+    if job.status in (RUNNING, PENDING) and (times := job.annotations.get(PREEMPTED_FOR)):
+        count = times.count(",") + 1
+        yield f"Others made room for it {'once' if count == 1 else f'{count} times'} lately."
+
+
+def _full_stop(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+DISRUPTIONS = ("Preempted", "Requeued", "HotSwapped", "Shrunk")
+_ENDINGS = ("Resumed", "Recovered")
+_SHOWN = 4
+_TAKEN = re.compile(r"preempt \S+ \((\d+) pods?\) for (\S+): (.*)")
+_IN_PART = re.compile(r"take (.+) from \S+ for (\S+): (.*)")
+_SEAT = re.compile(r"Preempted by (\S+) on node (\S+)( \(.*\))?")
+_SWAP = re.compile(r"swap \S+: (.*?)(?:, once (.+?) left)?; (.*)")
+_BACK = re.compile(r"requeue \S+: (.*)")
+_SHRINK = re.compile(r"shrink \S+ by (.*?): (.*)")
+_START = re.compile(r"start \S+ on (.*)")
+_RECOVERY = re.compile(r"((?:all \d+|it goes on with) .* s) after (the failure|it was detected) \(.*\)")
+
+
+def last_disruption(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+    """Nothing where nothing of the kind is known. Events are forgotten after a while."""
+    starts = [i for i, event in enumerate(events) if event.reason in DISRUPTIONS and _is_job(event, job)]
+    if not starts:
+        return _from_pods(events, now)
+    beginning = events[starts[-1]]
+    told = [_sentence(beginning, now)]
+    seats = [event for event in events if event.reason == "Preempted" and event.involved_object.kind == "Pod"]
+    recent = [event for event in seats if abs(event.at - beginning.at) <= 60]
+    told += [_seat(event) for event in recent[:_SHOWN]]
+    if len(recent) > _SHOWN:
+        told.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
+    # A swap may be over before anybody came to tell that it began: within a second the order of events says nothing.
+    later = [event for event in events if event.reason in _ENDINGS and event.at >= beginning.at and _is_job(event, job)]
+    # Its controller says that it resumed, too.
+    ours = [event for event in later if _START.fullmatch(event.message) or _RECOVERY.fullmatch(event.message)]
+    return told + [_sentence(event, now) for event in ours[-1:]]
+
+
+def _is_job(event: EventInfo, job: JobSummary) -> bool:
+    return event.involved_object.kind == job.kind and event.involved_object.name == job.name
+
+
+def _from_pods(events: Sequence[EventInfo], now: float) -> list[str]:
+    """Another scheduler tells the pods only."""
+    seats = [event for event in events if event.reason == "Preempted" and event.involved_object.kind == "Pod"]
+    return [f"{_ago(event, now)}: {_seat(event)}" for event in seats[-_SHOWN:]]
+
+
+def _sentence(event: EventInfo, now: float) -> str:
+    words = " ".join(event.message.split())
+    for pattern, sentence in _SENTENCES:
+        if match := pattern.fullmatch(words):
+            return f"{_ago(event, now)} {sentence(match)}."
+    return f"{_ago(event, now)}: {event.reason}: {words}."
+
+
+def _seat(event: EventInfo) -> str:
+    match = _SEAT.match(event.message)
+    name = event.involved_object.name
+    return f"{name} left {match[2]} to {match[1]}." if match else f"{name}: {event.message}."
+
+
+def _ago(event: EventInfo, now: float) -> str:
+    return f"{short_duration(now - event.at)} ago"
+
+
+def _swapped(match: re.Match[str]) -> str:
+    once = f", once {match[2]} had left" if match[2] else ""
+    return f"seats were swapped: {match[1]}{once}; {match[3]}"
+
+
+_SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (_TAKEN, lambda m: f"it gave up all its seats ({m[1]}) for {m[2]}: {m[3]}"),
+    (_IN_PART, lambda m: f"{m[1]} had to go for {m[2]}: {m[3]}"),
+    (_SWAP, _swapped),
+    (_BACK, lambda m: f"it went back to the queue: {m[1]}"),
+    (_SHRINK, lambda m: f"it went on without {m[1]}: {m[2]}"),
+    (_START, lambda m: f"it went on, on {m[1]}"),
+    (_RECOVERY, lambda m: f"it had recovered: {m[1]} after {m[2]}"),
+)

@@ -1,0 +1,79 @@
+"""TODO understudy.cli.views.spares."""
+
+from typing import Any
+
+import msgspec
+
+from understudy.cli.input.times import rfc3339
+from understudy.cli.queries.spares import RuleStatus, Spare, SpareHolder
+from understudy.decide.policy import SpareRule
+from understudy.model.nodes import SpareRole
+
+_ROLES = {SpareRole.LENDABLE: "lendable", SpareRole.KEPT: "kept"}
+
+
+# Words
+
+
+def holder_text(loan: SpareHolder) -> str:
+    seats = f"{loan.seats} seat{'s' * (loan.seats != 1)}"
+    leaving = ", leaving" if loan.leaving else ""
+    return f"{loan.gang.title} (priority {loan.gang.priority}, {seats}{leaving})"
+
+
+def role_text(spare: Spare) -> str:
+    return _ROLES[spare.role]
+
+
+def rule_text(rule: SpareRule) -> str:
+    """«1 domain of rack per zone»."""
+    what = f"domain{'s' * (rule.count > 1)} of {rule.topology}" if rule.topology else f"node{'s' * (rule.count > 1)}"
+    where = ", ".join(f"{key}={value}" for key, value in sorted(rule.labels.items()))
+    return f"{rule.count} {what}" + (f" with {where}" if where else "") + (f" per {rule.per}" if rule.per else "")
+
+
+def rule_status_text(need: RuleStatus) -> str:
+    where = f", {need.value}" if need.value else ""
+    lacks = f" ({need.missing} missing: {need.why})" if need.missing else ""
+    return f"rule {need.number}: {rule_text(need.rule)}{where}: wanted {need.rule.count}, have {need.have}{lacks}"
+
+
+# For programs: the keys are a promise; docs/reference/cli.md lists them.
+
+
+def spare_figures(spare: Spare) -> dict[str, Any]:
+    return {
+        "node": spare.node,
+        "domain": spare.domain,
+        "by": spare.by,
+        "role": role_text(spare),
+        "state": spare.state,
+        "since": rfc3339(spare.since) if spare.since is not None else None,
+        "reason": spare.reason,
+        "holders": [_holder_figures(loan) for loan in spare.loans],
+    }
+
+
+def _holder_figures(loan: SpareHolder) -> dict[str, Any]:
+    gang = loan.gang
+    return {
+        "kind": gang.kind,
+        "namespace": gang.namespace,
+        "name": gang.name,
+        "priority": gang.priority,
+        "seats": loan.seats,
+        "onLoan": loan.borrowed,
+        "leaving": loan.leaving,
+    }
+
+
+def rule_figures(need: RuleStatus) -> dict[str, Any]:
+    return {
+        "rule": need.number,
+        **msgspec.to_builtins(need.rule),
+        "value": need.value,
+        "wanted": need.rule.count,
+        "have": need.have,
+        "missing": need.missing,
+        "why": need.why,
+    }
