@@ -21,8 +21,8 @@ from understudy.embedded.controllers.node_lifecycle import NodeLifecycleControll
 from understudy.embedded.controllers.pod_gc import PodGarbageCollector
 from understudy.embedded.controllers.runtime.controller import run_controller
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
-from understudy.embedded.controllers.runtime.informer import SharedCluster
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.children.families import FAMILIES, Family
 from understudy.kube.fenced_client import FencedClient, WritePermit
@@ -160,8 +160,8 @@ class ControlProcess(Process):
         settings = settings_of(self.world, EMBEDDED_DEFAULTS)
         teller = Teller(cluster, clock, settings.tell_after)
         recorder = EventAggregator(teller)
-        catalogue = ObjectGraph(cluster, clock)
-        collector = GarbageCollector(catalogue, cluster, clock)
+        graph = ObjectGraph(cluster, clock)
+        collector = GarbageCollector(graph, cluster, clock)
         chance = random.Random(self.world.scenario.noise * 1000 + self.life)
 
         def schedule() -> Awaitable[None]:
@@ -179,14 +179,14 @@ class ControlProcess(Process):
             if family.parent.key in self.world.kinds and not self.world.operated:
                 yield family.parent.kind, partial(look_after, family)
         yield "events", teller.run
-        yield "catalogue", catalogue.run
+        yield "graph", graph.run
         yield collector.name, lambda: run_controller(collector, cluster)
         yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)
         yield (
             NodeLifecycleController.name,
             lambda: run_controller(NodeLifecycleController(cluster, clock, recorder, settings.limits), cluster),
         )
-        yield "doubts", cluster.check_doubts
+        yield "verification of unconfirmed objects", cluster.verify_unconfirmed
 
 
 class ReplicaProcess(Process):

@@ -16,8 +16,8 @@ from understudy.embedded.controllers.job_kinds import JobKindController
 from understudy.embedded.controllers.namespace_lifecycle import NamespaceLifecycleController
 from understudy.embedded.controllers.runtime.controller import Controller, run_controller
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
-from understudy.embedded.controllers.runtime.informer import SharedCluster
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.kinds.children.families import FAMILIES
 
 Made = Callable[["Desk"], Controller]
@@ -30,21 +30,21 @@ class Desk(msgspec.Struct):
     clock: FakeClock
     cluster: SharedCluster
     recorder: EventAggregator
-    catalogue: ObjectGraph
+    graph: ObjectGraph
 
 
 def housekeeping() -> tuple[Made, Made]:
     return (
-        lambda desk: GarbageCollector(desk.catalogue, desk.cluster, desk.clock),
-        lambda desk: NamespaceLifecycleController(desk.catalogue, desk.cluster, desk.clock, desk.api.replace),
+        lambda desk: GarbageCollector(desk.graph, desk.cluster, desk.clock),
+        lambda desk: NamespaceLifecycleController(desk.graph, desk.cluster, desk.clock, desk.api.replace),
     )
 
 
 def family(kind: str) -> Made:
     def made(desk: Desk) -> Controller:
         found = next(each for each in FAMILIES if each.parent.kind == kind)
-        carrier = ChildWriter(desk.cluster, desk.clock, desk.recorder, random.Random(len(desk.api.requests)))
-        return JobKindController(found, carrier, desk.clock)
+        writer = ChildWriter(desk.cluster, desk.clock, desk.recorder, random.Random(len(desk.api.requests)))
+        return JobKindController(found, writer, desk.clock)
 
     return made
 
@@ -57,7 +57,7 @@ async def at_work(api: FakeCluster, *makers: Made) -> AsyncIterator[Desk]:
         desk = Desk(api, api.clock, cluster, EventAggregator(teller), ObjectGraph(cluster, api.clock))
         work: list[Coroutine[Any, Any, None]] = [run_controller(made(desk), cluster) for made in makers]
         tasks = [
-            asyncio.create_task(each) for each in (teller.run(), cluster.check_doubts(), desk.catalogue.run(), *work)
+            asyncio.create_task(each) for each in (teller.run(), cluster.verify_unconfirmed(), desk.graph.run(), *work)
         ]
         try:
             await quiet()

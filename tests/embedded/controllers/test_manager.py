@@ -15,7 +15,7 @@ from tests.objects.documents import job, jobset, node, replicated_job
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.controllers import manager
 from understudy.embedded.controllers.manager import ControlContext, control, tasks_of
-from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.objects.resources import DEFINITIONS, JOB_SETS, JOBS, NODES, PODS
 
 FOLDER = ClusterFolder(Path("/nowhere"))

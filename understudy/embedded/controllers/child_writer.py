@@ -52,7 +52,7 @@ class ChildWriter:
         self._recorder = recorder
         self._chance = chance
 
-    async def carry_out(self, parent: Parent, wanted: ChildActions) -> bool:
+    async def apply(self, parent: Parent, wanted: ChildActions) -> bool:
         """Whether anything was to be done. Raises what the cluster said no with; what was done until then is done."""
         namespace = parent.ref.namespace
         wrote = await self._write_status(parent, wanted)
@@ -66,7 +66,7 @@ class ChildWriter:
         for note in wanted.notes:
             self._tell(parent, note)
         if wanted.expired:
-            await self._forgiving(
+            await self._tolerating(
                 self._cluster.delete(parent.ref, uid=parent.metadata["uid"], propagation="Background")
             )
         # A patch of what is gone changes nothing: to look again at once would send it again, until the watch tells.
@@ -105,11 +105,11 @@ class ChildWriter:
 
     async def _delete(self, parent: Parent, delete: DeleteChild) -> None:
         ref = Ref(delete.resource, parent.ref.namespace, delete.name)
-        await self._forgiving(self._cluster.delete(ref, uid=delete.uid, propagation=delete.propagation), 404, 409)
+        await self._tolerating(self._cluster.delete(ref, uid=delete.uid, propagation=delete.propagation), 404, 409)
         self.deleted.add(delete.uid)
         self._tell(parent, delete.note, delete.name)
 
-    async def _forgiving(self, request: Coroutine[Any, Any, Any], *codes: int) -> None:
+    async def _tolerating(self, request: Coroutine[Any, Any, Any], *codes: int) -> None:
         """What is gone already needs nothing more; with 409 also what has been replaced."""
         try:
             await request

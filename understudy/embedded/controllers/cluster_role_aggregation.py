@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from understudy.embedded.controllers.runtime.controller import CONFLICT, ChangeHandler
+from understudy.embedded.controllers.runtime.object_version import ObjectChange
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.meta import LabelSelector, Part
 from understudy.objects.resources import CLUSTER_ROLES, Resource
 from understudy.objects.selectors import selector_of
-from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 _GONE = (404, CONFLICT)
 Rule = dict[str, Any]
@@ -26,33 +25,30 @@ class SeenRole(PartialObject, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
 
 
-_read = msgspec.json.Decoder(SeenRole).decode
-
-
 class ClusterRoleAggregator:
     """Works by the name of the ClusterRole."""
 
     name = "cluster role aggregation"
 
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._roles: dict[str, SeenRole] = {}
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {CLUSTER_ROLES: self._hear}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {CLUSTER_ROLES: self._on_change}
 
-    def _hear(self, change: Change) -> None:
-        role = _read(change.raw)
-        if change.type is ChangeType.DELETED:
+    def _on_change(self, change: ObjectChange) -> None:
+        role = change.read(SeenRole)
+        if change.is_deleted:
             self._roles.pop(role.metadata.name, None)
         else:
             self._roles[role.metadata.name] = role
         for name, one in self._roles.items():
             if one.aggregation_rule is not None:
-                self.worklist.add(name)
+                self.queue.add(name)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         role = self._roles.get(key)
         if role is None or role.aggregation_rule is None:
             return None

@@ -8,13 +8,14 @@ import msgspec
 
 from understudy.embedded.controllers.child_writer import merge_patch
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObservedPod
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.partial_objects import PartialObject, PartialPod, find_condition, whole_seconds
 from understudy.objects.cluster_objects import BudgetSpec
 from understudy.objects.meta import Condition, Part
 from understudy.objects.resources import BUDGETS, PODS, Resource
 from understudy.objects.selectors import selector_of
-from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 QUIET = 0.02  # seconds in which changes of pods are gathered
 
@@ -34,7 +35,6 @@ class SeenBudget(PartialObject, frozen=True, gc=False, kw_only=True):
 
 
 _read_budget = msgspec.json.Decoder(SeenBudget).decode
-_read_pod = msgspec.json.Decoder(PartialPod).decode
 
 
 def status_of(budget: SeenBudget, pods: Sequence[PartialPod], now: float) -> dict[str, Any]:
@@ -85,36 +85,36 @@ class DisruptionController:
     name = "disruption budgets"
 
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
         self._budgets: dict[str, dict[str, bytes]] = {}  # by namespace and name
         self._pods: dict[str, dict[str, PartialPod]] = {}
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {BUDGETS: self._hear_budget, PODS: self._hear_pod}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {BUDGETS: self._on_budget, PODS: self._on_pod}
 
-    def _hear_budget(self, change: Change) -> None:
-        meta = _read_budget(change.raw).metadata
+    def _on_budget(self, change: ObjectChange) -> None:
+        meta = change.read(SeenBudget).metadata
         of_namespace = self._budgets.setdefault(meta.namespace, {})
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             of_namespace.pop(meta.name, None)
         else:
             of_namespace[meta.name] = change.raw
-            self.worklist.add(f"{meta.namespace}/{meta.name}")
+            self.queue.add(f"{meta.namespace}/{meta.name}")
 
-    def _hear_pod(self, change: Change) -> None:
-        pod = _read_pod(change.raw)
+    def _on_pod(self, change: ObjectChange) -> None:
+        pod = change.read(ObservedPod)
         meta = pod.metadata
         of_namespace = self._pods.setdefault(meta.namespace, {})
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             of_namespace.pop(meta.name, None)
         else:
             of_namespace[meta.name] = pod
         for name in self._budgets.get(meta.namespace, ()):
-            self.worklist.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
+            self.queue.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         namespace, _, name = key.partition("/")
         raw = self._budgets.get(namespace, {}).get(name)
         if raw is None:

@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObservedPod
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.partial_objects import PartialObject, PartialPod, PartialPodSpec, PartialPodStatus
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.meta import Part
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 QUIET = 0.05  # seconds in which changes of pods are gathered
 MANAGED = "endpoints.kubernetes.io/managed-by"
@@ -38,41 +39,10 @@ class Service(PartialObject, frozen=True, gc=False, kw_only=True):
         return all(labels.get(key) == value for key, value in self.spec.selector.items())
 
 
-class ContainerPort(Part, frozen=True, gc=False):
-    container_port: int
-    name: str = ""
-    protocol: str = "TCP"
-
-
-class Container(Part, frozen=True, gc=False):
-    ports: tuple[ContainerPort, ...] = ()
-
-
-class AddressedSpec(PartialPodSpec, frozen=True, gc=False):
-    hostname: str = ""
-    subdomain: str = ""
-    containers: tuple[Container, ...] = ()
-
-
-class AddressedStatus(PartialPodStatus, frozen=True, gc=False):
-    pod_ip: str = msgspec.field(name="podIP", default="")
-
-
-class AddressedPod(PartialPod, frozen=True, gc=False, kw_only=True):
-    """A pod, and where it can be reached."""
-
-    spec: AddressedSpec = AddressedSpec()
-    status: AddressedStatus = AddressedStatus()
-
-
-_read_service = msgspec.json.Decoder(Service).decode
-_read_pod = msgspec.json.Decoder(AddressedPod).decode
-_read_object = msgspec.json.Decoder(PartialObject).decode
-
 Ports = tuple[tuple[str, int, str], ...]  # name, number, protocol
 
 
-def subsets_of(service: Service, pods: Sequence[AddressedPod]) -> list[dict[str, Any]]:
+def subsets_of(service: Service, pods: Sequence[ObservedPod]) -> list[dict[str, Any]]:
     """Pods that answer on the same ports are one subset."""
     groups: dict[Ports, dict[str, list[dict[str, Any]]]] = {}
     for pod in sorted(pods, key=lambda each: each.metadata.name):
@@ -88,7 +58,7 @@ def subsets_of(service: Service, pods: Sequence[AddressedPod]) -> list[dict[str,
     ]
 
 
-def _address(service: Service, pod: AddressedPod) -> dict[str, Any]:
+def _address(service: Service, pod: ObservedPod) -> dict[str, Any]:
     meta = pod.metadata
     target = {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid}
     address: dict[str, Any] = {"ip": pod.status.pod_ip, "targetRef": target}
@@ -99,7 +69,7 @@ def _address(service: Service, pod: AddressedPod) -> dict[str, Any]:
     return address
 
 
-def _ports(service: Service, pod: AddressedPod) -> Ports:
+def _ports(service: Service, pod: ObservedPod) -> Ports:
     found = []
     for port in service.spec.ports:
         number = _number(port, pod)
@@ -108,7 +78,7 @@ def _ports(service: Service, pod: AddressedPod) -> Ports:
     return tuple(found)
 
 
-def _number(port: ServicePort, pod: AddressedPod) -> int | None:
+def _number(port: ServicePort, pod: ObservedPod) -> int | None:
     """None: the pod has no port of that name."""
     target = port.port if port.target_port is None else port.target_port
     if isinstance(target, int):
@@ -127,48 +97,48 @@ class EndpointsController:
     name = "endpoints"
 
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
         self._services: dict[str, dict[str, Service]] = {}
-        self._pods: dict[str, dict[str, AddressedPod]] = {}
+        self._pods: dict[str, dict[str, ObservedPod]] = {}
         self._endpoints: dict[str, bytes] = {}
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {SERVICES: self._hear_service, ENDPOINTS: self._hear_endpoints, PODS: self._hear_pod}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {SERVICES: self._on_service, ENDPOINTS: self._on_endpoints, PODS: self._on_pod}
 
-    def _hear_service(self, change: Change) -> None:
-        service = _read_service(change.raw)
+    def _on_service(self, change: ObjectChange) -> None:
+        service = change.read(Service)
         meta = service.metadata
         of_namespace = self._services.setdefault(meta.namespace, {})
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             of_namespace.pop(meta.name, None)
         else:
             of_namespace[meta.name] = service
-        self.worklist.add(f"{meta.namespace}/{meta.name}")
+        self.queue.add(f"{meta.namespace}/{meta.name}")
 
-    def _hear_endpoints(self, change: Change) -> None:
-        meta = _read_object(change.raw).metadata
+    def _on_endpoints(self, change: ObjectChange) -> None:
+        meta = change.read(PartialObject).metadata
         key = f"{meta.namespace}/{meta.name}"
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             self._endpoints.pop(key, None)
         else:
             self._endpoints[key] = change.raw
-        self.worklist.add(key)
+        self.queue.add(key)
 
-    def _hear_pod(self, change: Change) -> None:
-        pod = _read_pod(change.raw)
+    def _on_pod(self, change: ObjectChange) -> None:
+        pod = change.read(ObservedPod)
         meta = pod.metadata
         of_namespace = self._pods.setdefault(meta.namespace, {})
         before = of_namespace.pop(meta.name, None)
-        if change.type is not ChangeType.DELETED:
+        if not change.is_deleted:
             of_namespace[meta.name] = pod
         labels = [meta.labels, *([before.metadata.labels] if before else [])]
         for name, service in self._services.get(meta.namespace, {}).items():
             if service.spec.selector and any(map(service.selects, labels)):
-                self.worklist.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
+                self.queue.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         namespace, _, name = key.partition("/")
         service = self._services.get(namespace, {}).get(name)
         raw = self._endpoints.get(key)

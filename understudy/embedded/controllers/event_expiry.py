@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.controllers.runtime.listing import list_objects
+from understudy.embedded.controllers.runtime.shared_cluster import list_objects
 from understudy.kinds.children.partial_objects import FullMeta
 from understudy.objects.meta import Part, Time, seconds
 from understudy.objects.resources import EVENTS

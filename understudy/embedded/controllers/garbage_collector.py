@@ -71,39 +71,39 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 class GarbageCollector:
-    """Works by uid, on what the catalogue knows; an owner counts as gone only when the API says so as well."""
+    """Works by uid, on what the graph knows; an owner counts as gone only when the API says so as well."""
 
     name = "garbage collector"
 
-    def __init__(self, catalogue: ObjectGraph, cluster: Cluster, clock: Clock) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
-        self._catalogue = catalogue
+    def __init__(self, graph: ObjectGraph, cluster: Cluster, clock: Clock) -> None:
+        self.queue: WorkQueue[str] = WorkQueue(clock)
+        self._graph = graph
         self._cluster = cluster
         self._clock = clock
         self._absent: dict[str, None] = {}  # uids the API was asked about, so that a thousand pods ask once
-        catalogue.watch(self._hear)
+        graph.watch(self._on_change)
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
         return {}
 
-    def _hear(self, before: GraphEntry | None, after: GraphEntry | None) -> None:
+    def _on_change(self, before: GraphEntry | None, after: GraphEntry | None) -> None:
         entry = after or before
         if entry is None or (before is not None and after is not None and _ties(before) == _ties(after)):
             return
         if after is not None and (after.owners or after.leaving):
-            self.worklist.add(after.uid)
+            self.queue.add(after.uid)
         if after is None or after.leaving:
-            for dependent in self._catalogue.dependents(entry.uid):
-                self.worklist.add(dependent.uid)
+            for dependent in self._graph.dependents(entry.uid):
+                self.queue.add(dependent.uid)
         if before is not None and (after is None or after.owners != before.owners):
             for owner in before.owners:  # one that waits for its dependents has one less to wait for
-                self.worklist.add(owner.uid)
+                self.queue.add(owner.uid)
 
-    async def settle(self, key: str) -> float | None:
-        entry = self._catalogue.get(key)
+    async def reconcile(self, key: str) -> float | None:
+        entry = self._graph.get(key)
         if entry is None:
             return None
-        if not self._catalogue.complete:
+        if not self._graph.complete:
             return self._clock.now() + INCOMPLETE_PAUSE
         if entry.leaving:
             await self._leave(entry)
@@ -112,7 +112,7 @@ class GarbageCollector:
         return None
 
     async def _leave(self, entry: GraphEntry) -> None:
-        dependents = self._catalogue.dependents(entry.uid)
+        dependents = self._graph.dependents(entry.uid)
         if ORPHAN in entry.meta.finalizers:
             for dependent in dependents:
                 await self._unlink(dependent, frozenset({entry.uid}))
@@ -122,7 +122,7 @@ class GarbageCollector:
 
     async def _consider(self, entry: GraphEntry) -> None:
         fates = [(owner, await self._fate(entry, owner)) for owner in entry.owners]
-        decision = decide_collection(fates, self._catalogue.dependents(entry.uid))
+        decision = decide_collection(fates, self._graph.dependents(entry.uid))
         match decision:
             case Keep():
                 pass
@@ -134,13 +134,13 @@ class GarbageCollector:
                 assert_never(decision)
 
     async def _fate(self, entry: GraphEntry, owner: FullOwnerReference) -> OwnerState:
-        known = self._catalogue.get(owner.uid)
+        known = self._graph.get(owner.uid)
         if known is not None and known.meta.namespace in ("", entry.meta.namespace):
             waiting = known.leaving and FOREGROUND in known.meta.finalizers
             return OwnerState.WAITING if waiting else OwnerState.THERE
         if owner.uid in self._absent:
             return OwnerState.GONE
-        resource = self._catalogue.resource(owner.api_version, owner.kind)
+        resource = self._graph.resource(owner.api_version, owner.kind)
         if resource is None or (resource.namespaced and not entry.meta.namespace):
             return OwnerState.UNKNOWN
         if await self._exists(

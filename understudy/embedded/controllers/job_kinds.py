@@ -7,18 +7,18 @@ import msgspec
 
 from understudy.embedded.controllers.child_writer import ChildWriter, Parent
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, observed_as
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.actions import NO_ACTIONS, Document, ObservedChildren
 from understudy.kinds.children.families import Family
-from understudy.kinds.children.partial_objects import PartialObject, struct_for
+from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.resources import Resource
-from understudy.ports import Change, ChangeType, Clock
+from understudy.ports import Clock
 
 MOST_ROUNDS = 20  # decisions in one go; a kind that is never content does not keep the others waiting
 QUIET = 0.05  # seconds between two looks that children ask for, so that many changes are one look
 SOON = 0.003  # the same where a child goes, which its parent may want to replace at once: others may go with it
 
-_read_parent = msgspec.json.Decoder(PartialObject).decode
 ChildKey = tuple[str, str, str]  # resource key, namespace, name
 
 
@@ -26,11 +26,11 @@ class JobKindController:
     """Works by the uid of the parent. Children that have lost theirs, or never had one, are worked on by a key of their
     own as long as the kind wants something of them."""
 
-    def __init__(self, family: Family, carrier: ChildWriter, clock: Clock) -> None:
+    def __init__(self, family: Family, writer: ChildWriter, clock: Clock) -> None:
         self.name = f"{family.parent.kind} families"
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._family = family
-        self._carrier = carrier
+        self._writer = writer
         self._clock = clock
         self._parents: dict[str, bytes] = {}
         self._children: dict[str, dict[ChildKey, PartialObject]] = {}  # by the uid of the parent
@@ -39,33 +39,33 @@ class JobKindController:
         self._looked: dict[str, float] = {}
         self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in family.consults}
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
         family = self._family
         return {
-            family.parent: self._hear_parent,
-            **{child: self._child_hearing(child) for child in family.offspring},
-            **{resource: self._consulted_hearing(resource) for resource in family.consults},
+            family.parent: self._on_parent,
+            **{child: self._child_handler(child) for child in family.offspring},
+            **{resource: self._reference_handler(resource) for resource in family.consults},
         }
 
-    def _hear_parent(self, change: Change) -> None:
-        uid = _read_parent(change.raw).metadata.uid
-        if change.type is ChangeType.DELETED:
+    def _on_parent(self, change: ObjectChange) -> None:
+        uid = change.read(PartialObject).metadata.uid
+        if change.is_deleted:
             self._parents.pop(uid, None)
         else:
             self._parents[uid] = change.raw
-        self.worklist.add(uid)
+        self.queue.add(uid)
 
-    def _child_hearing(self, resource: Resource) -> ChangeHandler:
-        decode = msgspec.json.Decoder(struct_for(resource.key)).decode
+    def _child_handler(self, resource: Resource) -> ChangeHandler:
+        struct = observed_as(resource)
 
-        def hear(change: Change) -> None:
-            child = decode(change.raw)
+        def hear(change: ObjectChange) -> None:
+            child = change.read(struct)
             meta = child.metadata
             key = (resource.key, meta.namespace, meta.name)
             former, before = self._forget(key)
-            owner = None if change.type is ChangeType.DELETED else self._owner(resource, child)
-            if change.type is ChangeType.DELETED:
-                self._carrier.deleted.discard(meta.uid)
+            owner = None if change.is_deleted else self._owner(resource, child)
+            if change.is_deleted:
+                self._writer.deleted.discard(meta.uid)
                 if former is not None:
                     self._departed.setdefault(former, []).append(child)
             elif owner is not None:
@@ -78,14 +78,14 @@ class JobKindController:
 
         return hear
 
-    def _consulted_hearing(self, resource: Resource) -> ChangeHandler:
+    def _reference_handler(self, resource: Resource) -> ChangeHandler:
         """These change rarely, and then every parent is looked at again."""
         shelf = self._consulted[resource.key]
 
-        def hear(change: Change) -> None:
+        def hear(change: ObjectChange) -> None:
             document: Document = msgspec.json.decode(change.raw)
             key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
-            if change.type is ChangeType.DELETED:
+            if change.is_deleted:
                 shelf.pop(key, None)
             else:
                 shelf[key] = document
@@ -116,22 +116,22 @@ class JobKindController:
 
     def _touch(self, owner: str, pause: float = QUIET) -> None:
         """To be looked at, but not sooner after the last look than that."""
-        self.worklist.add_at(owner, self._looked.get(owner, 0.0) + pause)
+        self.queue.add_at(owner, self._looked.get(owner, 0.0) + pause)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         for _ in range(MOST_ROUNDS):
             self._looked[key] = self._clock.now()
             raw = self._parents.get(key)
             if raw is None:
                 self._looked.pop(key, None)
                 self._departed.pop(key, None)
-                self._carrier.forget(key)
+                self._writer.forget(key)
                 await self._free(key)
                 return None
             parent = Parent(self._family.parent, msgspec.json.decode(raw))
             observed = self._observed(key)
             wanted = self._family.children(parent.document, observed, self._clock.now())
-            done = not await self._carrier.carry_out(parent, wanted)
+            done = not await self._writer.apply(parent, wanted)
             self._have_been_seen(key, len(observed.departed))
             if done:
                 return wanted.again_at
@@ -141,7 +141,7 @@ class JobKindController:
         siblings = self._children.get(key)
         if siblings:
             _, namespace, _ = next(iter(siblings))
-            await self._carrier.free(namespace, self._family.left_behind(self._observed(key)))
+            await self._writer.free(namespace, self._family.left_behind(self._observed(key)))
 
     def _observed(self, key: str) -> ObservedChildren:
         found: dict[str, list[PartialObject]] = {}
@@ -159,7 +159,7 @@ class JobKindController:
     def _as_leaving(self, child: PartialObject) -> PartialObject:
         """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""
         meta = child.metadata
-        if meta.uid not in self._carrier.deleted or meta.leaving:
+        if meta.uid not in self._writer.deleted or meta.leaving:
             return child
         leaving = msgspec.structs.replace(meta, deletion_timestamp=datetime.fromtimestamp(self._clock.now(), UTC))
         return msgspec.structs.replace(child, metadata=leaving)

@@ -32,9 +32,9 @@ from understudy.embedded.controllers.pod_gc import PodGarbageCollector
 from understudy.embedded.controllers.pv_binder import PersistentVolumeBinder
 from understudy.embedded.controllers.runtime.controller import run_controller
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
-from understudy.embedded.controllers.runtime.informer import SharedCluster
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.controllers.runtime.restarts import run_with_restarts
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.controllers.service_accounts import ServiceAccountController
 from understudy.embedded.controllers.warm_understudies import WarmUnderstudyController
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
@@ -97,20 +97,20 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
     cluster, clock = parts.cluster, parts.clock
     teller = Teller(cluster, clock, parts.settings.tell_after)
     recorder = EventAggregator(teller)
-    catalogue = ObjectGraph(cluster, clock)
-    collector = GarbageCollector(catalogue, cluster, clock)
-    emptier = NamespaceLifecycleController(catalogue, cluster, clock, parts.replace)
+    graph = ObjectGraph(cluster, clock)
+    collector = GarbageCollector(graph, cluster, clock)
+    emptier = NamespaceLifecycleController(graph, cluster, clock, parts.replace)
 
     def look_after(family: Family) -> Awaitable[None]:
-        carrier = ChildWriter(cluster, clock, recorder, random.Random())
-        return run_controller(JobKindController(family, carrier, clock), cluster)
+        writer = ChildWriter(cluster, clock, recorder, random.Random())
+        return run_controller(JobKindController(family, writer, clock), cluster)
 
     yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
     for family in FAMILIES:
         yield family.parent.kind, partial(look_after, family)
     yield "events", teller.run
     yield "event expiry", lambda: expire_events(cluster, clock)
-    yield "catalogue", catalogue.run
+    yield "graph", graph.run
     yield collector.name, lambda: run_controller(collector, cluster)
     yield emptier.name, lambda: run_controller(emptier, cluster)
     yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)
@@ -130,4 +130,4 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
         WarmUnderstudyController.name,
         lambda: run_controller(WarmUnderstudyController(cluster, clock, recorder), cluster),
     )
-    yield "doubts", cluster.check_doubts
+    yield "verification of unconfirmed objects", cluster.verify_unconfirmed

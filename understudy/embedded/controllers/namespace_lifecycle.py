@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 import msgspec
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
-from understudy.embedded.controllers.runtime.listing import list_objects
 from understudy.embedded.controllers.runtime.object_graph import GraphEntry, ObjectGraph
+from understudy.embedded.controllers.runtime.shared_cluster import list_objects
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.actions import Document
 from understudy.kinds.children.partial_objects import PartialObject
@@ -26,19 +26,19 @@ class NamespaceLifecycleController:
 
     name = "namespace emptier"
 
-    def __init__(self, catalogue: ObjectGraph, cluster: Cluster, clock: Clock, replace: Replace) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
-        self._catalogue = catalogue
+    def __init__(self, graph: ObjectGraph, cluster: Cluster, clock: Clock, replace: Replace) -> None:
+        self.queue: WorkQueue[str] = WorkQueue(clock)
+        self._graph = graph
         self._cluster = cluster
         self._clock = clock
         self._replace = replace
         self._leaving: dict[str, GraphEntry] = {}
-        catalogue.watch(self._hear)
+        graph.watch(self._on_change)
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
         return {}
 
-    def _hear(self, before: GraphEntry | None, after: GraphEntry | None) -> None:
+    def _on_change(self, before: GraphEntry | None, after: GraphEntry | None) -> None:
         entry = after or before
         if entry is None:
             return
@@ -46,18 +46,18 @@ class NamespaceLifecycleController:
             self._leaving.pop(entry.meta.name, None)
             if after is not None and after.leaving:
                 self._leaving[after.meta.name] = after
-                self.worklist.add(after.meta.name)
+                self.queue.add(after.meta.name)
         elif entry.meta.namespace in self._leaving:
-            self.worklist.add(entry.meta.namespace)
+            self.queue.add(entry.meta.namespace)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         namespace = self._leaving.get(key)
         if namespace is None:
             return None
-        if not self._catalogue.complete:
+        if not self._graph.complete:
             return self._clock.now() + PAUSE
-        if inhabitants := self._catalogue.inhabitants(key):
-            await self._delete_all((entry.ref, entry.uid) for entry in inhabitants if not entry.leaving)
+        if objects_in_namespace := self._graph.objects_in_namespace(key):
+            await self._delete_all((entry.ref, entry.uid) for entry in objects_in_namespace if not entry.leaving)
             return self._clock.now() + PAUSE
         if events := await list_objects(self._cluster, EVENTS, key):
             metas = [_read(raw).metadata for raw in events]
@@ -71,11 +71,11 @@ class NamespaceLifecycleController:
 
         async def delete(ref: Ref, uid: str) -> None:
             async with gate:
-                await self._forgiving_delete(ref, uid)
+                await self._delete_if_there(ref, uid)
 
         await asyncio.gather(*(delete(ref, uid) for ref, uid in objects))
 
-    async def _forgiving_delete(self, ref: Ref, uid: str) -> None:
+    async def _delete_if_there(self, ref: Ref, uid: str) -> None:
         try:
             await self._cluster.delete(ref, uid=uid, propagation="Background")
         except Refused as error:

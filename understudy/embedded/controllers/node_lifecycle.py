@@ -14,13 +14,14 @@ from understudy.control.pulse import Pulse
 from understudy.control.telling import About
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObjectVersion
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.actions import EventNote
 from understudy.kinds.children.partial_objects import PartialObject, find_condition, whole_seconds
 from understudy.objects.meta import seconds
 from understudy.objects.nodes import LEASE_NAMESPACE, Lease, NodeSpec, NodeStatus
 from understudy.objects.resources import LEASES, NODES, Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
 SILENT = "NodeStatusUnknown"  # the reason by which a mark of ours is known again
@@ -45,46 +46,42 @@ class SeenNode(PartialObject, frozen=True, gc=False, kw_only=True):
         return max((at for time in times if (at := seconds(time)) is not None), default=float("-inf"))
 
 
-_read_node = msgspec.json.Decoder(SeenNode).decode
-_read_lease = msgspec.json.Decoder(Lease).decode
-
-
 class NodeLifecycleController:
     """Works by the name of the node. A node without a lease is nobody's to judge here."""
 
     name = "node life"
 
     def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator, limits: HealthLimits) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
         self._pulse = Pulse(limits, Arrivals(clock, one_clock=True))
-        self._nodes: dict[str, bytes] = {}
+        self._nodes: dict[str, ObjectVersion] = {}
         self._leases: dict[str, Lease] = {}
         self._marked: dict[str, bool] = {}  # and whether the lease was seen to be renewed since
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {NODES: self._hear_node, LEASES: self._hear_lease}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {NODES: self._on_node, LEASES: self._on_lease}
 
-    def _hear_node(self, change: Change) -> None:
-        node = _read_node(change.raw)
+    def _on_node(self, change: ObjectChange) -> None:
+        node = change.read(SeenNode)
         name = node.metadata.name
         self._nodes.pop(name, None)
         renewed_since = self._marked.pop(name, False)
-        if change.type is not ChangeType.DELETED:
-            self._nodes[name] = change.raw
+        if not change.is_deleted:
+            self._nodes[name] = change.object_version
             if node.marked:
                 self._marked[name] = renewed_since
-            self.worklist.add(name)
+            self.queue.add(name)
 
-    def _hear_lease(self, change: Change) -> None:
+    def _on_lease(self, change: ObjectChange) -> None:
         """A renewal is news only of a node that was given up, or was never seen to have a lease."""
-        lease = _read_lease(change.raw)
+        lease = change.read(Lease)
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             self._leases.pop(name, None)
             self._pulse.forget(name)
             return
@@ -94,19 +91,19 @@ class NodeLifecycleController:
         if name in self._marked:
             self._marked[name] |= lives
         if not known or name in self._marked:
-            self.worklist.add(name)
+            self.queue.add(name)
 
-    async def settle(self, key: str) -> float | None:
-        raw, lease, now = self._nodes.get(key), self._leases.get(key), self._clock.now()
+    async def reconcile(self, key: str) -> float | None:
+        version, lease, now = self._nodes.get(key), self._leases.get(key), self._clock.now()
         beat = self._pulse.of(key, now)
-        if raw is None or lease is None or beat is None:
+        if version is None or lease is None or beat is None:
             return None
-        node, runs_out = _read_node(raw), beat.since + lease.spec.lease_duration_seconds
+        node, runs_out = version.read(SeenNode), beat.since + lease.spec.lease_duration_seconds
         if node.marked:
             if self._is_back(node, beat):
-                await self._heal(node, raw)
+                await self._heal(node, version.raw)
         elif runs_out <= now:
-            await self._mark(node, raw)
+            await self._mark(node, version.raw)
         # Silence of all nodes at once means nothing, so the time at which a lease runs out may move on by itself.
         return max(runs_out, now + beat.interval)
 

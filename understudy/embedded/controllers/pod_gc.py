@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObservedPod
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
-from understudy.kinds.children.partial_objects import PartialObject, PartialPod, whole_seconds
+from understudy.kinds.children.partial_objects import PartialObject, whole_seconds
 from understudy.objects.resources import NODES, PODS, Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
+from understudy.ports import Clock, Cluster, Ref, Refused
 
 MISSING = 5.0  # seconds a node may be missing before its pods are given up
 MOST_FINISHED = 5_000
 
-_read_node = msgspec.json.Decoder(PartialObject).decode
-_read_pod = msgspec.json.Decoder(PartialPod).decode
 _FINISHED = "finished pods"  # the key for all of them; no pod has such a name
 
 
@@ -24,7 +21,7 @@ class PodGarbageCollector:
     name = "pod garbage"
 
     def __init__(self, cluster: Cluster, clock: Clock, most_finished: int = MOST_FINISHED) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
         self._most_finished = most_finished
@@ -34,35 +31,35 @@ class PodGarbageCollector:
         self._finished: dict[str, tuple[float, str]] = {}  # since when, and uid
         self._node_of: dict[str, str] = {}
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {NODES: self._hear_node, PODS: self._hear_pod}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {NODES: self._on_node, PODS: self._on_pod}
 
-    def _hear_node(self, change: Change) -> None:
-        name = _read_node(change.raw).metadata.name
-        if change.type is not ChangeType.DELETED:
+    def _on_node(self, change: ObjectChange) -> None:
+        name = change.read(PartialObject).metadata.name
+        if not change.is_deleted:
             self._nodes.add(name)
             self._nodes_gone.pop(name, None)
         elif name in self._nodes:
             self._nodes.discard(name)
             for key in self._seats.get(name, ()):
-                self.worklist.add(key)
+                self.queue.add(key)
 
-    def _hear_pod(self, change: Change) -> None:
-        pod = _read_pod(change.raw)
+    def _on_pod(self, change: ObjectChange) -> None:
+        pod = change.read(ObservedPod)
         meta, node = pod.metadata, pod.spec.node_name
         key = f"{meta.namespace}/{meta.name}"
         self._forget(key)
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             return
         if node:
             self._seats.setdefault(node, {})[key] = meta.uid
             self._node_of[key] = node
             if node not in self._nodes:
-                self.worklist.add(key)
+                self.queue.add(key)
         if pod.finished:
             self._finished[key] = (pod.finished_at, meta.uid)
             if len(self._finished) > self._most_finished:
-                self.worklist.add(_FINISHED)
+                self.queue.add(_FINISHED)
 
     def _forget(self, key: str) -> None:
         self._finished.pop(key, None)
@@ -74,7 +71,7 @@ class PodGarbageCollector:
                 del self._seats[node]
                 self._nodes_gone.pop(node, None)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         if key == _FINISHED:
             return await self._thin_out()
         node = self._node_of.get(key)

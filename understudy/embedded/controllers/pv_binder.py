@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObservedPod
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.actions import owner_reference
 from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.meta import Part
 from understudy.objects.resources import CLAIMS, PODS, VOLUMES, Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, PatchForm, Ref, Refused
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 OURS = "understudy.dev/folder"
@@ -30,24 +31,6 @@ class SeenVolume(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: VolumeSpec = VolumeSpec()
 
 
-class EphemeralVolume(Part, frozen=True, gc=False):
-    name: str = ""
-    ephemeral: dict[str, Any] | None = None
-
-
-class PodVolumes(Part, frozen=True, gc=False):
-    volumes: tuple[EphemeralVolume, ...] = ()
-
-
-class ClaimingPod(PartialObject, frozen=True, gc=False, kw_only=True):
-    spec: PodVolumes = PodVolumes()
-
-
-_read = msgspec.json.Decoder(PartialObject).decode
-_read_volume = msgspec.json.Decoder(SeenVolume).decode
-_read_pod = msgspec.json.Decoder(ClaimingPod).decode
-
-
 class PersistentVolumeBinder:
     """Works by `namespace/name` of a claim, by the name of a volume (no slash), by `pod:namespace/name` of a pod that
     wants claims of its own. A folder outlives its claim: a new claim of the same name finds what the old one left."""
@@ -55,48 +38,48 @@ class PersistentVolumeBinder:
     name = "volume claims"
 
     def __init__(self, cluster: Cluster, clock: Clock, folders: Path) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._folders = folders
         self._claims: dict[str, bytes] = {}
         self._claim_uids: set[str] = set()
         self._volumes: dict[str, SeenVolume] = {}
-        self._pods: dict[str, bytes] = {}  # only those with ephemeral volumes
+        self._pods: dict[str, ObservedPod] = {}  # only those with ephemeral volumes
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {CLAIMS: self._hear_claim, VOLUMES: self._hear_volume, PODS: self._hear_pod}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {CLAIMS: self._on_claim, VOLUMES: self._on_volume, PODS: self._on_pod}
 
-    def _hear_claim(self, change: Change) -> None:
-        meta = _read(change.raw).metadata
+    def _on_claim(self, change: ObjectChange) -> None:
+        meta = change.read(PartialObject).metadata
         key = f"{meta.namespace}/{meta.name}"
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             self._claims.pop(key, None)
             self._claim_uids.discard(meta.uid)
-            self.worklist.add(_volume_name(meta.uid))
+            self.queue.add(_volume_name(meta.uid))
         else:
             self._claims[key] = change.raw
             self._claim_uids.add(meta.uid)
-            self.worklist.add(key)
+            self.queue.add(key)
 
-    def _hear_volume(self, change: Change) -> None:
-        volume = _read_volume(change.raw)
+    def _on_volume(self, change: ObjectChange) -> None:
+        volume = change.read(SeenVolume)
         name = volume.metadata.name
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             self._volumes.pop(name, None)
         elif volume.metadata.annotations.get(PROVISIONED_BY) == OURS:
             self._volumes[name] = volume
-            self.worklist.add(name)
+            self.queue.add(name)
 
-    def _hear_pod(self, change: Change) -> None:
-        pod = _read_pod(change.raw)
+    def _on_pod(self, change: ObjectChange) -> None:
+        pod = change.read(ObservedPod)
         key = f"pod:{pod.metadata.namespace}/{pod.metadata.name}"
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             self._pods.pop(key, None)
         elif any(volume.ephemeral for volume in pod.spec.volumes) and key not in self._pods:
-            self._pods[key] = change.raw
-            self.worklist.add(key)
+            self._pods[key] = pod
+            self.queue.add(key)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         try:
             if key.startswith("pod:"):
                 await self._make_claims(key)
@@ -162,10 +145,9 @@ class PersistentVolumeBinder:
             await self._cluster.delete(Ref(VOLUMES, name=name), uid=volume.metadata.uid)
 
     async def _make_claims(self, key: str) -> None:
-        raw = self._pods.get(key)
-        if raw is None:
+        pod = self._pods.get(key)
+        if pod is None:
             return
-        pod = _read_pod(raw)
         meta = pod.metadata
         for volume in pod.spec.volumes:
             template = (volume.ephemeral or {}).get("volumeClaimTemplate")

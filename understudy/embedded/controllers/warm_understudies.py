@@ -8,6 +8,7 @@ import msgspec
 from understudy.control.telling import About
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObjectVersion, ObservedPod
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.annotations import WARM, WARM_FOR, wanted_understudies
 from understudy.kinds.children.actions import EventNote
@@ -22,7 +23,7 @@ from understudy.objects.jobs import Workload
 from understudy.objects.meta import has_condition, seconds
 from understudy.objects.pods import Pod
 from understudy.objects.resources import JOB_KINDS, PODS, Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, Ref, Refused
+from understudy.ports import Clock, Cluster, Ref, Refused
 
 REST = 1.0  # seconds in which a job that has just lost a member has the machine to itself
 ANEW_AFTER = 10.0  # seconds between two understudies of which the first has failed
@@ -30,7 +31,6 @@ _ENDS = ("Complete", "Completed", "Succeeded", "Failed")
 _KINDS = tuple(resource.kind for resource in JOB_KINDS)
 _MARK = WARM_FOR.encode()
 
-_read = msgspec.json.Decoder(PartialObject).decode
 Document = dict[str, Any]
 Name = tuple[str, str]  # (namespace, name)
 
@@ -41,47 +41,47 @@ class WarmUnderstudyController:
     name = "understudies"
 
     def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
         self._jobs: dict[str, bytes] = {}  # that want understudies
-        self._unread: dict[Name, bytes] = {}
-        self._pods: dict[str, dict[Name, bytes]] = {}  # by gang
+        self._unread: dict[Name, ObjectVersion] = {}
+        self._pods: dict[str, dict[Name, ObjectVersion]] = {}  # by gang
         self._warm: dict[str, dict[Name, Pod]] = {}  # by gang
         self._gangs: dict[Name, str] = {}
         self._gone_at: dict[str, float] = {}  # by gang, when one of its understudies went
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {**{resource: self._job_hearing(resource.kind) for resource in JOB_KINDS}, PODS: self._hear_pod}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {**{resource: self._job_handler(resource.kind) for resource in JOB_KINDS}, PODS: self._on_pod}
 
-    def _job_hearing(self, kind: str) -> ChangeHandler:
-        def hear(change: Change) -> None:
-            meta = _read(change.raw).metadata
+    def _job_handler(self, kind: str) -> ChangeHandler:
+        def handle(change: ObjectChange) -> None:
+            meta = change.read(PartialObject).metadata
             key = f"{kind}/{meta.namespace}/{meta.name}"
             child = meta.controller is not None and meta.controller.kind in _KINDS  # its parent speaks for it
-            if change.type is ChangeType.DELETED or WARM not in meta.annotations or child:
+            if change.is_deleted or WARM not in meta.annotations or child:
                 if self._jobs.pop(key, None) is not None:
-                    self.worklist.add(key)
+                    self.queue.add(key)
                 return
             self._jobs[key] = change.raw
-            self.worklist.add(key)
+            self.queue.add(key)
 
-        return hear
+        return handle
 
-    def _hear_pod(self, change: Change) -> None:
-        meta = _read(change.raw).metadata
+    def _on_pod(self, change: ObjectChange) -> None:
+        meta = change.read(ObservedPod).metadata
         name = (meta.namespace, meta.name)
-        gone = change.type is ChangeType.DELETED
+        gone = change.is_deleted
         if gone and name in self._warm.get(self._gangs.get(name, ""), {}):
             self._gone_at[self._gangs[name]] = self._clock.now()
         self._forget(name)
         if gone:
             return
         if self._jobs or _MARK in change.raw:
-            self._sort(name, change.raw)
+            self._sort(name, change.object_version)
         else:
-            self._unread[name] = change.raw
+            self._unread[name] = change.object_version
 
     def _forget(self, name: Name) -> None:
         self._unread.pop(name, None)
@@ -91,31 +91,29 @@ class WarmUnderstudyController:
             self._warm.get(key, {}).pop(name, None)
             self._touch(key)
 
-    def _sort(self, name: Name, raw: bytes) -> None:
-        try:
-            pod = decode_json(raw)
-        except BadObject:
+    def _sort(self, name: Name, version: ObjectVersion) -> None:
+        pod = version.kube_object_or_none()
+        if not isinstance(pod, Pod):
             return
-        assert isinstance(pod, Pod)
         key = pod.metadata.annotations.get(WARM_FOR)
         if key is not None:
             self._warm.setdefault(key, {})[name] = pod
         else:
             key = owner_of(pod).key
             if is_live(pod) and pod.spec.node_name:
-                self._pods.setdefault(key, {})[name] = raw
+                self._pods.setdefault(key, {})[name] = version
         self._gangs[name] = key
         self._touch(key)
 
     def _touch(self, key: str) -> None:
         for known in (key, f"TrainJob{key.removeprefix('JobSet')}" if key.startswith("JobSet/") else key):
             if known in self._jobs or self._warm.get(known):
-                self.worklist.add(known)
+                self.queue.add(known)
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         unread, self._unread = self._unread, {}
-        for name, raw in unread.items():
-            self._sort(name, raw)
+        for name, version in unread.items():
+            self._sort(name, version)
         raw_job = self._jobs.get(key)
         wanted = self._wanted(raw_job) if raw_job is not None else 0
         members = self._members(key)
@@ -135,7 +133,7 @@ class WarmUnderstudyController:
     def _members(self, key: str) -> list[Document]:
         """Those of a TrainJob are made by its JobSet."""
         of_jobset = f"JobSet{key.removeprefix('TrainJob')}" if key.startswith("TrainJob/") else key
-        return [msgspec.json.decode(raw) for raw in self._pods.get(of_jobset, {}).values()]
+        return [msgspec.json.decode(version.raw) for version in self._pods.get(of_jobset, {}).values()]
 
     def _wanted(self, raw: bytes) -> int:
         """None for a job that is over, or paused, or does not say clearly how many."""

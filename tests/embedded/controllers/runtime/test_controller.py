@@ -11,10 +11,11 @@ from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import node, pod
 from understudy.embedded.controllers.pod_gc import PodGarbageCollector
 from understudy.embedded.controllers.runtime.controller import ChangeHandler, run_controller
-from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.object_version import ObjectChange
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.objects.resources import NODES, PODS, Resource
-from understudy.ports import Change, Clock, Refused
+from understudy.ports import Clock, Refused
 
 
 class Diligent:
@@ -23,26 +24,26 @@ class Diligent:
     name = "diligent"
 
     def __init__(self, clock: Clock, failures: int = 0, error: Exception | None = None) -> None:
-        self.worklist: WorkQueue[str] = WorkQueue(clock)
+        self.queue: WorkQueue[str] = WorkQueue(clock)
         self.nodes = 0
-        self.settled: list[tuple[str, int]] = []
+        self.reconciled: list[tuple[str, int]] = []
         self._failures = failures
         self._error = error or Refused(500, "InternalError", "not today")
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        return {PODS: self._hear_pod, NODES: self._hear_node}
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        return {PODS: self._on_pod, NODES: self._on_node}
 
-    def _hear_pod(self, change: Change) -> None:
-        self.worklist.add(msgspec.json.decode(change.raw)["metadata"]["name"])
+    def _on_pod(self, change: ObjectChange) -> None:
+        self.queue.add(msgspec.json.decode(change.raw)["metadata"]["name"])
 
-    def _hear_node(self, _: Change) -> None:
+    def _on_node(self, _: ObjectChange) -> None:
         self.nodes += 1
 
-    async def settle(self, key: str) -> float | None:
+    async def reconcile(self, key: str) -> float | None:
         if self._failures:
             self._failures -= 1
             raise self._error
-        self.settled.append((key, self.nodes))
+        self.reconciled.append((key, self.nodes))
         return None
 
 
@@ -54,7 +55,7 @@ def test_nothing_is_worked_on_before_all_there_is_is_known() -> None:
         controller = Diligent(api.clock)
         async with at_work(api, lambda _: controller):
             await quiet()
-            assert controller.settled == [("p", 50)]
+            assert controller.reconciled == [("p", 50)]
 
     story(tell)
 
@@ -68,7 +69,7 @@ def test_what_fails_is_tried_again_and_holds_up_nobody(error: Exception) -> None
             await quiet()
             api.put(PODS, pod("second"))
             await api.clock.advance(10)
-            assert sorted(key for key, _ in controller.settled) == ["first", "second"]
+            assert sorted(key for key, _ in controller.reconciled) == ["first", "second"]
 
     story(tell)
 

@@ -8,9 +8,11 @@ import pytest
 from tests.embedded.controllers.controller_runner import story
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, pod
-from understudy.embedded.controllers.runtime.informer import DOUBT, SharedCluster
+from understudy.embedded.controllers.runtime.informer import VERIFY_AFTER
+from understudy.embedded.controllers.runtime.object_version import ObjectChange
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.objects.resources import EVENTS, MPI_JOBS, MPI_JOBS_V1, PODS
-from understudy.ports import Change, ChangeType, PatchForm, Ref, Refused
+from understudy.ports import ChangeType, PatchForm, Ref, Refused
 
 
 class Ear:
@@ -19,7 +21,7 @@ class Ear:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def __call__(self, change: Change) -> None:
+    def __call__(self, change: ObjectChange) -> None:
         name = msgspec.json.decode(change.raw)["metadata"]["name"] if change.raw else ""
         self.heard.append(f"{change.type} {name}".strip())
 
@@ -113,14 +115,14 @@ def test_one_that_takes_the_name_of_another_is_told_as_two() -> None:
 def test_what_came_and_went_between_two_watches_is_found_out() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
-            doubts = asyncio.create_task(cluster.check_doubts())
+            doubts = asyncio.create_task(cluster.verify_unconfirmed())
             ear = Ear()
             cluster.subscribe(PODS, ear)
             await quiet()
             with api.deaf():
                 await cluster.create(Ref(PODS, "default"), plain("a"))
                 api.remove(PODS, "a")
-            await api.clock.advance(2 * DOUBT)
+            await api.clock.advance(2 * VERIFY_AFTER)
             assert ear.heard == ["SYNCED", "ADDED a", "DELETED a"]
             doubts.cancel()
             await asyncio.gather(doubts, return_exceptions=True)
@@ -161,7 +163,7 @@ def test_a_listener_that_fails_fails_alone() -> None:
     async def tell(api: FakeCluster) -> None:
         async with SharedCluster(api, api.clock) as cluster:
 
-            def broken(_: Change) -> None:
+            def broken(_: ObjectChange) -> None:
                 raise ValueError("broken")
 
             ear = Ear()

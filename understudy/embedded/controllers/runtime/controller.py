@@ -1,5 +1,5 @@
-"""How every controller runs: it hears of changes, notes which keys they concern, and brings one key after the other
-into order. What fails is tried again later; nothing that fails stops the rest.
+"""How every controller runs: changes of objects put keys into its queue, and workers reconcile one key after the other.
+A key that fails is tried again later, and does not hold up the others.
 """
 
 import asyncio
@@ -9,44 +9,45 @@ from typing import Protocol
 
 import msgspec
 
-from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.object_version import ObjectChange
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.objects.resources import Resource
-from understudy.ports import Change, ChangeType, Refused, Unreachable
+from understudy.ports import ChangeType, Refused, Unreachable
 
 log = logging.getLogger(__name__)
 
 WORKERS = 8
-CONFLICT = 409  # somebody else was quicker, as happens every day
-ChangeHandler = Callable[[Change], None]  # takes note of a change, and adds the keys it concerns to the worklist
+CONFLICT = 409  # another writer was quicker, which is ordinary
+ChangeHandler = Callable[[ObjectChange], None]  # remembers a change, and adds the keys it concerns to the queue
 
 
 class Controller(Protocol):
-    """Keys are whatever the controller finds its objects by."""
+    """What a key names is up to the controller: an object, its uid, a gang."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def worklist(self) -> WorkQueue[str]: ...
+    def queue(self) -> WorkQueue[str]: ...
 
-    def hearings(self) -> Mapping[Resource, ChangeHandler]:
-        """What it follows. Nothing is worked on before all there is of these has been told."""
+    def watches(self) -> Mapping[Resource, ChangeHandler]:
+        """No key is reconciled before all existing objects of these resources were handled."""
         ...
 
-    async def settle(self, key: str) -> float | None:
-        """Brings one key into order, and says when time alone may bring it out of order again. Safe to be cut off
-        anywhere, and to be called again for nothing."""
+    async def reconcile(self, key: str) -> float | None:
+        """Makes what a key names as it should be, and returns when it must be looked at again without any change.
+        Must be safe to cancel at any await, and to repeat."""
         ...
 
 
 async def run_controller(controller: Controller, cluster: SharedCluster) -> None:
-    """For ever, or until one of its watches fails."""
+    """Runs until one of its watches fails."""
     subscriptions = [
-        cluster.subscribe(resource, _listening(controller.name, hear))
-        for resource, hear in controller.hearings().items()
+        cluster.subscribe(resource, _passing_over_unreadable(controller.name, handle))
+        for resource, handle in controller.watches().items()
     ]
-    tasks: list[asyncio.Future[None]] = [subscription.ended for subscription in subscriptions]
+    ends: list[asyncio.Future[None]] = [subscription.ended for subscription in subscriptions]
 
     async def start() -> None:
         for subscription in subscriptions:
@@ -55,7 +56,7 @@ async def run_controller(controller: Controller, cluster: SharedCluster) -> None
 
     work = asyncio.create_task(start(), name=f"{controller.name} controller")
     try:
-        done, _ = await asyncio.wait([work, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([work, *ends], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
     finally:
@@ -63,33 +64,33 @@ async def run_controller(controller: Controller, cluster: SharedCluster) -> None
             subscription.cancel()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        await controller.worklist.close()
+        await controller.queue.close()
 
 
-def _listening(name: str, hear: ChangeHandler) -> ChangeHandler:
-    def listen(change: Change) -> None:
+def _passing_over_unreadable(name: str, handle: ChangeHandler) -> ChangeHandler:
+    def listen(change: ObjectChange) -> None:
         if change.type is ChangeType.SYNCED:
             return
         try:
-            hear(change)
-        except msgspec.ValidationError as error:  # one object that nobody can read is no reason to neglect the others
+            handle(change)
+        except msgspec.ValidationError as error:  # one unreadable object must not stop the controller
             log.error("%s: an object is passed over: %s: %.200r", name, error, change.raw)
 
     return listen
 
 
 async def _work(controller: Controller) -> None:
-    worklist = controller.worklist
+    queue = controller.queue
     while True:
-        key = await worklist.next()
+        key = await queue.next()
         try:
-            again_at = await controller.settle(key)
+            again_at = await controller.reconcile(key)
         except (Refused, Unreachable) as error:
-            pause = worklist.failed(key)
+            pause = queue.failed(key)
             level = logging.DEBUG if isinstance(error, Refused) and error.code == CONFLICT else logging.INFO
             log.log(level, "%s: %s: %s; again in %.2f s", controller.name, key, error, pause)
         except Exception:
-            pause = worklist.failed(key)
+            pause = queue.failed(key)
             log.exception("%s: %s failed; again in %.2f s", controller.name, key, pause)
         else:
-            worklist.done(key, again_at)
+            queue.done(key, again_at)

@@ -1,312 +1,160 @@
-"""One watch per resource for everybody: changes as the server tells them, and as the answers to our own writes tell
-them first. Whoever wrote something sees it in place by the time the answer is there.
+"""All objects of one resource as the watch tells them, and as the answers to our own requests tell them first.
+
+Subscribers see changes in the order of resource versions. A write is visible to them before its caller has the answer.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 
-from understudy.objects.resources import EVENTS, Resource
-from understudy.ports import (
-    Change,
-    ChangeType,
-    Clock,
-    Cluster,
-    Departure,
-    PatchForm,
-    Ref,
-    Refused,
-    Seating,
-    Unreachable,
-)
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObjectVersion
+from understudy.objects.resources import Resource
+from understudy.ports import Change, ChangeType, Clock
 
 log = logging.getLogger(__name__)
 
-Listener = Callable[[Change], None]
+Listener = Callable[[ObjectChange], None]
+Key = tuple[str, str]  # (namespace, name)
 
-DOUBT = 5.0  # seconds after which an object that only an answer told of is looked up
-MOST_GRAVES = 10_000  # deleted objects remembered, so that a late answer does not bring one back
-UNSHARED = frozenset({EVENTS.key})  # too many of them to keep
-_ANSWERED = ("", "status")  # sub-resources that answer with the object itself
-
-
-class _Meta(msgspec.Struct, rename="camel", gc=False):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Head(msgspec.Struct, gc=False):
-    metadata: _Meta
-    kind: str = ""
-
-
-_head = msgspec.json.Decoder(_Head).decode
+VERIFY_AFTER = 5.0  # seconds after which an object that only an answer told of is looked up
+MAX_REMEMBERED_DELETIONS = 10_000  # so that a late answer does not bring a deleted object back
 
 
 class _CachedObject(msgspec.Struct):
-    uid: str
+    version: ObjectVersion
     revision: int
-    raw: bytes
-    doubted_from: float | None  # None: the watch has told of it
+    unconfirmed_since: float | None  # None: the watch has told of it
+
+    @property
+    def uid(self) -> str:
+        return self.version.head.uid
 
 
 class Subscription:
-    """One listener to one resource. Its changes come synchronously, first all there is, and `synced` says when that was
-    all. `ended` is set with an exception where no more will come."""
+    """One listener to one resource. It is called with all known objects first, then with every change; `synced` is set
+    when all existing objects are known, `ended` has an exception when no more changes will come."""
 
-    def __init__(self, stream: "_Informer", listener: Listener) -> None:
+    def __init__(self, informer: "Informer", listener: Listener) -> None:
         self.synced = asyncio.Event()
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stream = stream
+        self._informer = informer
         self._listener = listener
 
-    def tell(self, change: Change) -> None:
+    def deliver(self, change: ObjectChange) -> None:
         if change.type is ChangeType.SYNCED:
             self.synced.set()
         try:
             self._listener(change)
         except Exception as error:
-            log.exception("a listener to %s failed", self._stream.resource.key)
+            log.exception("a listener to %s failed", self._informer.resource.key)
             self.end(error)
 
     def end(self, error: BaseException) -> None:
         self.cancel()
         if not self.ended.done():
             self.ended.set_exception(error)
-            self.ended.exception()  # it is up to the listener's owner whether anybody asks
+            self.ended.exception()  # asyncio logs exceptions that are never read; the owner need not read this one
 
     def cancel(self) -> None:
-        self._stream.subscriptions.pop(self, None)
+        self._informer.subscriptions.pop(self, None)
 
 
-class _Informer:
-    """What is known of one resource, and who wants to hear of it."""
+class Informer:
+    """The cache of one resource, and its subscribers."""
 
     def __init__(self, resource: Resource, clock: Clock) -> None:
         self.resource = resource
         self.subscriptions: dict[Subscription, None] = {}
-        self.known: dict[tuple[str, str], _CachedObject] = {}
+        self.objects: dict[Key, _CachedObject] = {}
         self.synced = False
         self._clock = clock
-        self._graves: dict[str, None] = {}
+        self._deleted_uids: dict[str, None] = {}
 
     def subscribe(self, listener: Listener) -> Subscription:
         subscription = Subscription(self, listener)
         self.subscriptions[subscription] = None
-        for known in list(self.known.values()):
-            subscription.tell(Change(ChangeType.ADDED, known.raw))
+        for known in list(self.objects.values()):
+            subscription.deliver(ObjectChange(ChangeType.ADDED, known.version))
         if self.synced:
-            subscription.tell(Change(ChangeType.SYNCED))
+            subscription.deliver(ObjectChange(ChangeType.SYNCED))
         return subscription
 
-    def hear(self, change: Change) -> None:
-        """From the watch."""
+    def on_watch(self, change: Change) -> None:
         match change.type:
             case ChangeType.SYNCED:
                 self.synced = True
-                self._tell(change)
+                self._deliver(ObjectChange(ChangeType.SYNCED))
             case ChangeType.DELETED:
-                meta = _head(change.raw).metadata
-                self._bury(meta.uid)
-                self._forget((meta.namespace, meta.name), meta.uid, change.raw)
+                version = ObjectVersion(change.raw)
+                self._remember_deletion(version.head.uid)
+                self._remove(version)
             case _:
-                self._put(change.raw, doubted_from=None)
+                self._store(ObjectVersion(change.raw), unconfirmed_since=None)
 
-    def learn(self, raw: bytes) -> None:
-        """From an answer."""
-        self._put(raw, doubted_from=self._clock.now())
+    def on_answer(self, version: ObjectVersion) -> None:
+        """To a request of this process."""
+        self._store(version, unconfirmed_since=self._clock.now())
 
-    def doubted(self, now: float) -> list[tuple[str, str]]:
+    def unconfirmed(self, now: float) -> list[Key]:
+        """Objects that an answer told of and the watch has not for a while."""
         return [
             key
-            for key, known in self.known.items()
-            if known.doubted_from is not None and now - known.doubted_from >= DOUBT
+            for key, known in self.objects.items()
+            if known.unconfirmed_since is not None and now - known.unconfirmed_since >= VERIFY_AFTER
         ]
 
-    def lost(self, key: tuple[str, str]) -> None:
-        """The watch never told of it, and it is not there any more."""
-        known = self.known.get(key)
-        if known is not None and known.doubted_from is not None:
-            self._bury(known.uid)
-            self._forget(key, known.uid, known.raw)
+    def on_absent(self, key: Key) -> None:
+        """The object does not exist. If the watch never told of it, it will not tell of its deletion either."""
+        known = self.objects.get(key)
+        if known is not None and known.unconfirmed_since is not None:
+            self._remember_deletion(known.uid)
+            self._remove(known.version)
 
     def end(self, error: BaseException) -> None:
         for subscription in list(self.subscriptions):
             subscription.end(error)
 
-    def _put(self, raw: bytes, doubted_from: float | None) -> None:
-        meta = _head(raw).metadata
-        key, revision = (meta.namespace, meta.name), _revision(meta.resource_version)
-        if meta.uid in self._graves:
+    def _store(self, version: ObjectVersion, unconfirmed_since: float | None) -> None:
+        head, key, revision = version.head, _key(version), _revision(version.head.resource_version)
+        if head.uid in self._deleted_uids:
             return
-        known = self.known.get(key)
-        if known is not None and known.uid != meta.uid:
+        known = self.objects.get(key)
+        if known is not None and known.uid != head.uid:
             if revision < known.revision:
                 return
-            self._bury(known.uid)
-            self._forget(key, known.uid, known.raw)
+            self._remember_deletion(known.uid)
+            self._remove(known.version)
             known = None
-        if known is not None and doubted_from is None:
-            known.doubted_from = None
+        if known is not None and unconfirmed_since is None:
+            known.unconfirmed_since = None
         if known is not None and revision <= known.revision:
             return
-        if known is not None:  # what the watch told of once, it will tell the end of
-            doubted_from = known.doubted_from
-        self.known[key] = _CachedObject(meta.uid, revision, raw, doubted_from)
-        self._tell(Change(ChangeType.ADDED if known is None else ChangeType.MODIFIED, raw))
+        if known is not None:  # the watch will tell of the deletion of an object that it told of once
+            unconfirmed_since = known.unconfirmed_since
+        self.objects[key] = _CachedObject(version, revision, unconfirmed_since)
+        self._deliver(ObjectChange(ChangeType.ADDED if known is None else ChangeType.MODIFIED, version))
 
-    def _forget(self, key: tuple[str, str], uid: str, raw: bytes) -> None:
-        known = self.known.get(key)
-        if known is not None and known.uid == uid:
-            del self.known[key]
-            self._tell(Change(ChangeType.DELETED, raw))
+    def _remove(self, version: ObjectVersion) -> None:
+        key = _key(version)
+        known = self.objects.get(key)
+        if known is not None and known.uid == version.head.uid:
+            del self.objects[key]
+            self._deliver(ObjectChange(ChangeType.DELETED, version))
 
-    def _bury(self, uid: str) -> None:
-        self._graves[uid] = None
-        if len(self._graves) > MOST_GRAVES:
-            del self._graves[next(iter(self._graves))]
+    def _remember_deletion(self, uid: str) -> None:
+        self._deleted_uids[uid] = None
+        if len(self._deleted_uids) > MAX_REMEMBERED_DELETIONS:
+            del self._deleted_uids[next(iter(self._deleted_uids))]
 
-    def _tell(self, change: Change) -> None:
+    def _deliver(self, change: ObjectChange) -> None:
         for subscription in list(self.subscriptions):
-            subscription.tell(change)
+            subscription.deliver(change)
 
 
-class SharedCluster:
-    """A Cluster for any number of loops. Use it with `async with`, and have `check_doubts` run beside them."""
-
-    def __init__(self, cluster: Cluster, clock: Clock) -> None:
-        self._cluster = cluster
-        self._clock = clock
-        self._streams: dict[Resource, _Informer] = {}  # each version by itself: one may be served and the other not
-        self._tasks: dict[Resource, asyncio.Task[None]] = {}
-
-    async def __aenter__(self) -> "SharedCluster":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def subscribe(self, resource: Resource, listener: Listener) -> Subscription:
-        stream = self._streams.get(resource)
-        if stream is None:
-            stream = self._streams[resource] = _Informer(resource, self._clock)
-            self._tasks[resource] = asyncio.create_task(self._listen(stream), name=f"watch {resource.key}")
-        return stream.subscribe(listener)
-
-    async def _listen(self, stream: _Informer) -> None:
-        resource = stream.resource
-        try:
-            async with closing(self._cluster.follow(resource)) as changes:
-                async for change in changes:
-                    stream.hear(change)
-            stream.end(Unreachable(f"the watch of {resource.key} ended"))
-        except Exception as error:
-            stream.end(error)
-        finally:
-            self._streams.pop(resource, None)
-            self._tasks.pop(resource, None)
-
-    async def check_doubts(self) -> None:
-        """What an answer told of and the watch never did may have come and gone in between two watches."""
-        while True:
-            await self._clock.sleep(DOUBT)
-            for stream in list(self._streams.values()):
-                for key in stream.doubted(self._clock.now()):
-                    await self._look_up(stream, key)
-
-    async def _look_up(self, stream: _Informer, key: tuple[str, str]) -> None:
-        namespace, name = key
-        try:
-            await self.get(Ref(stream.resource, namespace, name))
-        except Refused as error:
-            if error.code == 404:
-                stream.lost(key)
-        except Unreachable:
-            pass  # asked again at the next round
-
-    def age(self) -> float:
-        return self._cluster.age()
-
-    def follow(
-        self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
-    ) -> AsyncIterator[Change]:
-        """What is shared is told as text: each listener makes something else of it."""
-        del decoded
-        if resource.key in UNSHARED or labels or fields:
-            return self._cluster.follow(resource, namespace=namespace, labels=labels, fields=fields)
-        return self._followed(resource, namespace)
-
-    async def _followed(self, resource: Resource, namespace: str) -> AsyncIterator[Change]:
-        waiting: deque[Change] = deque()
-        news = asyncio.Event()
-
-        def listen(change: Change) -> None:
-            if not namespace or not change.raw or _head(change.raw).metadata.namespace == namespace:
-                waiting.append(change)
-                news.set()
-
-        subscription = self.subscribe(resource, listen)
-        subscription.ended.add_done_callback(lambda _: news.set())
-        try:
-            while True:
-                while waiting:
-                    yield waiting.popleft()
-                if subscription.ended.done():
-                    subscription.ended.result()
-                news.clear()
-                await news.wait()
-        finally:
-            subscription.cancel()
-
-    async def get(self, ref: Ref) -> bytes:
-        answer = await self._cluster.get(ref)
-        self._learn(ref, "", answer)
-        return answer
-
-    async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
-        answer = await self._cluster.create(ref, body, sub)
-        self._learn(ref, sub, answer)
-        return answer
-
-    async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
-        answer = await self._cluster.patch(ref, patch, sub=sub, form=form)
-        self._learn(ref, sub, answer)
-        return answer
-
-    async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
-        await self._cluster.delete(ref, grace=grace, uid=uid, propagation=propagation)
-
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
-        await self._cluster.bind(namespace, seatings)
-
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
-        await self._cluster.release(namespace, departures)
-
-    def _learn(self, ref: Ref, sub: str, answer: bytes) -> None:
-        stream = self._streams.get(ref.resource)
-        if stream is not None and sub in _ANSWERED and _head(answer).kind == ref.resource.kind:
-            stream.learn(answer)
-
-
-@contextlib.asynccontextmanager
-async def closing(changes: AsyncIterator[Change]) -> AsyncIterator[AsyncIterator[Change]]:
-    """Followers are generators, which want to be closed before their loop is."""
-    try:
-        yield changes
-    finally:
-        close = getattr(changes, "aclose", None)
-        if close is not None:
-            await close()
+def _key(version: ObjectVersion) -> Key:
+    return version.head.namespace, version.head.name
 
 
 def _revision(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Everything there is, of every resource, built in or defined by users: who it belongs to, and what holds it."""
+"""The owners and finalizers of all objects of all resources, built in or custom."""
 
 import asyncio
 import logging
@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.controllers.runtime.informer import SharedCluster
+from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObjectHead
+from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.kinds.children.partial_objects import FullOwnerReference
 from understudy.objects import resources
-from understudy.objects.meta import Part
 from understudy.objects.resources import DEFINITIONS, Resource
-from understudy.ports import Change, ChangeType, Clock, Ref, Refused
+from understudy.ports import ChangeType, Clock, Ref, Refused
 
 log = logging.getLogger(__name__)
 
@@ -41,23 +41,9 @@ BUILT_IN = (
 )
 
 
-class _Meta(Part, frozen=True, gc=False):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    finalizers: tuple[str, ...] = ()
-    owner_references: tuple[FullOwnerReference, ...] = ()
-    deletion_timestamp: str = ""
-
-
-class _Head(msgspec.Struct, gc=False):
-    metadata: _Meta
-
-
 class GraphEntry(msgspec.Struct, frozen=True, gc=False):
     resource: Resource
-    meta: _Meta
+    meta: ObjectHead
 
     @property
     def uid(self) -> str:
@@ -76,7 +62,6 @@ class GraphEntry(msgspec.Struct, frozen=True, gc=False):
         return self.meta.owner_references
 
 
-_head = msgspec.json.Decoder(_Head).decode
 GraphListener = Callable[[GraphEntry | None, GraphEntry | None], None]  # how it was, how it is; None: not there
 
 
@@ -88,11 +73,11 @@ class ObjectGraph:
         self._clock = clock
         self._entries: dict[str, GraphEntry] = {}
         self._dependents: dict[str, set[str]] = {}
-        self._inhabitants: dict[str, set[str]] = {}  # by namespace
+        self._by_namespace: dict[str, set[str]] = {}  # by namespace
         self._resources: dict[str, Resource] = {}
         self._synced: set[str] = set()
         self._followers: dict[str, asyncio.Task[None]] = {}
-        self._watchers: list[GraphListener] = []
+        self._listeners: list[GraphListener] = []
 
     @property
     def complete(self) -> bool:
@@ -105,8 +90,8 @@ class ObjectGraph:
     def dependents(self, uid: str) -> list[GraphEntry]:
         return self._each(self._dependents.get(uid, ()))
 
-    def inhabitants(self, namespace: str) -> list[GraphEntry]:
-        return self._each(self._inhabitants.get(namespace, ()))
+    def objects_in_namespace(self, namespace: str) -> list[GraphEntry]:
+        return self._each(self._by_namespace.get(namespace, ()))
 
     def resource(self, api_version: str, kind: str) -> Resource | None:
         group = api_version.rpartition("/")[0]
@@ -115,11 +100,11 @@ class ObjectGraph:
     def _each(self, uids: set[str] | tuple[()]) -> list[GraphEntry]:
         return [self._entries[uid] for uid in sorted(uids)]
 
-    def watch(self, watcher: GraphListener) -> None:
+    def watch(self, listener: GraphListener) -> None:
         """All there is first, then every change."""
-        self._watchers.append(watcher)
+        self._listeners.append(listener)
         for entry in list(self._entries.values()):
-            watcher(None, entry)
+            listener(None, entry)
 
     async def run(self) -> None:
         """For ever."""
@@ -145,7 +130,7 @@ class ObjectGraph:
     async def _follow(self, resource: Resource) -> None:
         """Begins anew where the watch ends; what was known is forgotten then, and nothing is concluded from that."""
         while True:
-            subscription = self._cluster.subscribe(resource, lambda change: self._hear(resource, change))
+            subscription = self._cluster.subscribe(resource, lambda change: self._on_change(resource, change))
             try:
                 await asyncio.wait([subscription.ended])
             finally:
@@ -162,47 +147,47 @@ class ObjectGraph:
         for uid in [entry.uid for entry in self._entries.values() if entry.resource == resource]:
             self._put(uid, None)
 
-    def _hear(self, resource: Resource, change: Change) -> None:
+    def _on_change(self, resource: Resource, change: ObjectChange) -> None:
         if change.type is ChangeType.SYNCED:
             self._synced.add(resource.key)
             return
         if resource == DEFINITIONS:
             self._define(change)
-        entry = GraphEntry(resource, _head(change.raw).metadata)
-        self._put(entry.uid, None if change.type is ChangeType.DELETED else entry)
+        entry = GraphEntry(resource, change.object_version.head)
+        self._put(entry.uid, None if change.is_deleted else entry)
 
-    def _define(self, change: Change) -> None:
+    def _define(self, change: ObjectChange) -> None:
         resource = stored_resource(msgspec.json.decode(change.raw))
-        if change.type is ChangeType.DELETED:
+        if change.is_deleted:
             self._end(resource)
         else:
             self._begin(resource)
 
     def _put(self, uid: str, after: GraphEntry | None) -> None:
         before = self._entries.pop(uid, None)
-        for index, key in _places(before, self._dependents, self._inhabitants):
+        for index, key in _places(before, self._dependents, self._by_namespace):
             index[key].discard(uid)
             if not index[key]:
                 del index[key]
         if after is not None:
             self._entries[uid] = after
-            for index, key in _places(after, self._dependents, self._inhabitants):
+            for index, key in _places(after, self._dependents, self._by_namespace):
                 index.setdefault(key, set()).add(uid)
         if before is not None or after is not None:
-            for watcher in list(self._watchers):
-                watcher(before, after)
+            for listener in list(self._listeners):
+                listener(before, after)
 
 
 Index = dict[str, set[str]]
 
 
-def _places(entry: GraphEntry | None, dependents: Index, inhabitants: Index) -> Iterator[tuple[Index, str]]:
+def _places(entry: GraphEntry | None, dependents: Index, objects_in_namespace: Index) -> Iterator[tuple[Index, str]]:
     """Where an entry is listed."""
     if entry is not None:
         for uid in {owner.uid for owner in entry.owners}:
             yield dependents, uid
         if entry.meta.namespace:
-            yield inhabitants, entry.meta.namespace
+            yield objects_in_namespace, entry.meta.namespace
 
 
 def stored_resource(document: dict[str, Any]) -> Resource:

@@ -94,7 +94,7 @@ class WorkQueue(Generic[K]):
         if self._alarm is not None:
             self._alarm.cancel()
         self._rings_at = at
-        self._alarm = asyncio.create_task(self._ring(at), name="worklist alarm")
+        self._alarm = asyncio.create_task(self._ring(at), name="queue alarm")
 
     async def _ring(self, at: float) -> None:
         while at > (now := self._clock.now()):
