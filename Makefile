@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-quick test-pythons test-clients test-train test-kube kube-up fuzz simulate-faults chaos demo check fix clean
+.PHONY: help setup test test-thorough test-quick test-pythons test-clients test-train test-kube kube-up fuzz simulate-faults chaos demo check fix clean
 .PHONY: bench bench-decide bench-embedded bench-hotswap bench-kube bench-scale
 
 help: ## List the targets
@@ -29,8 +29,15 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-test: setup ## Run the whole test suite; ARGS='-k swap' narrows it
-	$(BIN)/python -m pytest -n auto $(ARGS)
+# Two workers a core (tests/conftest.py), since the tests wait for processes half of the time. A worker that has run out
+# of tests takes over some of another's.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+
+test: setup ## Run all tests that need only Python, except the thorough ones; ARGS='-k swap' narrows it
+	$(PYTEST) -m "not thorough" $(ARGS)
+
+test-thorough: setup ## Run the thorough tests: kills at every write, long waits, and every law with all of its examples
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "thorough or law" $(ARGS)
 
 # What needs no processes of its own, with fewer examples of each law.
 QUICK := $(addprefix tests/,model decide objects kinds control client deploy seeds train/test_cluster.py test_pythons.py) \
@@ -39,7 +46,7 @@ SLOW := $(addprefix tests/,decide/test_oracle.py decide/test_determinism.py clie
 	$(addprefix tests/embedded/,store/test_kill.py server/test_serving.py controllers/test_worklist.py)
 
 test-quick: setup ## Run the tests that need no processes of their own: a minute
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto $(QUICK) $(SLOW:%=--ignore=%) $(ARGS)
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not thorough" $(QUICK) $(SLOW:%=--ignore=%) $(ARGS)
 
 test-pythons: setup ## Run the quick tests on the oldest and the newest supported Python at hand, each in its own environment
 	$(BIN)/python -m tests.pythons

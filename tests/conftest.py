@@ -1,4 +1,4 @@
-"""How Hypothesis runs: the same examples every time in CI, fewer for quick tests, fresh ones and more to explore.
+"""How Hypothesis runs: the same examples every time, a few of each law by default, all of them in thorough tests.
 
 What tests measure goes to `record_property("measured", line)` and is printed at the end of the run.
 """
@@ -6,14 +6,30 @@ What tests measure goes to `record_property("measured", line)` and is printed at
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 
-settings.register_profile("ci", derandomize=True, deadline=None, database=None, suppress_health_check=SLOW_IS_FINE)
-settings.register_profile("quick", settings.get_profile("ci"), max_examples=10)
+settings.register_profile(
+    "thorough", derandomize=True, deadline=None, database=None, suppress_health_check=SLOW_IS_FINE
+)
+settings.register_profile("default", settings.get_profile("thorough"), max_examples=30)
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=10)
 settings.register_profile("explore", deadline=None, max_examples=2_000, suppress_health_check=SLOW_IS_FINE)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+WORKERS_PER_CORE = 2  # most tests wait for other processes half of the time
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """How many workers `-n auto` starts."""
+    return WORKERS_PER_CORE * len(os.sched_getaffinity(0))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.law)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -43,6 +43,7 @@ def test_each_scenario_is_one_json_line(
     assert 0 < result["plan_seconds"] <= result["total_seconds"]
 
 
+@pytest.mark.thorough
 def test_growth_doubles_up_to_the_size_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--scenario", "growth", "--nodes", "128", "--repeats", "1", "--json"])
     sizes = [(result["scenario"], result["nodes"]) for result in lines(capsys)]

@@ -13,6 +13,7 @@ from understudy.objects.bulk_decoding import BULK_DECODERS
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
 
 
+@pytest.mark.thorough
 def test_a_small_cluster_is_started_and_sent_events(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick", "--json", "--repeats", "1"]) == 0
     found = json.loads(capsys.readouterr().out)

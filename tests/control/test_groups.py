@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.control.test_view import NOW, facts, gangs, viewed
+from tests.examples import examples
 from tests.kinds.gangs import CLASSES
 from tests.kinds.pod_groups.documents import (
     BY_ANNOTATION,
@@ -277,7 +278,7 @@ OBJECTS = [
 EVENTS = st.lists(st.tuples(st.booleans(), st.sampled_from(OBJECTS)), max_size=24)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(EVENTS, st.sets(st.integers(0, 23)))
 def test_however_pods_and_groups_come_and_go_the_gangs_are_those_of_what_is_there(
     events: list[tuple[bool, Document]], looks: set[int]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.objects.documents import (
     MADE_AT,
     Document,
@@ -418,7 +419,7 @@ def from_scratch(documents: Iterable[Document], now: float) -> dict[str, Any]:
     return facts(viewed(*documents).snapshot(now))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(EVENTS, st.data())
 def test_any_order_of_events_gives_what_building_from_scratch_gives(
     events: list[tuple[str, Document]], data: st.DataObject
@@ -440,7 +441,7 @@ def test_any_order_of_events_gives_what_building_from_scratch_gives(
     assert facts(view.snapshot(now)) == from_scratch(kept.values(), now)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(DOCUMENTS, max_size=15, unique_by=identity), st.randoms())
 def test_the_order_of_the_objects_does_not_matter(documents: list[Document], chance: Any) -> None:
     ordered = list({identity(d): d for d in (*BASE, *documents)}.values())

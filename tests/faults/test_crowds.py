@@ -142,6 +142,7 @@ async def _seen(client: KubeClient, begun: asyncio.Semaphore, last: str) -> list
     return seen
 
 
+@pytest.mark.thorough
 def test_very_many_events(server: ServerProcess) -> None:
     with ordinary_life(server):
         posts = (

@@ -9,6 +9,8 @@ import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from tests.faults.disks import Disk, small_disk
 from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Life, Living, container_of, living, phase_of
 from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses, await_true, cluster_in, processes_of
@@ -148,6 +150,7 @@ async def _phases(life: Living) -> dict[str, str]:
     return {name: phase_of(pod) for name, pod in pods.items()}
 
 
+@pytest.mark.thorough
 def test_a_cluster_on_a_full_disk_can_be_taken_over_and_stopped() -> None:
     async def scenario(scene: Scene) -> None:
         life = scene.life

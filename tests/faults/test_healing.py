@@ -63,6 +63,7 @@ STEPS: dict[str, Callable[[Witness, Document], bool]] = {
 }
 
 
+@pytest.mark.thorough
 def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(component, "STEADY", 0.0)  # nobody waits longer for a part that was killed before
     book = Book(tmp_path / "book")
@@ -116,6 +117,7 @@ async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Monitor, 
 # Nodes
 
 
+@pytest.mark.thorough
 def test_spares_that_die_while_they_step_in(tmp_path: Path) -> None:
     async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
@@ -197,6 +199,7 @@ async def _wrote(book: Book, *indexes: str) -> None:
 MOST_STRIKES = 1000
 
 
+@pytest.mark.thorough
 def test_a_node_that_dies_again_and_again_gets_nobody_any_more(tmp_path: Path) -> None:
     async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness

@@ -65,6 +65,7 @@ def signs_of_life(cluster: RealCluster, name: str) -> list[str]:
     return found + [f"{time.time():.2f}: {pod['metadata']['name']} sits on {name}" for pod in seats]
 
 
+@pytest.mark.thorough
 def test_a_dead_node_stays_dead_through_pauses_and_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(component, "STEADY", 0.0)
 

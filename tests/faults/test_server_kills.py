@@ -6,6 +6,8 @@ import os
 import random
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from tests.faults.server_process import PATIENCE, ServerProcess, check_log, running_server
 from tests.faults.watchers import Follower, Watcher, listed
 from tests.faults.writers import NAMESPACE, BulkyWriter, Ledger, State, Writer
@@ -112,6 +114,7 @@ async def _after_one_more_kill(server: ServerProcess) -> list[State]:
         return (await listed(client))[1]
 
 
+@pytest.mark.thorough
 def test_fifty_kills(record_property: Callable[[str, object], None]) -> None:
     seed = os.environ.get("UNDERSTUDY_SEED") or str(random.SystemRandom().getrandbits(32))
     print(f"UNDERSTUDY_SEED={seed} plays it again")  # noqa: T201 - pytest shows it where the test fails

@@ -224,6 +224,7 @@ def _stolen_port(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         yield port
 
 
+@pytest.mark.thorough
 def test_a_port_that_was_stolen_before_the_server_listens_is_chosen_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     with temporary_folder() as home, ended_at_last(ClusterProcesses(home, "default")) as cluster:
         with _stolen_port(home, monkeypatch) as port:
@@ -259,6 +260,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_refused_and_nothing_is_left()
         assert not processes_of(home)
 
 
+@pytest.mark.thorough
 def test_of_two_that_ask_for_the_same_port_at_once_one_is_refused_and_leaves_nothing() -> None:
     with ExitStack() as stack:
         clusters = [

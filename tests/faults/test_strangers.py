@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.faults.server_process import ServerProcess, running_server
 from tests.faults.wires import asked, wire
 from tests.fuzz.request_strategies import METHODS, PLACES, Asked, requests
@@ -72,7 +73,7 @@ def check_no_entry(server: ServerProcess, request: Asked, authorization: str) ->
     assert reply.headers["www-authenticate"] == "Bearer"
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_request_without_a_valid_token_gets_the_same_refusal(server: ServerProcess, data: st.DataObject) -> None:
     request = data.draw(requests())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rpds import HashTrieMap
 
 from tests.decide.random_clusters import RACK, SLICE, Cluster, clusters
+from tests.examples import examples
 from understudy.model.gangs import Gang, Island, Member, Shape, Topology, TopologyMode
 from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
@@ -81,7 +82,7 @@ def plain(snapshot: Snapshot) -> dict[str, object]:
 
 
 @given(histories())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_events_one_by_one_give_the_snapshot_from_scratch(events: list[Event]) -> None:
     grown = Snapshot.of(index=KEYS)
     for event in events:
@@ -94,7 +95,7 @@ def test_events_one_by_one_give_the_snapshot_from_scratch(events: list[Event]) -
 
 
 @given(histories(), st.integers(1, 7))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_batches_give_the_same_as_single_events(events: list[Event], size: int) -> None:
     single = batched = Snapshot.of(index=KEYS)
     for start in range(0, len(events), size):
@@ -113,7 +114,7 @@ def test_batches_give_the_same_as_single_events(events: list[Event], size: int) 
 
 
 @given(clusters())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
     snapshot = cluster.snapshot()
     gangs, infos = dict(snapshot.gangs.items()), dict(snapshot.nodes.items())
@@ -133,7 +134,7 @@ def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
 
 
 @given(clusters())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_rooms_and_domains_say_what_a_naive_count_says(cluster: Cluster) -> None:
     snapshot = cluster.snapshot()
     for node in cluster.nodes:
@@ -154,7 +155,7 @@ def test_rooms_and_domains_say_what_a_naive_count_says(cluster: Cluster) -> None
 
 
 @given(histories(), st.integers(0, 2**16))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_an_update_leaves_the_original_alone(events: list[Event], seed: int) -> None:
     chance = random.Random(seed)
     snapshot = Snapshot.of(index=KEYS)

@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.scenarios.loop_world import LoopWorld
 from tests.scenarios.scenario_file import Scenario
 from tests.scenarios.snapshot_world import SnapshotWorld
@@ -93,7 +94,7 @@ def test_a_walk_keeps_the_rules(walk: list[tuple[str, str]]) -> None:
         world.settle()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(EVENTS, min_size=15, max_size=30))
 def test_a_walk_of_the_loop_keeps_the_rules(walk: list[tuple[str, str]]) -> None:
     with LoopWorld(WORLD) as world:

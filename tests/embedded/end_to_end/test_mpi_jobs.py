@@ -15,7 +15,12 @@ from tests.embedded.witness import PATIENCE, Document, Witness
 from understudy.embedded.agent_protocol import FailNode, ask_agent
 from understudy.objects.resources import MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, PODS
 
-VERSIONS = ["v1alpha1", "v1", "v2beta1"]
+OLDER_VERSIONS = ["v1alpha1", "v1"]
+VERSIONS = [*OLDER_VERSIONS, "v2beta1"]
+NEWEST_AND_THOROUGH_OLDER = [
+    "v2beta1",
+    *(pytest.param(version, marks=pytest.mark.thorough) for version in OLDER_VERSIONS),
+]
 OWN_MPI = "Open MPI" if shutil.which("ompi_info") else ""
 
 
@@ -150,7 +155,7 @@ def test_a_preempted_job_comes_back_by_itself(tmp_path: Path, version: str) -> N
     play(tmp_path, example_nodes("one-gpu"), scene)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
 def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(tmp_path: Path, version: str) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
@@ -170,7 +175,7 @@ def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(tmp_
     play(tmp_path, example_nodes("one-gpu"), scene)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
 def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(tmp_path: Path, version: str) -> None:
     """And what they saved is there when they come back."""
     saved, enough = tmp_path / "saved", tmp_path / "enough"
@@ -204,7 +209,7 @@ def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(tmp_pat
 # Failures
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
 def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(tmp_path: Path, version: str) -> None:
     pids = tmp_path / "pid"
     program = f"test $OMPI_COMM_WORLD_RANK = 1 && sleep 0.3 && exit 7; echo $$ > {pids}; exec sleep 1000000"
@@ -221,7 +226,14 @@ def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(tmp_path: Path, 
     play(tmp_path, [node("one")], scene)
 
 
-@pytest.mark.parametrize(("version", "how"), [*((version, "kill") for version in VERSIONS), ("v2beta1", "freeze")])
+@pytest.mark.parametrize(
+    ("version", "how"),
+    [
+        ("v2beta1", "kill"),
+        ("v2beta1", "freeze"),
+        *(pytest.param(version, "kill", marks=pytest.mark.thorough) for version in OLDER_VERSIONS),
+    ],
+)
 def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Literal["kill", "freeze"]) -> None:
     """The worker is made again on the spare, and the launcher starts over; there is not one retry to spend."""
     again = tmp_path / "again"
@@ -244,7 +256,7 @@ def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Li
     play(tmp_path, [node("one", gpu="1"), node("two", gpu="1", cpu="0"), node("spare", gpu="1", cpu="0")], scene)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
 def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -> None:
     """With a worker on the same node. The other worker stays, and the process in it starts over."""
     again = tmp_path / "again"

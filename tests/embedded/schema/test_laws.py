@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from tests.embedded.schema.forms import FORMS, nobody
+from tests.examples import examples
 from understudy.embedded.schema.decoding_errors import without_metadata
 from understudy.embedded.schema.errors import ApiError
 from understudy.embedded.schema.served_resource import Draft, Form, Strictness
@@ -82,7 +83,7 @@ def shape(kind: str) -> inspect.Type:
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "Node", "Service", "Secret", "Event", "PersistentVolume", "Lease"])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_was_read_reads_back_the_same(kind: str, data: st.DataObject) -> None:
     form = FORMS[kind]
@@ -102,7 +103,7 @@ anything = st.recursive(
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "CustomResourceDefinition", "Secret"])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_whatever_stands_in_a_field_is_taken_or_refused(kind: str, data: st.DataObject) -> None:
     document = data.draw(documents(shape(kind)))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.embedded.store import crash_writer
 from tests.embedded.store.crash_writer import Acknowledged, Content
@@ -72,6 +73,7 @@ def check_is_one_story(events: list[StoreEvent], store: Store) -> None:
     assert store.list("pods") == [present[name] for name in sorted(present)]
 
 
+@pytest.mark.thorough
 def test_with_all_history_kept(tmp_path: Path) -> None:
     async def scenario() -> None:
         known: list[StoreEvent] = []
@@ -89,6 +91,7 @@ def test_with_all_history_kept(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.thorough
 def test_while_the_log_is_being_compacted(tmp_path: Path) -> None:
     async def scenario() -> None:
         compacted = 0

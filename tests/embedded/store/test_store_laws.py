@@ -12,6 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from tests.examples import examples
 from understudy.embedded.store.records import Compacted, EventType, Key, Limits, Put, Record, Remove, StoreEvent, Write
 from understudy.embedded.store.store import Store
 from understudy.embedded.store.subscriptions import Subscription
@@ -156,4 +157,4 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=60, stateful_step_count=30)
+TestStore.settings = settings(max_examples=examples(60), stateful_step_count=30)
