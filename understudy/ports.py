@@ -34,7 +34,7 @@ class Ref(msgspec.Struct, frozen=True, gc=False):
         return self.resource.path(self.namespace, self.name, sub)
 
 
-class Seating(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class PodBinding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One pod to be bound to one node."""
 
     pod: str
@@ -43,7 +43,7 @@ class Seating(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     annotations: Mapping[str, str] = {}  # to be put on the pod in the same write
 
 
-class Departure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class PodEviction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One pod that has to go, and the condition that tells it why."""
 
     pod: str
@@ -104,12 +104,12 @@ class Cluster(Protocol):
 
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None: ...
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         """Seats pods of one gang. A world that can do it whole or not at all does; in another, the exception knows
         who was seated all the same."""
         ...
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         """Marks pods and deletes them. Whoever is gone already, or has been replaced, is passed over."""
         ...
 

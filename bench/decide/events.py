@@ -10,7 +10,7 @@ import msgspec
 from bench.decide.documents import NOW, node
 from bench.decide.measure import Result, decoded, filled, garbage_collector_off
 from bench.decide.scenarios import quiet
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
 from understudy.model.snapshot import Snapshot
@@ -54,14 +54,14 @@ def measure_events(nodes: int, repeats: int) -> Result:
     }
 
 
-def _pod_events(view: View, pods: Iterable[KubeObject]) -> Iterable[Event]:
+def _pod_events(view: ClusterView, pods: Iterable[KubeObject]) -> Iterable[Event]:
     """Each pod goes, and comes back."""
     for pod in pods:
         yield partial(view.remove, pod)
         yield partial(view.put, pod)
 
 
-def _node_events(view: View, nodes: Iterable[KubeObject]) -> Iterable[Event]:
+def _node_events(view: ClusterView, nodes: Iterable[KubeObject]) -> Iterable[Event]:
     """Each node dies, and recovers."""
     for healthy in nodes:
         (failed,), _ = decoded([node(healthy.metadata.name, failed=True)])
@@ -69,14 +69,14 @@ def _node_events(view: View, nodes: Iterable[KubeObject]) -> Iterable[Event]:
         yield partial(view.put, healthy)
 
 
-def _heartbeats(view: View, nodes: Iterable[KubeObject]) -> Iterable[Event]:
+def _heartbeats(view: ClusterView, nodes: Iterable[KubeObject]) -> Iterable[Event]:
     """Each node reports that it is as it was."""
     for healthy in nodes:
         again = msgspec.structs.replace(healthy)
         yield partial(view.put, again)
 
 
-def _each(view: View, events: Iterable[Event]) -> float:
+def _each(view: ClusterView, events: Iterable[Event]) -> float:
     """The median microseconds of an event and the snapshot after it."""
     times = []
     for event in events:
@@ -87,7 +87,7 @@ def _each(view: View, events: Iterable[Event]) -> float:
     return round(statistics.median(times) * 1e6, 1)
 
 
-def _quiet_cycle(view: View, repeats: int) -> float:
+def _quiet_cycle(view: ClusterView, repeats: int) -> float:
     """The median microseconds of a snapshot and a plan when nothing has happened since the last."""
     times = []
     for _ in range(10 * repeats):

@@ -14,7 +14,7 @@ import msgspec
 from bench.decide import plan_checks
 from bench.decide.documents import NOW, Document
 from bench.decide.scenarios import Scenario
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
 from understudy.kinds.decoding import decode_json
@@ -64,8 +64,8 @@ def decoded(documents: list[Document]) -> tuple[list[KubeObject], float]:
     return objects, time.perf_counter() - began
 
 
-def filled(objects: Iterable[KubeObject]) -> tuple[View, Snapshot]:
-    view = View()
+def filled(objects: Iterable[KubeObject]) -> tuple[ClusterView, Snapshot]:
+    view = ClusterView()
     for obj in objects:
         view.put(obj)
     return view, view.snapshot(NOW)

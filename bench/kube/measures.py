@@ -10,7 +10,7 @@ from bench.kube import workload
 from bench.kube.binding_watch import BindingWatch
 from bench.kube.workload import HIGH, LOW, PER_SLICE, Gang
 from understudy.client import KubeClient
-from understudy.control.together import together
+from understudy.control.concurrency import run_all
 
 FIRST_GANGS = 64  # 1,024 pods, whose binding is timed
 WANTED_SLICES = 4
@@ -104,7 +104,7 @@ async def _seated(client: KubeClient, seen: BindingWatch, gangs: Sequence[Gang])
     def all_bound() -> bool:
         return all(len(seen.bound(gang.name)) >= gang.size for gang in gangs)
 
-    await together(partial(workload.submit, client, gang) for gang in gangs)
+    await run_all(partial(workload.submit, client, gang) for gang in gangs)
     await seen.until(all_bound, min(LONGEST, 30.0 + total / SLOWEST), f"{len(gangs)} gangs, {total} pods bound")
 
 

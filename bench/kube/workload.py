@@ -9,7 +9,7 @@ import msgspec
 from tests.kube.cluster.kwok import node
 from tests.kube.cluster.running import Cluster
 from understudy.client import KubeClient
-from understudy.control.together import together
+from understudy.control.concurrency import run_all
 from understudy.objects.resources import PODS, PRIORITY_CLASSES, Resource
 from understudy.ports import Ref
 
@@ -52,7 +52,7 @@ async def submit(client: KubeClient, gang: Gang) -> None:
     """Raises Refused where an object of the same name is there already: it is not the one that is wanted."""
     if gang.grouped:
         await _create(client, POD_GROUPS, NAMESPACE, _group(gang))
-    await together(partial(_create, client, PODS, NAMESPACE, pod) for pod in _pods(gang))
+    await run_all(partial(_create, client, PODS, NAMESPACE, pod) for pod in _pods(gang))
 
 
 def _group(gang: Gang) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import uvloop
 from understudy.client import KubeClient
 from understudy.client.config import Config
 from understudy.control.clock import SystemClock
-from understudy.control.scheduling import Cycle, SchedulingLoop
+from understudy.control.loop import Cycle, SchedulingLoop
 from understudy.kube.counting_client import CountingClient
 from understudy.kube.garbage_collector import freeze_after_sync
 from understudy.kube.server import ServeOptions

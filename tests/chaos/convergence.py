@@ -13,8 +13,8 @@ from tests.chaos.observer import Observer, insist
 from tests.chaos.users import Submission, Users
 from tests.decide import reference_rules
 from tests.embedded.witness import FOLLOWED
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.kinds.decoding import decode_json
@@ -150,7 +150,7 @@ class Ending:
 
     async def _snapshot(self) -> tuple[Snapshot, Policy]:
         settings = loop_settings(self._cluster.folder.read_settings().loop)
-        view = View(settings.policy.index, limits=EMBEDDED_DEFAULTS.limits, troubles=Troubles())
+        view = ClusterView(settings.policy.index, limits=EMBEDDED_DEFAULTS.limits, troubles=InvalidObjects())
         for resource in FOLLOWED:
             if resource is EVENTS:
                 continue

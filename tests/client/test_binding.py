@@ -8,9 +8,9 @@ import pytest
 
 from tests.client.scripted_server import Reply, Request, serving
 from understudy.client import connect
-from understudy.ports import Refused, Seating, Unreachable
+from understudy.ports import PodBinding, Refused, Unreachable
 
-SEATINGS = [Seating(f"worker-{n}", f"u-{n}", f"node-{n}") for n in range(4)]
+SEATINGS = [PodBinding(f"worker-{n}", f"u-{n}", f"node-{n}") for n in range(4)]
 DONE = {"kind": "Status", "status": "Success"}
 Answer = Callable[[Request, Reply], Awaitable[None]]
 

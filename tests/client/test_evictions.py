@@ -10,13 +10,13 @@ from tests.client.scripted_server import Reply, Request, serving
 from understudy.client import connect
 from understudy.client.evictions import UNTRACK_ATTEMPTS, untrack_from_job
 from understudy.objects.resources import PODS
-from understudy.ports import Departure, Ref, Refused
+from understudy.ports import PodEviction, Ref, Refused
 
 WHY = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 BUDGET = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "Cannot evict pod"}
 
 
-def asked(departure: Departure, **refusals: int) -> list[tuple[str, Any]]:
+def asked(departure: PodEviction, **refusals: int) -> list[tuple[str, Any]]:
     """What is asked, as `method sub-resource` and body, of a server that answers these with these codes."""
 
     async def answer(request: Request, reply: Reply) -> None:
@@ -38,7 +38,7 @@ def _name(request: Request) -> str:
 
 
 def test_a_pod_is_evicted_and_then_told_why_since_an_eviction_writes_over_it() -> None:
-    evicted, marked = asked(Departure("worker-0", "u-0", WHY))
+    evicted, marked = asked(PodEviction("worker-0", "u-0", WHY))
     assert evicted[0] == "eviction"
     assert evicted[1]["metadata"] == {"name": "worker-0", "namespace": "team"}
     assert evicted[1]["deleteOptions"] == {"preconditions": {"uid": "u-0"}}
@@ -47,12 +47,12 @@ def test_a_pod_is_evicted_and_then_told_why_since_an_eviction_writes_over_it() -
 
 @pytest.mark.parametrize("code", [403, 404, 405, 429])
 def test_one_that_a_budget_keeps_is_told_why_and_deleted(code: int) -> None:
-    names = [name for name, _ in asked(Departure("worker-0", "u-0", WHY, grace=5), eviction=code)]
+    names = [name for name, _ in asked(PodEviction("worker-0", "u-0", WHY, grace=5), eviction=code)]
     assert names == ["eviction", "status", "delete"]
 
 
 def test_nobody_is_asked_to_leave_a_lost_node() -> None:
-    marked, deleted = asked(Departure("worker-0", "u-0", WHY, grace=0))
+    marked, deleted = asked(PodEviction("worker-0", "u-0", WHY, grace=0))
     assert marked[0] == "status"
     assert deleted[0] == "delete"
     assert (deleted[1]["gracePeriodSeconds"], deleted[1]["preconditions"]) == (0, {"uid": "u-0"})
@@ -60,24 +60,24 @@ def test_nobody_is_asked_to_leave_a_lost_node() -> None:
 
 @pytest.mark.parametrize("gone", [{"status": 404}, {"status": 409}, {"eviction": 404, "status": 404}])
 def test_whoever_is_gone_or_replaced_is_passed_over(gone: dict[str, int]) -> None:
-    asked(Departure("worker-0", "u-0", WHY), **gone)
+    asked(PodEviction("worker-0", "u-0", WHY), **gone)
 
 
 def test_whoever_may_not_be_sent_away_is_told_to_the_caller() -> None:
     with pytest.raises(Refused) as caught:
-        asked(Departure("worker-0", "u-0", WHY), eviction=403, delete=403)
+        asked(PodEviction("worker-0", "u-0", WHY), eviction=403, delete=403)
     assert caught.value.code == 403
 
 
 def test_a_jobs_pod_is_taken_off_its_books_and_goes_at_once_from_a_lost_node() -> None:
-    taken_off, deleted = asked(Departure("worker-0", "u-0", WHY, grace=0, excused="7"))
+    taken_off, deleted = asked(PodEviction("worker-0", "u-0", WHY, grace=0, excused="7"))
     finalizers = {"$deleteFromPrimitiveList/finalizers": ["batch.kubernetes.io/job-tracking"]}
     assert taken_off == ("patch", {"metadata": {"uid": "u-0", "resourceVersion": "7", **finalizers}})
     assert deleted[0] == "delete"
 
 
 def test_a_jobs_pod_on_a_node_that_works_is_taken_off_its_books_evicted_and_told_why() -> None:
-    assert [name for name, _ in asked(Departure("worker-0", "u-0", WHY, excused="7"))] == [
+    assert [name for name, _ in asked(PodEviction("worker-0", "u-0", WHY, excused="7"))] == [
         "patch",
         "eviction",
         "status",
@@ -100,7 +100,7 @@ def versions_tried(found: dict[str, Any], newest: str) -> list[str]:
 
     async def run() -> list[str]:
         async with serving(answer) as server, connect(server.config(timeout=5.0)) as client:
-            await untrack_from_job(client, Ref(PODS, "team", "worker-0"), Departure("worker-0", "u-0", {}, 0, "7"))
+            await untrack_from_job(client, Ref(PODS, "team", "worker-0"), PodEviction("worker-0", "u-0", {}, 0, "7"))
             asked = [json.loads(request.body) for request in server.requests if request.method == "PATCH"]
             return [body["metadata"]["resourceVersion"] for body in asked]
 

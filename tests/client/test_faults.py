@@ -15,10 +15,10 @@ from tests.client.tiny_api import TinyApi
 from understudy.client import Config, KubeClient, connect
 from understudy.client.kubeconfig import read_kubeconfig
 from understudy.objects.resources import PODS
-from understudy.ports import Ref, Refused, Seating, Unreachable
+from understudy.ports import PodBinding, Ref, Refused, Unreachable
 
 POD = Ref(PODS, "team", "worker-0")
-SEATINGS = [Seating(f"worker-{n}", f"u-{n}", "a") for n in range(16)]
+SEATINGS = [PodBinding(f"worker-{n}", f"u-{n}", "a") for n in range(16)]
 
 
 @pytest.fixture(autouse=True)

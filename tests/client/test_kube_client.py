@@ -10,7 +10,7 @@ import pytest
 from tests.client.scripted_server import TOKEN, Reply, Request, Server, serving
 from understudy.client import KubeClient, connect
 from understudy.objects.resources import JOBS, NODES, PODS, SECRETS
-from understudy.ports import PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import PatchForm, PodBinding, Ref, Refused, Unreachable
 
 POD = Ref(PODS, "team", "worker-0")
 
@@ -73,7 +73,7 @@ def test_a_delete_says_how_long_whom_and_what_becomes_of_the_children() -> None:
     }
 
 
-SEATINGS = [Seating("worker-0", "u-0", "node-a"), Seating("worker-1", "u-1", "node-b")]
+SEATINGS = [PodBinding("worker-0", "u-0", "node-a"), PodBinding("worker-1", "u-1", "node-b")]
 
 
 def test_a_gang_is_seated_by_one_request_where_the_server_can() -> None:

@@ -15,7 +15,7 @@ from understudy.client.evictions import evict_pods
 from understudy.kinds.annotations import format_time
 from understudy.objects import resources
 from understudy.objects.resources import PODS, Resource
-from understudy.ports import Change, ChangeType, Clock, Departure, PatchForm, Ref, Refused, Seating
+from understudy.ports import Change, ChangeType, Clock, PatchForm, PodBinding, PodEviction, Ref, Refused
 from understudy.simulate.patches import Document as Document
 from understudy.simulate.patches import merged, patched
 
@@ -190,7 +190,7 @@ class FakeCluster:
         else:
             self.take_away(document)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         await self._write(f"bind {', '.join(f'{s.pod} {s.node}' for s in seatings)}")
         pods = [self._found(Ref(PODS, namespace, seating.pod)) for seating in seatings]
         for pod, seating in zip(pods, seatings, strict=True):
@@ -206,7 +206,7 @@ class FakeCluster:
             pod["status"].pop("nominatedNodeName", None)  # as of Kubernetes 1.35
             self.change(pod)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await evict_pods(self, namespace, departures)
 
     async def _write(self, what: str) -> None:

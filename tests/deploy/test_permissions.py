@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from tests.deploy.manifests import CHART, KUSTOMIZE, Document, the
-from understudy.control.following import SOURCES
+from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.kube.permissions import EVERYWHERE, IN_ONE_PLACE, OWN, PERMISSIONS, Permission
 from understudy.kube.settings import LEASE_NAME
 from understudy.objects.resources import JOB_KINDS
@@ -45,7 +45,7 @@ def test_so_are_the_roles_of_single_namespaces() -> None:
 
 def test_whatever_is_followed_may_be_read() -> None:
     read = {(one.group, one.resource, one.namespace) for one in PERMISSIONS if {"list", "watch"} <= set(one.verbs)}
-    for source in SOURCES:
+    for source in WATCHED_RESOURCES:
         for version in source.versions:
             assert (version.group, version.plural, source.namespace) in read, version.key
 

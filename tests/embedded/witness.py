@@ -14,8 +14,8 @@ import msgspec
 from bench.hotswap.replay import JobState, PodState, replayed
 from tests.chaos.api_objects import job_sight, pod_sight
 from tests.decide import reference_rules
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.children.families import FAMILIES
@@ -57,7 +57,9 @@ _JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name",
 
 
 class Witness:
-    def __init__(self, cluster: Cluster, more: Iterable[Resource], policy: Policy, view: View | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, more: Iterable[Resource], policy: Policy, view: ClusterView | None = None
+    ) -> None:
         """Looks at `more` than what every cluster has; with a view of its own, at nothing but what every cluster has
         that runs Kubernetes."""
         self._cluster = cluster
@@ -66,7 +68,7 @@ class Witness:
         self._unsynced = set(self._documents)
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self.view = view or View(policy.index, limits=EMBEDDED_DEFAULTS.limits, troubles=Troubles())
+        self.view = view or ClusterView(policy.index, limits=EMBEDDED_DEFAULTS.limits, troubles=InvalidObjects())
         self.wrong: list[str] = []
         self.more_rules: list[Callable[[], Iterable[str]]] = []  # each tells what is wrong whenever pods change
         self.stirred_at = time.monotonic()  # when something happened last

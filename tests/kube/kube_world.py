@@ -25,10 +25,10 @@ from tests.scenarios.live_world import RunningWorld
 from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.worlds import Sight
 from understudy.client import connect
-from understudy.control.arrivals import Arrivals
 from understudy.control.clock import SystemClock
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_leases import LeaseClock
 from understudy.kinds.annotations import format_time
 from understudy.objects import resources
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
@@ -59,7 +59,9 @@ class KubeWorld(RunningWorld):
 
     @contextlib.asynccontextmanager
     async def _started(self) -> AsyncIterator[None]:
-        view = View(self.policy.index, "understudy", troubles=Troubles(), arrivals=Arrivals(SystemClock()))
+        view = ClusterView(
+            self.policy.index, "understudy", troubles=InvalidObjects(), arrivals=LeaseClock(SystemClock())
+        )
         async with contextlib.AsyncExitStack() as stack:
             self.client = await stack.enter_async_context(connect(self.kube.kubeconfig))
             self.witness = Witness(self.client, self.job_kinds, self.policy, view)

@@ -14,10 +14,9 @@ from tests.kube.jobs import SECONDS, jobset, pod, wait_for_pods
 from tests.kube.shell import Shell
 from understudy.client import connect
 from understudy.control.clock import SystemClock
-from understudy.control.following import SOURCES
-from understudy.control.happenings import About, Happening
-from understudy.control.series_events import SeriesEvents
-from understudy.control.telling import Teller
+from understudy.control.record.event_formats import EventSubject, EventText, SeriesEventFormat
+from understudy.control.record.event_recorder import EventRecorder
+from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.objects.resources import LEASES
 
 
@@ -29,7 +28,7 @@ def versions(api: Api) -> dict[str, Any]:
     """Every object that a scheduler goes by; kubelets renew nodes and leases, and what is ending ends."""
     ending = {meta["name"] for meta in metas(api, "/api/v1/namespaces") if "deletionTimestamp" in meta}
     found = {}
-    for source in SOURCES:
+    for source in WATCHED_RESOURCES:
         for resource in source.versions:
             path = resource.path()
             if resource not in (LEASES,) and resource.plural != "nodes" and api.exists(path):
@@ -81,16 +80,16 @@ def test_events_told_again_are_a_series_that_everybody_reads(
 ) -> None:
     job = api.create(jobset("told"), namespace)
     [first, *_] = wait_for_pods(api, namespace, 4)
-    about = About("v1", "Pod", namespace, first["metadata"]["name"], first["metadata"]["uid"])
-    taker = About("jobset.x-k8s.io/v1alpha2", "JobSet", namespace, "told", job["metadata"]["uid"])
+    about = EventSubject("v1", "Pod", namespace, first["metadata"]["name"], first["metadata"]["uid"])
+    taker = EventSubject("jobset.x-k8s.io/v1alpha2", "JobSet", namespace, "told", job["metadata"]["uid"])
 
     async def tell() -> None:
         async with connect(kube.kubeconfig) as client:
             for _ in range(2):  # the second is another replica, or the same one after a restart
-                teller = Teller(client, SystemClock(), form=SeriesEvents("replica"))
+                teller = EventRecorder(client, SystemClock(), form=SeriesEventFormat("replica"))
                 for free in range(3):
-                    await teller.tell(about, Happening("FailedScheduling", f"room for {free} of 4 pods", warning=True))
-                await teller.tell(about, Happening("Preempted", "ü" * 2000, related=taker))
+                    await teller.tell(about, EventText("FailedScheduling", f"room for {free} of 4 pods", warning=True))
+                await teller.tell(about, EventText("Preempted", "ü" * 2000, related=taker))
 
     asyncio.run(tell())
     path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"

@@ -17,7 +17,7 @@ from tests.kube.helming import ran
 from understudy.client import KubeClient
 from understudy.client.kubeconfig import read_kubeconfig
 from understudy.control.clock import SystemClock
-from understudy.control.following import Bare, Following
+from understudy.control.watch.reflector import ObjectHeader, Reflector
 from understudy.main import main
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject
@@ -73,7 +73,7 @@ class Everything:
 
     def remove(self, obj: KubeObject) -> None: ...
 
-    def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None: ...
+    def cannot_read(self, bare: ObjectHeader, error: BadObject, gone: bool) -> None: ...
 
 
 def test_its_account_may_follow_everything(shipped: Kubectl, kube: Cluster, caplog: pytest.LogCaptureFixture) -> None:
@@ -83,7 +83,7 @@ def test_its_account_may_follow_everything(shipped: Kubectl, kube: Cluster, capl
     async def followed() -> int:
         reader = Everything()
         async with KubeClient(read_kubeconfig(path)) as client:
-            following = Following(client, SystemClock(), reader)
+            following = Reflector(client, SystemClock(), reader)
             task = asyncio.create_task(following.run())
             async with asyncio.timeout(PATIENCE):
                 await following.synced.wait()

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from tests.decide import reference_rules
 from understudy.client import connect
-from understudy.control.arrivals import Arrivals
 from understudy.control.clock import SystemClock
-from understudy.control.following import Bare, Following
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_leases import LeaseClock
+from understudy.control.watch.reflector import ObjectHeader, Reflector
 from understudy.kinds.ownership import owner_of
 from understudy.model.gangs import Gang
 from understudy.objects.errors import BadObject
@@ -40,7 +40,9 @@ class Witness:
         self._kubeconfig = kubeconfig
         self._pods: dict[tuple[str, str], Pod] = {}
         self._ever: dict[str, Pod] = {}  # by uid: every pod that has been there
-        self._view = View(scheduler_name="understudy", troubles=Troubles(), arrivals=Arrivals(SystemClock()))
+        self._view = ClusterView(
+            scheduler_name="understudy", troubles=InvalidObjects(), arrivals=LeaseClock(SystemClock())
+        )
         self._changed = threading.Condition()
         self._synced = False
         self._failed: BaseException | None = None
@@ -106,7 +108,7 @@ class Witness:
         self._view.remove(obj)
         self._take(obj, gone=True)
 
-    def cannot_read(self, bare: Bare, error: BadObject, gone: bool) -> None: ...
+    def cannot_read(self, bare: ObjectHeader, error: BadObject, gone: bool) -> None: ...
 
     def _take(self, obj: KubeObject, gone: bool) -> None:
         with self._changed:
@@ -161,7 +163,7 @@ class Witness:
 
     async def _follow(self) -> None:
         async with connect(self._kubeconfig) as client, asyncio.TaskGroup() as group:
-            following = Following(client, SystemClock(), self)
+            following = Reflector(client, SystemClock(), self)
             group.create_task(following.run())
             await following.synced.wait()
             with self._changed:

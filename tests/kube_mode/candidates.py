@@ -11,7 +11,7 @@ from tests.control.virtual_clock import VirtualClock
 from understudy.kube.fenced_client import ClientWrapper
 from understudy.kube.leader_election import Candidate, LeaderElection
 from understudy.objects.resources import LEASES
-from understudy.ports import Clock, PatchForm, Ref, Seating, Unreachable
+from understudy.ports import Clock, PatchForm, PodBinding, Ref, Unreachable
 
 DURATION, DEADLINE, RETRY = 15.0, 10.0, 2.0
 TIMEOUT = 8.0
@@ -47,7 +47,7 @@ class Line(ClientWrapper):
         await self._pass()
         await super().delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         await self._pass()
         await super().bind(namespace, seatings)
 

@@ -10,7 +10,7 @@ from tests.control.fake_cluster import FakeCluster
 from tests.control.virtual_clock import BEGIN, VirtualClock
 from tests.objects.documents import node, pod
 from understudy.client.request_metrics import NO_ANSWER, RequestMetrics
-from understudy.control.scheduling import Cycle, LoopSettings, Standing
+from understudy.control.loop import Cycle, LoopSettings, LoopStatus
 from understudy.decide.policy import Policy, SpareRule
 from understudy.kube.counting_client import CountingClient
 from understudy.kube.fenced_client import FencedClient, WritePermit
@@ -98,7 +98,7 @@ def test_who_hangs_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "understudy_loop_silence_seconds 61" in bench.lines()
     bench.signs.show()
     assert bench.pages["/healthz"]().status == 200
-    monkeypatch.setattr(Replica, "standing", Standing(turn_lasts=LONGEST_TURN + 1.0))
+    monkeypatch.setattr(Replica, "standing", LoopStatus(turn_lasts=LONGEST_TURN + 1.0))
     assert bench.pages["/healthz"]()[:2] == (500, "the scheduling loop has been at one turn for 601 s\n")
 
 

@@ -8,18 +8,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from tests.control.fake_cluster import Document, FakeCluster
-from tests.control.fake_hands import Hands
+from tests.control.fake_controllers import FakeControllers
 from tests.control.virtual_clock import VirtualClock
 from tests.kube_mode.candidates import DEADLINE, DURATION, LATEST, Line
 from tests.objects.documents import node, pod, priority_class
 from tests.scenarios.test_random_walks import torch
-from understudy.control.scheduling import Cycle, LoopSettings
+from understudy.control.loop import Cycle, LoopSettings
 from understudy.kinds.annotations import PREFIX, format_time
 from understudy.kube.fenced_client import ClientWrapper, FencedClient, WriteNotAllowed, WritePermit
 from understudy.kube.leader_election import Candidate, LeaderElection
 from understudy.kube.replica import Replica, SoleLeadership
 from understudy.objects.resources import EVENTS, INCIDENTS, LEASES, NODES, PODS
-from understudy.ports import Ref, Seating, Unreachable
+from understudy.ports import PodBinding, Ref, Unreachable
 
 READY = {"type": "Ready", "status": "True"}
 AMOUNTS = {"cpu": "64", "pods": "110", "nvidia.com/gpu": "8"}
@@ -61,7 +61,7 @@ class World:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.cluster = FakeCluster(self.clock)
-        self.hands = Hands(self.cluster)
+        self.hands = FakeControllers(self.cluster)
         self.processes: list[Process] = []
 
     def starts(self, identity: str) -> Process:
@@ -281,7 +281,7 @@ def test_writes_under_way_are_answered_before_the_lease_is_given_back() -> None:
         begun, go_on = asyncio.Event(), asyncio.Event()
         bind = world.cluster.bind
 
-        async def slow(namespace: str, seatings: list[Seating]) -> None:
+        async def slow(namespace: str, seatings: list[PodBinding]) -> None:
             begun.set()
             await go_on.wait()
             await bind(namespace, seatings)

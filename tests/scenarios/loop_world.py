@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import msgspec
 
-from tests.control.living import Living
+from tests.control.loop_harness import LoopHarness
 from tests.decide import reference_rules
 from tests.scenarios.incident_rules import wrong_incidents
 from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
 from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
-from understudy.control.scheduling import Cycle, LoopSettings
+from understudy.control.loop import Cycle, LoopSettings
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import PREFIX, format_time
@@ -33,7 +33,7 @@ class LoopWorld:
 
     def __init__(self, scenario: Scenario) -> None:
         policy = msgspec.convert(scenario.policy, Policy)
-        self.living = Living(LoopSettings(policy))
+        self.living = LoopHarness(LoopSettings(policy))
         self.cluster = self.living.cluster
         self.boots = itertools.count(1)
         surroundings = (*scenario.priority_classes(), *scenario.budgets, *scenario.bound_claims())

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec.structs import replace
 
-from tests.control.fake_hands import group_key
+from tests.control.fake_controllers import group_key
 from tests.decide import reference_rules
 from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.worlds import Sight, Swapped, Waiting
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
@@ -37,7 +37,7 @@ class SnapshotWorld:
     def __init__(self, scenario: Scenario) -> None:
         self.now = BEGIN
         self.policy = msgspec.convert(scenario.policy, Policy)
-        self.view = View()
+        self.view = ClusterView()
         for document in (*scenario.nodes(), *scenario.priority_classes()):
             self.view.put(decode(document))
         self.budgets = [b for b in map(decode, scenario.budgets) if isinstance(b, PodDisruptionBudget)]

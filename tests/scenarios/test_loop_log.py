@@ -3,7 +3,7 @@
 from tests.scenarios.loop_log import Told
 from tests.scenarios.worlds import Swapped
 
-SAID = "2026-01-01 00:00:00,000 INFO understudy.control.scheduling: "
+SAID = "2026-01-01 00:00:00,000 INFO understudy.control.loop: "
 
 
 def test_victims_and_swaps_are_heard_of_once() -> None:

@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from understudy.control.desk import Desk
-from understudy.control.fences import FenceBook
-from understudy.control.health import Finding, Heartbeat
-from understudy.control.pulse import Pulse, _Beat
-from understudy.control.scheduling import SchedulingLoop
-from understudy.control.seating import sorted_out
-from understudy.control.view import View
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.seats import split_by_pod
+from understudy.control.loop import SchedulingLoop
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.node_fences import NodeFences
+from understudy.control.view.node_health import HealthFinding, Heartbeat
+from understudy.control.view.node_leases import NodeLeases, _LeaseState
 from understudy.embedded.controllers.node_lifecycle import NodeLifecycleController, SeenNode
 from understudy.kube.leader_election import LeaderElection
 from understudy.model.gangs import Gang
@@ -36,14 +36,14 @@ def _patched(*replaced: tuple[Any, str, Any]) -> Iterator[None]:
 def seated_from_the_first_pod() -> AbstractContextManager[None]:
     """A kind that makes its pods in stages is seated as soon as one of its pods is there."""
 
-    def lacks_first_stage(desk: Desk, gang: Gang, seats: Mapping[str, str]) -> bool:
-        found = sorted_out(desk, gang, seats)
+    def lacks_first_stage(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> bool:
+        found = split_by_pod(desk, gang, seats)
         staged = gang.kind == "TrainJob" or any(member.stage for member in gang.members())
         return bool(found.absent) and not (found.there and staged)
 
-    from understudy.control import missing_pods
+    from understudy.control.apply import deferred_gangs
 
-    return _patched((missing_pods, "lacks_first_stage", lacks_first_stage))
+    return _patched((deferred_gangs, "lacks_first_stage", lacks_first_stage))
 
 
 def no_patience_for_stages() -> AbstractContextManager[None]:
@@ -52,49 +52,49 @@ def no_patience_for_stages() -> AbstractContextManager[None]:
     def lacks_pods(_: Gang) -> bool:
         return False
 
-    from understudy.control import missing_pods
+    from understudy.control.apply import deferred_gangs
 
-    return _patched((missing_pods, "lacks_pods", lacks_pods))
+    return _patched((deferred_gangs, "lacks_pods", lacks_pods))
 
 
 def pods_before_their_job() -> AbstractContextManager[None]:
     """Pods that are seen before their job are taken for a gang of their own, one by one."""
 
-    def follows(self: View, lag: float) -> None:
+    def follows(self: ClusterView, lag: float) -> None:
         del lag
         self._context.surroundings.complete = True
 
-    return _patched((View, "follows", follows))
+    return _patched((ClusterView, "follows", follows))
 
 
 def claims_ignored_while_none_exists() -> AbstractContextManager[None]:
     """As long as there is neither a claim nor a class, pods do not wait for their claims; the first one ends that."""
 
-    def follows(self: View, lag: float) -> None:
+    def follows(self: ClusterView, lag: float) -> None:
         self._gangs.strays.lag = lag
 
-    return _patched((View, "follows", follows))
+    return _patched((ClusterView, "follows", follows))
 
 
 def a_pause_renews_all_leases() -> AbstractContextManager[None]:
     """After silence of all nodes every lease counts as renewed, also of nodes that were given up before."""
 
-    def resume(_: Pulse, beat: _Beat, moment: float) -> None:
+    def resume(_: NodeLeases, beat: _LeaseState, moment: float) -> None:
         beat.given_up, beat.missed, beat.counts_from = False, 0.0, moment
 
     def is_back(self: NodeLifecycleController, _: SeenNode, beat: Heartbeat) -> bool:
         return beat.since + 4 * beat.interval > self._clock.now()
 
-    return _patched((Pulse, "_resume", resume), (NodeLifecycleController, "_is_back", is_back))
+    return _patched((NodeLeases, "_resume", resume), (NodeLifecycleController, "_is_back", is_back))
 
 
 def a_returning_node_is_given_away() -> AbstractContextManager[None]:
     """A node that was lost gets seats as soon as it is back, while force-deleted pods still run there."""
 
-    def judged(_: FenceBook, __: Node, finding: Finding, ___: bool, ____: float) -> Finding:
+    def judged(_: NodeFences, __: Node, finding: HealthFinding, ___: bool, ____: float) -> HealthFinding:
         return finding
 
-    return _patched((FenceBook, "judged", judged))
+    return _patched((NodeFences, "judged", judged))
 
 
 def leads_for_ever() -> AbstractContextManager[None]:

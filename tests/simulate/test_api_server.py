@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from understudy.objects.resources import JOBS, NODES, PODS
-from understudy.ports import ChangeType, Departure, PatchForm, Ref, Refused, Seating
+from understudy.ports import ChangeType, PatchForm, PodBinding, PodEviction, Ref, Refused
 from understudy.simulate.api_server import ApiServer, Version
 
 
@@ -81,7 +81,7 @@ def test_a_finalizer_holds_an_object_until_it_is_taken_away() -> None:
 def test_a_gang_is_bound_whole_or_not_at_all() -> None:
     server = a_server()
     one, other = a_pod(server, "one"), a_pod(server, "other", "elsewhere")
-    seatings = [Seating("one", one.uid, "n"), Seating("other", other.uid, "n")]
+    seatings = [PodBinding("one", one.uid, "n"), PodBinding("other", other.uid, "n")]
     with pytest.raises(Refused):
         server.bind("default", seatings, "test")
     assert server.found(ref(one)).node == ""
@@ -98,7 +98,7 @@ def test_whoever_has_another_uid_is_passed_over_by_a_departure() -> None:
     server = a_server()
     pod = a_pod(server, node="n")
     condition = {"type": "DisruptionTarget", "status": "True"}
-    server.depart("default", [Departure("a", "another", condition), Departure("gone", "x", condition)], "test")
+    server.depart("default", [PodEviction("a", "another", condition), PodEviction("gone", "x", condition)], "test")
     assert not server.found(ref(pod)).leaving
-    server.depart("default", [Departure("a", pod.uid, condition)], "test")
+    server.depart("default", [PodEviction("a", pod.uid, condition)], "test")
     assert server.found(ref(pod)).leaving

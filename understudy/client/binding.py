@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from understudy.objects.resources import PODS
-from understudy.ports import Ref, Refused, Seating, Unreachable
+from understudy.ports import PodBinding, Ref, Refused, Unreachable
 
 CONFLICT = 409
 
@@ -38,7 +38,7 @@ class BindingApi(Protocol):
 _decode = msgspec.json.Decoder(_BoundPod).decode
 
 
-async def bind_pods(api: BindingApi, namespace: str, seatings: Sequence[Seating]) -> None:
+async def bind_pods(api: BindingApi, namespace: str, seatings: Sequence[PodBinding]) -> None:
     """All are tried; then the first failure is told, and with it who was seated all the same."""
     if len(seatings) == 1:
         return await _bind(api, namespace, seatings[0])
@@ -52,7 +52,7 @@ async def bind_pods(api: BindingApi, namespace: str, seatings: Sequence[Seating]
     raise first
 
 
-async def _bind(api: BindingApi, namespace: str, seating: Seating) -> None:
+async def _bind(api: BindingApi, namespace: str, seating: PodBinding) -> None:
     ref = Ref(PODS, namespace, seating.pod)
     try:
         await api.post_binding(ref, _binding(seating))
@@ -61,7 +61,7 @@ async def _bind(api: BindingApi, namespace: str, seating: Seating) -> None:
             raise
 
 
-async def _is_bound(api: BindingApi, ref: Ref, seating: Seating) -> bool:
+async def _is_bound(api: BindingApi, ref: Ref, seating: PodBinding) -> bool:
     """Whether it has the very seat it was to get: an earlier attempt whose answer was lost had come through."""
     try:
         pod = _decode(await api.get(ref))
@@ -70,7 +70,7 @@ async def _is_bound(api: BindingApi, ref: Ref, seating: Seating) -> bool:
     return (pod.metadata.uid, pod.spec.node) == (seating.uid, seating.node)
 
 
-def _binding(seating: Seating) -> dict[str, Any]:
+def _binding(seating: PodBinding) -> dict[str, Any]:
     notes = {"annotations": seating.annotations} if seating.annotations else {}
     return {
         "apiVersion": "v1",

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-from understudy.precedence import Precedence
+from understudy.write_priority import WritePriority
 
 DELAY = 1.0  # seconds by which an errand is put off at least
 LONGEST_DELAY = 10.0  # seconds by which it is put off at most
@@ -20,7 +20,7 @@ Write = Coroutine[Any, Any, None]
 class DeferredWrites:
     def __init__(self, put_off: float = DELAY, latest: float = LONGEST_DELAY) -> None:
         self._put_off = put_off
-        self._precedence = Precedence(put_off, latest)
+        self._precedence = WritePriority(put_off, latest)
         self._turns = asyncio.Semaphore(CONCURRENCY)
         self._tasks: set[asyncio.Task[None]] = set()
 

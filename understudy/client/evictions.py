@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from understudy.objects.resources import PODS
-from understudy.ports import Cluster, Departure, Ref, Refused
+from understudy.ports import Cluster, PodEviction, Ref, Refused
 
 _GONE = (404, 409)  # not there, or another pod of the same name
 Defer = Callable[[Coroutine[Any, Any, None]], None]  # sees to what nobody waits for
 
 
 async def evict_pods(
-    cluster: Cluster, namespace: str, departures: Sequence[Departure], later: Defer | None = None
+    cluster: Cluster, namespace: str, departures: Sequence[PodEviction], later: Defer | None = None
 ) -> None:
     """All are tried; then the first refusal is told. Marks that can wait are left to `later`, if there is one."""
     calls = (_evict_or_delete(cluster, Ref(PODS, namespace, one.pod), one, later) for one in departures)
@@ -27,7 +27,7 @@ async def evict_pods(
             raise result
 
 
-async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: Departure, later: Defer | None) -> None:
+async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: PodEviction, later: Defer | None) -> None:
     try:
         if departure.excused:
             await untrack_from_job(cluster, ref, departure)
@@ -43,7 +43,7 @@ async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: Departure, lat
             raise
 
 
-async def _evict(cluster: Cluster, ref: Ref, departure: Departure) -> bool:
+async def _evict(cluster: Cluster, ref: Ref, departure: PodEviction) -> bool:
     """Nobody is asked to leave a lost node, and no budget can keep him there: such pods are only deleted."""
     if departure.grace == 0:
         return False
@@ -54,12 +54,12 @@ async def _evict(cluster: Cluster, ref: Ref, departure: Departure) -> bool:
     return True
 
 
-async def _set_condition(cluster: Cluster, ref: Ref, departure: Departure) -> None:
+async def _set_condition(cluster: Cluster, ref: Ref, departure: PodEviction) -> None:
     condition = dict(departure.condition)
     await cluster.patch(ref, {"metadata": {"uid": departure.uid}, "status": {"conditions": [condition]}}, sub="status")
 
 
-def _eviction(ref: Ref, departure: Departure) -> dict[str, Any]:
+def _eviction(ref: Ref, departure: PodEviction) -> dict[str, Any]:
     options: dict[str, Any] = {"preconditions": {"uid": departure.uid}}
     if departure.grace is not None:
         options["gracePeriodSeconds"] = departure.grace
@@ -94,7 +94,7 @@ class _Pod(msgspec.Struct, frozen=True):
 _decode_pod = msgspec.json.Decoder(_Pod).decode
 
 
-async def untrack_from_job(cluster: Cluster, ref: Ref, departure: Departure) -> None:
+async def untrack_from_job(cluster: Cluster, ref: Ref, departure: PodEviction) -> None:
     """A pod that has ended by itself stays on the books: what it ended with counts."""
     version = departure.excused
     for _ in range(UNTRACK_ATTEMPTS):

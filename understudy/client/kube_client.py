@@ -21,7 +21,7 @@ from understudy.client.pool import ConnectionPool, WriteGate
 from understudy.client.reflector import Reflector, Selection
 from understudy.client.retry import Request, Retrier
 from understudy.objects.resources import Resource
-from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating
+from understudy.ports import Change, PatchForm, PodBinding, PodEviction, Ref, Refused
 
 if TYPE_CHECKING:
     from understudy.client.websocket import WebSocket
@@ -101,7 +101,7 @@ class KubeClient:
             options["propagationPolicy"] = propagation
         await self.request("DELETE", _path(ref), options, repeatable=bool(uid))
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         """Whole or not at all where the server can; else pod by pod, and what it raises knows who was seated."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
@@ -114,7 +114,7 @@ class KubeClient:
         """A binding names its pod by uid, and a pod is bound once: asked twice, it is refused, not done twice."""
         await self.request("POST", _path(ref, "binding"), body, repeatable=True)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         """In one request where the server can."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"

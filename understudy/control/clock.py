@@ -1,7 +1,9 @@
-"""The clock of the worlds that run in real time."""
+"""The clock of the worlds that run in real time, and waiting for an event or a moment."""
 
 import asyncio
 import time
+
+from understudy.ports import Clock
 
 
 class SystemClock:
@@ -10,3 +12,21 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+async def wait_for(happens: asyncio.Event, clock: Clock, until: float | None = None) -> bool:
+    """Whether it happened. Without `until` it is waited for as long as it takes."""
+    if happens.is_set():
+        return True
+    if until is None:
+        return await happens.wait()
+    if (left := until - clock.now()) <= 0:
+        return False
+    waiting = [asyncio.ensure_future(happens.wait()), asyncio.ensure_future(clock.sleep(left))]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+    return happens.is_set()

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from understudy.control.health import HealthLimits
-from understudy.control.scheduling import LoopSettings
+from understudy.control.loop import LoopSettings
+from understudy.control.view.node_health import HealthLimits
 from understudy.decide.policy import Policy
 from understudy.embedded.niceness import TELL_AFTER
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from understudy.kube.fenced_client import ClientWrapper
 from understudy.objects.resources import Resource
-from understudy.ports import Change, ChangeType, Cluster, Departure, Seating
+from understudy.ports import Change, ChangeType, Cluster, PodBinding, PodEviction
 
 
 class CountingClient(ClientWrapper):
@@ -34,10 +34,10 @@ class CountingClient(ClientWrapper):
     def _count(self, key: str, step: int) -> None:
         self.objects[key] = self.objects.get(key, 0) + step
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         await super().bind(namespace, seatings)
         self.bound += len(seatings)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await super().release(namespace, departures)
         self.released += len(departures)

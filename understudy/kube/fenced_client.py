@@ -10,7 +10,7 @@ from typing import Any
 
 from understudy.client.pool import NotSent
 from understudy.objects.resources import Resource
-from understudy.ports import Change, Cluster, Departure, PatchForm, Ref, Seating
+from understudy.ports import Change, Cluster, PatchForm, PodBinding, PodEviction, Ref
 
 
 class ClientWrapper:
@@ -37,10 +37,10 @@ class ClientWrapper:
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
         await self._cluster.delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         await self._cluster.bind(namespace, seatings)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await self._cluster.release(namespace, departures)
 
 
@@ -114,10 +114,10 @@ class FencedClient(ClientWrapper):
         with self._write():
             await super().delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         with self._write():
             await super().bind(namespace, seatings)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         with self._write():
             await super().release(namespace, departures)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from understudy.client.request_metrics import NO_ANSWER, RequestMetrics
-from understudy.control.scheduling import Cycle
+from understudy.control.loop import Cycle
 from understudy.decide.policy import Policy
 from understudy.decide.spares import occupants, spare_nodes, why_unfit
 from understudy.kube.counting_client import CountingClient

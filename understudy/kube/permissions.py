@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from understudy.control.following import SOURCES
+from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.kube.settings import LEASE_NAME
 from understudy.objects import resources as known
 from understudy.objects.nodes import LEASE_NAMESPACE
@@ -40,7 +40,7 @@ def _on(resource: Resource, verbs: tuple[str, ...], why: str, *, sub: str = "", 
 
 def _followed() -> Iterator[Permission]:
     """One row a resource, whatever versions of it are read."""
-    for source in SOURCES:
+    for source in WATCHED_RESOURCES:
         resource = source.versions[0]
         if resource != known.LEASES:
             yield _on(resource, READ, "is followed, to know the cluster", optional=source.optional)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop, Standing
+from understudy.control.loop import Cycle, LoopSettings, LoopStatus, SchedulingLoop
 from understudy.kube.fenced_client import FencedClient
 from understudy.ports import Clock
 
@@ -66,8 +66,8 @@ class Replica:
         self._cluster = cluster
 
     @property
-    def standing(self) -> Standing:
-        return self._loop.standing if self._loop is not None else Standing()
+    def standing(self) -> LoopStatus:
+        return self._loop.standing if self._loop is not None else LoopStatus()
 
     @property
     def view_age(self) -> float:

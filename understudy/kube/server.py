@@ -15,9 +15,9 @@ import msgspec
 from understudy.client import KubeClient, connect
 from understudy.client.config import Config
 from understudy.control.clock import SystemClock
-from understudy.control.health import HealthLimits
-from understudy.control.scheduling import LoopSettings
-from understudy.control.series_events import SeriesEvents
+from understudy.control.loop import LoopSettings
+from understudy.control.record.event_formats import SeriesEventFormat
+from understudy.control.view.node_health import HealthLimits
 from understudy.decide.policy import Policy
 from understudy.kube.counting_client import CountingClient
 from understudy.kube.event_loop_thread import EventLoopThread, ThreadedElection
@@ -62,7 +62,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
             keep_pods_in=self.lease_namespace,
             evictor=EVICTOR,
             tell_after=TELL_AFTER,
-            events=SeriesEvents(self.identity or socket.gethostname()),
+            events=SeriesEventFormat(self.identity or socket.gethostname()),
         )
 
     @property

@@ -13,7 +13,7 @@ from understudy.kinds.decoding import decode_json
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject
 from understudy.objects.resources import JOB_KINDS, PODS, PRIORITY_CLASSES, Resource
-from understudy.ports import ChangeType, Departure, PatchForm, Ref, Refused, Seating
+from understudy.ports import ChangeType, PatchForm, PodBinding, PodEviction, Ref, Refused
 from understudy.simulate.patches import Document, merged, patched
 
 Name = tuple[str, str]  # (namespace, name)
@@ -212,7 +212,7 @@ class ApiServer:
 
     # Seats
 
-    def bind(self, namespace: str, seatings: Sequence[Seating], writer: str) -> None:
+    def bind(self, namespace: str, seatings: Sequence[PodBinding], writer: str) -> None:
         """All or none."""
         pods = [self._seatable(namespace, seating, again=True) for seating in seatings]
         for pod, seating in zip(pods, seatings, strict=True):
@@ -221,11 +221,11 @@ class ApiServer:
 
     def bind_one(self, ref: Ref, body: Mapping[str, Any], writer: str) -> None:
         meta = body["metadata"]
-        seating = Seating(ref.name, meta.get("uid", ""), body["target"]["name"], meta.get("annotations") or {})
+        seating = PodBinding(ref.name, meta.get("uid", ""), body["target"]["name"], meta.get("annotations") or {})
         pod = self._seatable(ref.namespace, seating, again=False)
         self._seat(pod, seating.node, dict(seating.annotations), writer)
 
-    def _seatable(self, namespace: str, seating: Seating, again: bool) -> Version:
+    def _seatable(self, namespace: str, seating: PodBinding, again: bool) -> Version:
         pod = self.get(Ref(PODS, namespace, seating.pod))
         if pod is None:
             raise Refused(409 if again else 404, "NotFound", f"pod {seating.pod} is gone")
@@ -244,7 +244,7 @@ class ApiServer:
         status.pop("nominatedNodeName", None)
         self.replace(pod, {**document, "status": status}, writer)
 
-    def depart(self, namespace: str, departures: Sequence[Departure], writer: str) -> None:
+    def depart(self, namespace: str, departures: Sequence[PodEviction], writer: str) -> None:
         """Marks and deletes pods, all in one write."""
         for departure in departures:
             pod = self.get(Ref(PODS, namespace, departure.pod))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.client.binding import bind_pods
 from understudy.client.evictions import evict_pods
 from understudy.objects.resources import EVENTS, SERIES_EVENTS, Resource
-from understudy.ports import Change, Departure, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import Change, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
 from understudy.simulate.api_server import Version
 from understudy.simulate.watches import Watch
 
@@ -160,7 +160,7 @@ class Client:
         what = f"delete {ref.resource.key} {ref.name}{' at once' if grace == 0 else ''}"
         await self._request(what, lambda: server.delete(ref, grace, uid, propagation, name), write=True)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         """Whole or not at all in embedded mode; pod by pod in kube mode."""
         self.world.checks.bind_begins(seatings)
         try:
@@ -178,7 +178,7 @@ class Client:
         what = f"bind {ref.name} to {body['target']['name']}"
         await self._request(what, lambda: server.bind_one(ref, body, name), write=True)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         if self._whole_gangs:
             server, name = self.world.server, self.name
             what = "release " + ", ".join(one.pod for one in departures)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from understudy.control.scheduling import Cycle
+from understudy.control.loop import Cycle
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import HOLDS
 from understudy.kinds.ownership import owner_of
@@ -11,7 +11,7 @@ from understudy.model.nodes import Verdict
 from understudy.model.plans import Preempt
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, JOB_KINDS, LEASES, NODES, PODS
-from understudy.ports import Ref, Seating
+from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import Version
 from understudy.simulate.gang_state import GangState
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
@@ -86,12 +86,12 @@ class StepInvariants:
     def pods_made(self, name: str) -> int:
         return len(self.gangs[name].pods) if name in self.gangs else 0
 
-    def bind_begins(self, seatings: Sequence[Seating]) -> None:
+    def bind_begins(self, seatings: Sequence[PodBinding]) -> None:
         for one in seatings:
             self._binding[one.uid] = self._binding.get(one.uid, 0) + 1
             self._decided_at[one.uid] = self._world.loop.time()
 
-    def bind_ends(self, seatings: Sequence[Seating]) -> None:
+    def bind_ends(self, seatings: Sequence[PodBinding]) -> None:
         now = self._world.loop.time()
         for one in seatings:
             self._binding[one.uid] -= 1

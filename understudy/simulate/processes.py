@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from understudy.client.config import Config
-from understudy.control.scheduling import Cycle, LoopSettings, SchedulingLoop
-from understudy.control.telling import Teller
+from understudy.control.loop import Cycle, LoopSettings, SchedulingLoop
+from understudy.control.record.event_recorder import EventRecorder
 from understudy.embedded.controllers.child_writer import ChildWriter
 from understudy.embedded.controllers.garbage_collector import GarbageCollector
 from understudy.embedded.controllers.job_kinds import JobKindController
@@ -158,7 +158,7 @@ class ControlProcess(Process):
 
     def _parts(self, cluster: SharedCluster, clock: ProcessClock) -> Iterator[tuple[str, Begin]]:
         settings = settings_of(self.world, EMBEDDED_DEFAULTS)
-        teller = Teller(cluster, clock, settings.tell_after)
+        teller = EventRecorder(cluster, clock, settings.tell_after)
         recorder = EventAggregator(teller)
         graph = ObjectGraph(cluster, clock)
         collector = GarbageCollector(graph, cluster, clock)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from understudy.control.following import SOURCES
-from understudy.control.health import HealthLimits
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_health import HealthLimits
+from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe, reason_with_holder
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
@@ -54,9 +54,9 @@ def planned(world: "Simulation", now: float) -> Plan:
     """What the planner makes of the objects as they are, without anything a loop remembers."""
     kube = world.scenario.mode == "kube"
     limits = HealthLimits() if kube else EMBEDDED_DEFAULTS.limits
-    view = View(world.policy.index, world.scheduler if kube else None, limits, Troubles())
+    view = ClusterView(world.policy.index, world.scheduler if kube else None, limits, InvalidObjects())
     view.follows(lag=EMBEDDED_DEFAULTS.job_lag)
-    for source in SOURCES:
+    for source in WATCHED_RESOURCES:
         for resource in source.versions:
             if resource == LEASES or not world.server.serves(resource):
                 continue  # by now, silent nodes are marked, and of the others a new view would have to see a renewal

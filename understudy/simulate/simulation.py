@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.control import scheduling
+from understudy.control import loop
 from understudy.decide.policy import Policy
 from understudy.kube.settings import SCHEDULER_NAME
 from understudy.objects import resources
@@ -36,7 +36,7 @@ from understudy.simulate.scenario import Event, Scenario
 from understudy.simulate.workloads import RESOURCES, definition_of, priority_classes
 
 # A standby works every change into its snapshot; how often it looks makes no difference but to the time a run takes.
-scheduling.WARM = 20.0
+loop.STANDBY_INTERVAL = 20.0
 
 QUIET = 75.0  # seconds without a change after which the world is at rest: longer than every patience of the loops
 LONGEST = 1500.0  # seconds after the last fault within which it has to come to rest

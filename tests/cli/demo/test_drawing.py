@@ -4,14 +4,14 @@ from msgspec.structs import replace
 
 from tests.objects.documents import MADE, MADE_AT, jobset, jobset_pod, node, replicated_job
 from understudy.cli.demo.drawing import draw_domains
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
 from understudy.kinds.decoding import decode
 from understudy.model.nodes import Health, Verdict
 from understudy.model.snapshot import Snapshot
 
 
 def seen() -> Snapshot:
-    view = View()
+    view = ClusterView()
     racks = {"a": "r1", "b": "r1", "c": "r2", "d": "r2"}
     pods = [
         jobset_pod("j", "job", 0, 0, "a", suffix="runs", meta={"uid": "0"}),

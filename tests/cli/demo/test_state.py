@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.objects.documents import MADE, MADE_AT, Document, jobset, jobset_pod, node, replicated_job
 from understudy.cli.demo.state import DemoState, demo_state, state_changes
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
 from understudy.kinds.decoding import decode
 
 JOB = "JobSet/default/j"
@@ -16,7 +16,7 @@ def member(index: int, on: str = "", **meta: Any) -> Document:
 
 
 def seen(*documents: Document) -> DemoState:
-    view = View()
+    view = ClusterView()
     for document in (node("a"), node("b"), jobset("j", replicated_job("job", 1, 2)), *documents):
         view.put(decode(document))
     return demo_state(view.snapshot(MADE_AT), {JOB: view.pods_of(JOB)})

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.settings import Settings, given, origins, read, variable_of
-from understudy.control.health import HealthLimits
+from understudy.control.view.node_health import HealthLimits
 from understudy.decide.policy import Policy, SpareRule
 from understudy.kube.settings import KubeSettings
 

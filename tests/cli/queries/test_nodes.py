@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from understudy.cli.queries.nodes import POOLS, HealthJudge, NodeSummary, NodeUsage, cluster_time, first_label
-from understudy.control.health import DEFAULT_LIMITS
+from understudy.control.view.node_health import DEFAULT_LIMITS
 from understudy.kinds.decoding import decode
 from understudy.model.nodes import Verdict
 from understudy.objects.nodes import Lease

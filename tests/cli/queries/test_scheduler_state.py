@@ -20,7 +20,7 @@ from understudy.cli.queries.scheduler_state import (
 )
 from understudy.client import KubeClient
 from understudy.client.config import Config
-from understudy.control.following import SOURCES
+from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.objects import resources
 from understudy.objects.resources import Resource
 from understudy.ports import Refused
@@ -46,7 +46,7 @@ class ReadOnly:
         plural, query = parts.path.rpartition("/")[2], parse_qs(parts.query)
         if plural in self.forbidden:
             raise Refused(403, "Forbidden", f"{plural} is forbidden")
-        if plural not in self.lists and any(s.optional and s.versions[0].plural == plural for s in SOURCES):
+        if plural not in self.lists and any(s.optional and s.versions[0].plural == plural for s in WATCHED_RESOURCES):
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         start, limit = int(query.get("continue", ["0"])[0]), int(query["limit"][0])
         if start and self.expiring:
@@ -101,7 +101,7 @@ def test_what_the_loop_follows_is_what_is_read() -> None:
     cluster = ReadOnly()
     assert cluster.surveyed().notes == ()
     asked = {urlsplit(path).path for path in cluster.asked}
-    assert asked == {version.path(source.namespace) for source in SOURCES for version in source.versions}
+    assert asked == {version.path(source.namespace) for source in WATCHED_RESOURCES for version in source.versions}
 
 
 def test_of_several_versions_the_first_served_is_read() -> None:

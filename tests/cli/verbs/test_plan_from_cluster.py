@@ -19,7 +19,7 @@ from understudy.cli.errors import BadInput
 from understudy.cli.input.settings import Settings
 from understudy.cli.plan.answer import LiveCluster, PlanOutput, PlanRequest, answer_request
 from understudy.cli.queries.scheduler_state import SchedulerObjects
-from understudy.control.following import SOURCES
+from understudy.control.watch.reflector import WATCHED_RESOURCES
 from understudy.kinds.decoding import decode
 from understudy.objects.resources import LEASES
 from understudy.ports import Ref, Refused
@@ -117,7 +117,9 @@ def _told(cluster: RealCluster, name: str) -> bool:
 
 async def _versions(cluster: RealCluster) -> dict[str, Any]:
     """Every object that a scheduler could touch; leases of nodes renew themselves."""
-    paths = {version: source.namespace for source in SOURCES for version in source.versions if version != LEASES}
+    paths = {
+        version: source.namespace for source in WATCHED_RESOURCES for version in source.versions if version != LEASES
+    }
 
     async def listed(resource: Any) -> list[tuple[str, str]]:
         try:

@@ -12,7 +12,7 @@ import msgspec
 
 from understudy.client.evictions import evict_pods
 from understudy.objects.resources import EVENTS, PODS, Resource
-from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import Change, ChangeType, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
 
 Document = dict[str, Any]
 Key = tuple[str, str, str]
@@ -103,12 +103,12 @@ class FakeCluster:
         else:
             await self.erase(ref)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         raise NotImplementedError("agents do not bind")
 
     # What tests do and see
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await evict_pods(self, namespace, departures)
 
     async def erase(self, ref: Ref) -> None:

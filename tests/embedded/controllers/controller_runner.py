@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.embedded.controllers.fake_cluster import FakeClock, FakeCluster, quiet
-from understudy.control.telling import Teller
+from understudy.control.record.event_recorder import EventRecorder
 from understudy.embedded.controllers.child_writer import ChildWriter
 from understudy.embedded.controllers.garbage_collector import GarbageCollector
 from understudy.embedded.controllers.job_kinds import JobKindController
@@ -53,7 +53,7 @@ def family(kind: str) -> Made:
 async def at_work(api: FakeCluster, *makers: Made) -> AsyncIterator[Desk]:
     """Controllers on this cluster; leaving it is a kill -9 to them."""
     async with SharedCluster(api, api.clock) as cluster:
-        teller = Teller(cluster, api.clock)
+        teller = EventRecorder(cluster, api.clock)
         desk = Desk(api, api.clock, cluster, EventAggregator(teller), ObjectGraph(cluster, api.clock))
         work: list[Coroutine[Any, Any, None]] = [run_controller(made(desk), cluster) for made in makers]
         tasks = [

@@ -17,7 +17,7 @@ from understudy.embedded.api.patches.json_patch import json_patch, merge_patch
 from understudy.embedded.api.patches.strategic_merge import strategic_merge_patch
 from understudy.embedded.schema.errors import ApiError
 from understudy.objects.resources import NAMESPACES, PODS, Resource
-from understudy.ports import Change, ChangeType, Departure, PatchForm, Ref, Refused, Seating, Unreachable
+from understudy.ports import Change, ChangeType, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
 
 __all__ = ["BEGIN", "FakeClock", "FakeCluster", "moment", "quiet"]
 
@@ -188,13 +188,13 @@ class FakeCluster:
         assert path == Ref(NAMESPACES, name=place[2]).path("finalize")
         self._amend(place, {**self.objects[place], "spec": document["spec"]})
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         for seating in seatings:
             self.change(PODS, seating.pod, {"spec": {"nodeName": seating.node}}, namespace)
 
     # how it is done
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await evict_pods(self, namespace, departures)
 
     async def _request(self, verb: str, ref: Ref, sub: str, do: Callable[[], Document]) -> bytes:

@@ -3,7 +3,7 @@
 from tests.embedded.controllers.controller_runner import Desk, at_work, story
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
 from tests.objects.documents import lease, node
-from understudy.control.health import DEFAULT_LIMITS
+from understudy.control.view.node_health import DEFAULT_LIMITS
 from understudy.embedded.controllers.node_lifecycle import UNREACHABLE, NodeLifecycleController
 from understudy.embedded.controllers.runtime.controller import Controller
 from understudy.objects.resources import EVENTS, LEASES, NODES

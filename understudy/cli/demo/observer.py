@@ -13,11 +13,10 @@ from understudy.cli.demo.progress import ProgressPrinter
 from understudy.cli.demo.state import DemoProcess, DemoState, demo_state, state_changes
 from understudy.client import KubeClient
 from understudy.client.connection import split_lines
-from understudy.control.clock import SystemClock
-from understudy.control.following import Bare, Following, Source
-from understudy.control.moments import wait_for
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.clock import SystemClock, wait_for
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.watch.reflector import ObjectHeader, Reflector, WatchedResource
 from understudy.model.incidents import Incident
 from understudy.model.snapshot import Snapshot
 from understudy.objects.errors import BadObject
@@ -30,8 +29,8 @@ from understudy.ports import Ref, Refused, Unreachable
 LIMIT = 60.0  # seconds; what takes a few may take many where the machine is busy with other things
 ROUTINE = "step "  # how lines begin that are no news
 _SOURCES = (
-    *(Source((resource,)) for resource in (PRIORITY_CLASSES, NODES, PODS, JOBS, JOB_SETS)),
-    Source((LEASES,), LEASE_NAMESPACE),
+    *(WatchedResource((resource,)) for resource in (PRIORITY_CLASSES, NODES, PODS, JOBS, JOB_SETS)),
+    WatchedResource((LEASES,), LEASE_NAMESPACE),
 )
 
 
@@ -63,8 +62,8 @@ class ClusterObserver:
         self._jobs = jobs
         self._narrator = narrator
         self._clock = SystemClock()
-        self._view = View(troubles=Troubles())
-        self._following = Following(client, self._clock, self, _SOURCES)
+        self._view = ClusterView(troubles=InvalidObjects())
+        self._following = Reflector(client, self._clock, self, _SOURCES)
         self._changed = asyncio.Event()
         self._listeners: set[asyncio.Task[None]] = set()
         self._unreadable = ""
@@ -159,5 +158,5 @@ class ClusterObserver:
         self._view.remove(obj)
         self._changed.set()
 
-    def cannot_read(self, _bare: Bare, error: BadObject, gone: bool) -> None:
+    def cannot_read(self, _bare: ObjectHeader, error: BadObject, gone: bool) -> None:
         self._unreadable = "" if gone else str(error)

@@ -12,7 +12,7 @@ import msgspec
 
 from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.input.documents import Text, load_text, mappings
-from understudy.control.health import HealthLimits
+from understudy.control.view.node_health import HealthLimits
 from understudy.decide.policy import Policy
 from understudy.kube.settings import KubeSettings
 

@@ -8,8 +8,8 @@ import msgspec
 from understudy.cli.errors import BadInput, close_names
 from understudy.cli.input.documents import TOO_DEEP, Document
 from understudy.cli.input.settings import Settings
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.kinds.decoding import KINDS, decode
 from understudy.model.snapshot import Snapshot
 from understudy.objects.errors import BadObject
@@ -64,7 +64,7 @@ def merge_inputs(base: InputObjects, added: InputObjects) -> InputObjects:
 
 def snapshot_of_files(inputs: InputObjects, settings: Settings, scheduler: str, now: float) -> Snapshot:
     """`scheduler` names whose pods are ours; empty: all are."""
-    view = View(index=settings.policy.index, scheduler_name=scheduler or None, limits=settings.health)
+    view = ClusterView(index=settings.policy.index, scheduler_name=scheduler or None, limits=settings.health)
     for item in inputs.items:
         view.put(item.object)
     try:
@@ -78,8 +78,8 @@ def snapshot_of_cluster(
     inputs: InputObjects, settings: Settings, scheduler: str, now: float
 ) -> tuple[Snapshot, list[str]]:
     """The same as the loop makes it: what makes no sense in the cluster is set aside in words; in a file, an error."""
-    troubles = Troubles()
-    view = View(settings.policy.index, scheduler or None, settings.health, troubles)
+    troubles = InvalidObjects()
+    view = ClusterView(settings.policy.index, scheduler or None, settings.health, troubles)
     for item in inputs.items:
         view.put(item.object)
     made = view.snapshot(now)

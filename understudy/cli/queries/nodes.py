@@ -17,9 +17,9 @@ from understudy.cli.queries.objects import NodeInfo, PodInfo
 from understudy.cli.queries.roles import accelerators, amounts_of
 from understudy.client import KubeClient
 from understudy.client.config import Config
-from understudy.control.fences import FenceBook
-from understudy.control.health import HealthLimits, examined, heartbeat, is_silent
-from understudy.control.scheduling import LoopSettings
+from understudy.control.loop import LoopSettings
+from understudy.control.view.node_fences import NodeFences
+from understudy.control.view.node_health import HealthLimits, examine_node, heartbeat, is_silent
 from understudy.decide.describe import until_clause
 from understudy.decide.guards import failed_lately, lemon
 from understudy.decide.policy import Policy
@@ -124,9 +124,9 @@ class HealthJudge(msgspec.Struct, frozen=True):
             node = decode(document)
             assert isinstance(node, Node)
             beat = heartbeat(self.leases.get(node.metadata.name))
-            found = examined(node, beat, self.now, self.limits)
+            found = examine_node(node, beat, self.now, self.limits)
             silent = is_silent(node, beat, self.now, self.limits)
-            health = FenceBook(self.limits.return_margin).judged(node, found, silent, self.now).health
+            health = NodeFences(self.limits.return_margin).judged(node, found, silent, self.now).health
             failures = read_times(node.metadata.annotations, "failed-at", node)
         except BadObject as error:
             return Verdict.SUSPECT, str(error)

@@ -13,9 +13,9 @@ from understudy.cli.input.documents import Text
 from understudy.cli.input.settings import Settings, given, of_text, read
 from understudy.cli.queries.installation import scheduler_of
 from understudy.client import KubeClient
-from understudy.control.following import SOURCES, Source
-from understudy.control.troubles import Troubles
-from understudy.control.view import View
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.watch.reflector import WATCHED_RESOURCES, WatchedResource
 from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import loop_settings
 from understudy.kinds.decoding import decode_json
@@ -59,7 +59,7 @@ class SchedulerObjectReader:
         self._hidden: list[str] = []
         self._notes: list[str] = []
 
-    async def survey(self, sources: Iterable[Source] = SOURCES) -> SchedulerObjects:
+    async def survey(self, sources: Iterable[WatchedResource] = WATCHED_RESOURCES) -> SchedulerObjects:
         found = await asyncio.gather(*(self._source(source) for source in sources))
         objects = _in_view_order(obj for objects in found for obj in objects)
         if self._hidden:
@@ -68,7 +68,7 @@ class SchedulerObjectReader:
             )
         return SchedulerObjects(tuple(objects), _now(objects), tuple(self._notes))
 
-    async def _source(self, source: Source) -> list[KubeObject]:
+    async def _source(self, source: WatchedResource) -> list[KubeObject]:
         for resource in source.versions:
             try:
                 items = await self._listed(resource, source.namespace)
@@ -200,9 +200,9 @@ class PlanningState(msgspec.Struct, frozen=True):
 async def read_planning_state(client: KubeClient, settings: str | None) -> PlanningState:
     """`settings` names a file to go by; without one, it is what the cluster's scheduler goes by."""
     chosen = (await settings_in_force(client, settings)).settings
-    sources = [source for source in SOURCES if source.versions[0] not in _LEFT_OUT]
+    sources = [source for source in WATCHED_RESOURCES if source.versions[0] not in _LEFT_OUT]
     survey = await SchedulerObjectReader(client).survey(sources)
-    view = View(chosen.policy.index, scheduler_of(client) or None, chosen.health, Troubles())
+    view = ClusterView(chosen.policy.index, scheduler_of(client) or None, chosen.health, InvalidObjects())
     for obj in survey.objects:
         view.put(obj)
     return PlanningState(view.snapshot(survey.now), chosen.policy, survey.now)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.control.together import together
+from understudy.control.concurrency import run_all
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.manifests.objects import bundled_objects
 from understudy.objects.resources import DEFINITIONS
@@ -26,7 +26,7 @@ Document = dict[str, Any]
 async def install_definitions(cluster: Cluster, clock: Clock) -> None:
     """Missing ones are created, older editions of ours brought up to date. Waits until the cluster answers."""
     found = [(Ref(DEFINITIONS, name=name), load_one(text)) for name, text in bundled_definitions().items()]
-    await together(partial(_bring, cluster, clock, ref, document) for ref, document in found)
+    await run_all(partial(_bring, cluster, clock, ref, document) for ref, document in found)
 
 
 async def install_objects(cluster: Cluster, clock: Clock) -> None:

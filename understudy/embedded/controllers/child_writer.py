@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.control.telling import About
+from understudy.control.record.event_formats import EventSubject
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.kinds.children.actions import ChildActions, CreateChild, DeleteChild, Document, EventNote, PatchChild
 from understudy.objects.resources import Resource
@@ -35,10 +35,10 @@ class Parent(msgspec.Struct, frozen=True):
         return Ref(self.resource, self.metadata.get("namespace", ""), self.metadata["name"])
 
     @property
-    def about(self) -> About:
+    def about(self) -> EventSubject:
         api_version = self.document.get("apiVersion", self.resource.api_version)
         ref = self.ref
-        return About(api_version, self.resource.kind, ref.namespace, ref.name, self.metadata["uid"])
+        return EventSubject(api_version, self.resource.kind, ref.namespace, ref.name, self.metadata["uid"])
 
 
 class ChildWriter:

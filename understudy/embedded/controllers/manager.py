@@ -15,8 +15,8 @@ import uvloop
 
 from understudy.client import connect
 from understudy.control.clock import SystemClock
-from understudy.control.scheduling import LoopSettings, SchedulingLoop
-from understudy.control.telling import Teller
+from understudy.control.loop import LoopSettings, SchedulingLoop
+from understudy.control.record.event_recorder import EventRecorder
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.controllers.bundle_installer import install_definitions, install_objects
 from understudy.embedded.controllers.child_writer import ChildWriter
@@ -95,7 +95,7 @@ async def control(parts: ControlContext) -> None:
 def tasks_of(parts: ControlContext) -> Iterator[Task]:
     """Each beginning makes a controller of its own: what the last one had in mind may be what broke it."""
     cluster, clock = parts.cluster, parts.clock
-    teller = Teller(cluster, clock, parts.settings.tell_after)
+    teller = EventRecorder(cluster, clock, parts.settings.tell_after)
     recorder = EventAggregator(teller)
     graph = ObjectGraph(cluster, clock)
     collector = GarbageCollector(graph, cluster, clock)

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from understudy.control.arrivals import Arrivals
-from understudy.control.health import HealthLimits, Heartbeat
-from understudy.control.pulse import Pulse
-from understudy.control.telling import About
+from understudy.control.record.event_formats import EventSubject
+from understudy.control.view.node_health import HealthLimits, Heartbeat
+from understudy.control.view.node_leases import LeaseClock, NodeLeases
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObjectVersion
@@ -56,7 +55,7 @@ class NodeLifecycleController:
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
-        self._pulse = Pulse(limits, Arrivals(clock, one_clock=True))
+        self._pulse = NodeLeases(limits, LeaseClock(clock, one_clock=True))
         self._nodes: dict[str, ObjectVersion] = {}
         self._leases: dict[str, Lease] = {}
         self._marked: dict[str, bool] = {}  # and whether the lease was seen to be renewed since
@@ -147,7 +146,7 @@ class NodeLifecycleController:
 
     def _tell(self, node: SeenNode, reason: str) -> None:
         name = node.metadata.name
-        about = About(NODES.api_version, NODES.kind, "", name, node.metadata.uid)
+        about = EventSubject(NODES.api_version, NODES.kind, "", name, node.metadata.uid)
         self._recorder.record(about, EventNote(reason, f"Node {name} status is now: {reason}"))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.control.telling import About
+from understudy.control.record.event_formats import EventSubject
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObjectVersion, ObservedPod
@@ -143,7 +143,7 @@ class WarmUnderstudyController:
         except BadObject as problem:
             document = msgspec.json.decode(raw)
             meta = document["metadata"]
-            about = About(document["apiVersion"], document["kind"], meta["namespace"], meta["name"], meta["uid"])
+            about = EventSubject(document["apiVersion"], document["kind"], meta["namespace"], meta["name"], meta["uid"])
             self._recorder.record(about, EventNote("InvalidObject", str(problem), "Warning"))
             return 0
         assert isinstance(job, Workload)

@@ -14,7 +14,7 @@ from understudy.cli.options import VerbParser, add_cluster_options
 from understudy.cli.output.formats import dump
 from understudy.cli.output.tables import table
 from understudy.cli.session import client_config
-from understudy.control.scheduling import LoopSettings
+from understudy.control.loop import LoopSettings
 from understudy.embedded.cluster_folder import OWN_ACCESS, home
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 

@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 
-from understudy.control.telling import About, Happening, Teller
+from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.record.event_recorder import EventRecorder
 from understudy.kinds.children.actions import EventNote
 
 FLOOD = 10  # different messages about one thing, after which the others are told as one
@@ -10,15 +11,15 @@ MOST_REMEMBERED = 4096
 
 
 class EventAggregator:
-    def __init__(self, teller: Teller) -> None:
+    def __init__(self, teller: EventRecorder) -> None:
         self._teller = teller
-        self._told: OrderedDict[tuple[About, str, str], set[str]] = OrderedDict()
+        self._told: OrderedDict[tuple[EventSubject, str, str], set[str]] = OrderedDict()
 
-    def record(self, about: About, note: EventNote) -> None:
+    def record(self, about: EventSubject, note: EventNote) -> None:
         """Never waits."""
-        self._teller.event(about, Happening(note.reason, self._message(about, note), note.type == "Warning"))
+        self._teller.event(about, EventText(note.reason, self._message(about, note), note.type == "Warning"))
 
-    def _message(self, about: About, note: EventNote) -> str:
+    def _message(self, about: EventSubject, note: EventNote) -> str:
         key = (about, note.type, note.reason)
         told = self._told.setdefault(key, set())
         self._told.move_to_end(key)

@@ -14,11 +14,11 @@ from understudy.ports import (
     ChangeType,
     Clock,
     Cluster,
-    Departure,
     PatchForm,
+    PodBinding,
+    PodEviction,
     Ref,
     Refused,
-    Seating,
     Unreachable,
 )
 
@@ -133,10 +133,10 @@ class SharedCluster:
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None:
         await self._cluster.delete(ref, grace=grace, uid=uid, propagation=propagation)
 
-    async def bind(self, namespace: str, seatings: Sequence[Seating]) -> None:
+    async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         await self._cluster.bind(namespace, seatings)
 
-    async def release(self, namespace: str, departures: Sequence[Departure]) -> None:
+    async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await self._cluster.release(namespace, departures)
 
     def _on_answer(self, ref: Ref, sub: str, answer: bytes) -> None:

@@ -15,7 +15,7 @@ from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.store_writes import put
 from understudy.embedded.store.records import Key, Put
 from understudy.objects.resources import PODS
-from understudy.ports import Seating
+from understudy.ports import PodBinding
 
 _MOST_SEATS = 10_000
 
@@ -39,7 +39,7 @@ class Binding(msgspec.Struct, frozen=True):
 class Seatings(msgspec.Struct, frozen=True):
     """What POST seatings says."""
 
-    seatings: list[Seating]
+    seatings: list[PodBinding]
 
 
 _binding = msgspec.json.Decoder(Binding).decode
@@ -50,7 +50,7 @@ async def bind_pod(state: ServerState, call: Request, target: Target) -> Respons
     given = read_as(_binding, await read_json(call), "Binding")
     if not given.target.name:
         raise bad_request("target.name: Required value")
-    seating = Seating(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
+    seating = PodBinding(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
     if given.metadata.name not in ("", target.name):
         raise bad_request("name in URL does not match name in Binding object")
     write = _seated(state, target.namespace, seating)
@@ -74,7 +74,7 @@ async def bind_gang(state: ServerState, call: Request, namespace: str) -> Respon
     return success(code=201)
 
 
-def _seated(state: ServerState, namespace: str, seating: Seating, *, repeatable: bool = False) -> Put | None:
+def _seated(state: ServerState, namespace: str, seating: PodBinding, *, repeatable: bool = False) -> Put | None:
     """None where it is seated there already, if that is allowed. A gang may be: its request is made again when its
     answer was lost. A single binding is refused then, as Kubernetes does."""
     key = Key(PODS.key, namespace, seating.pod)
@@ -95,12 +95,12 @@ def _seated(state: ServerState, namespace: str, seating: Seating, *, repeatable:
     return put(key, pod)
 
 
-def _sits(pod: Pod, seating: Seating) -> bool:
+def _sits(pod: Pod, seating: PodBinding) -> bool:
     same = not seating.uid or pod.metadata.uid == seating.uid
     return same and pod.metadata.deletion_timestamp is UNSET and pod.spec.node_name == seating.node
 
 
-def why_not(pod: Pod, seating: Seating) -> str:
+def why_not(pod: Pod, seating: PodBinding) -> str:
     """'' where the pod may sit there."""
     if seating.uid and pod.metadata.uid != seating.uid:
         return f"Precondition failed: UID in precondition: {seating.uid}, UID in object meta: {pod.metadata.uid}"

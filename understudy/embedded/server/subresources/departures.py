@@ -16,7 +16,7 @@ from understudy.embedded.server.registry.store_writes import put, remove_as
 from understudy.embedded.server.registry.update import is_finished
 from understudy.embedded.store.records import Key, Record, Write
 from understudy.objects.resources import PODS
-from understudy.ports import Departure
+from understudy.ports import PodEviction
 
 _MOST = 10_000
 
@@ -24,7 +24,7 @@ _MOST = 10_000
 class Departures(msgspec.Struct, frozen=True):
     """What POST departures says."""
 
-    departures: list[Departure]
+    departures: list[PodEviction]
 
 
 _departures = msgspec.json.Decoder(Departures).decode
@@ -42,14 +42,14 @@ async def delete_pods(state: ServerState, call: Request, namespace: str) -> Resp
     return success(code=201)
 
 
-def _writes(state: ServerState, namespace: str, given: Sequence[Departure]) -> Iterator[Write]:
+def _writes(state: ServerState, namespace: str, given: Sequence[PodEviction]) -> Iterator[Write]:
     for departure in given:
         record = state.store.newest(Key(PODS.key, namespace, departure.pod))
         if record is not None:
             yield from _write(state, record, departure)
 
 
-def _write(state: ServerState, record: Record, departure: Departure) -> Iterator[Write]:
+def _write(state: ServerState, record: Record, departure: PodEviction) -> Iterator[Write]:
     """Nothing, where another pod has that name by now."""
     options = DeleteOptions(grace_period_seconds=departure.grace)
     pod = mark_for_deletion(state.served(PODS), record, options, state.now())
@@ -62,7 +62,7 @@ def _write(state: ServerState, record: Record, departure: Departure) -> Iterator
     yield remove_as(record, pod) if is_finished(pod) else put(record.key, pod)
 
 
-def _condition(departure: Departure) -> PodCondition:
+def _condition(departure: PodEviction) -> PodCondition:
     try:
         return msgspec.convert(departure.condition, PodCondition)
     except msgspec.ValidationError as wrong:

@@ -1,0 +1,146 @@
+"""Node objects and leases into model nodes, and the clock that looks again."""
+
+import pytest
+
+from tests.objects.documents import MADE, MADE_AT, Document, lease, node
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.node_health import HealthLimits
+from understudy.control.view.node_index import NodeIndex
+from understudy.kinds.decoding import decode
+from understudy.model.nodes import Health, Node, SpareRole, Taint, Verdict
+from understudy.objects.errors import BadObject
+from understudy.objects.nodes import Lease
+from understudy.objects.nodes import Node as NodeObject
+
+
+def made(document: Document) -> Node:
+    view = ClusterView()
+    view.put(decode(document))
+    return view.snapshot(MADE_AT).nodes[document["metadata"]["name"]].node
+
+
+def test_a_node() -> None:
+    meta = {"labels": {"zone": "a"}, "annotations": {"understudy.dev/failed-at": f"2026-01-01T00:00:05Z,{MADE}"}}
+    taints = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+    found = made(node("n", meta, taints=taints, unschedulable=True, allocatable={"cpu": "1500m", "memory": "1Gi"}))
+    assert found == Node(
+        "n",
+        {"zone": "a"},
+        {"cpu": 1500, "memory": 2**30, "pods": 110},
+        (Taint("gpu", "NoSchedule", "yes"),),
+        unschedulable=True,
+        failures=(MADE_AT, MADE_AT + 5),
+    )
+
+
+def test_capacity_stands_in_for_allocatable() -> None:
+    document = node("n")
+    document["status"] = {"capacity": {"cpu": "2"}}
+    assert made(document).allocatable == {"cpu": 2000, "pods": 110}
+
+
+@pytest.mark.parametrize(("value", "role"), [("true", SpareRole.LENDABLE), ("keep", SpareRole.KEPT)])
+def test_spares(value: str, role: SpareRole) -> None:
+    assert made(node("n", {"labels": {"understudy.dev/spare": value}})).spare is role
+
+
+def test_a_spare_of_no_known_role() -> None:
+    with pytest.raises(BadObject) as caught:
+        made(node("n", {"labels": {"understudy.dev/spare": "yes"}}))
+    assert str(caught.value) == 'Node n: metadata.labels[understudy.dev/spare]: \'yes\' is neither "true" nor "keep"'
+
+
+class Book:
+    """A NodeBook that is asked and settled in one go."""
+
+    def __init__(self) -> None:
+        self.book = NodeIndex(HealthLimits())
+
+    def put(self, document: Document) -> None:
+        obj = decode(document)
+        if isinstance(obj, Lease):
+            self.book.put_lease(obj)
+        elif isinstance(obj, NodeObject):
+            self.book.put(obj)
+
+    def health(self, after: float) -> dict[str, Verdict]:
+        """The verdicts that changed, `after` seconds past MADE."""
+        fresh, gone = self.book.changes(MADE_AT + after)
+        self.book.settle(fresh, gone)
+        return {name: found.health.verdict for name, found in fresh.items()}
+
+
+def renewed(seconds: int) -> Document:
+    return lease("n", f"2026-01-01T00:{seconds // 60:02}:{seconds % 60:02}Z")
+
+
+def test_silence_is_noticed_by_the_clock_alone() -> None:
+    book = Book()
+    for document in (node("n"), renewed(0)):
+        book.put(document)
+    assert book.health(0) == {"n": Verdict.HEALTHY}
+    assert book.health(14) == {}
+    assert book.health(15) == {"n": Verdict.SUSPECT}
+    assert book.health(20) == {}
+    assert book.health(26) == {"n": Verdict.LOST}
+    book.put(renewed(30))
+    assert book.health(30) == {"n": Verdict.HEALTHY}
+    assert book.health(60) == {"n": Verdict.LOST}
+
+
+def test_renewals_change_nothing_and_only_put_off_the_doubt() -> None:
+    book = Book()
+    book.put(node("n"))
+    for now in range(0, 600, 10):
+        book.put(renewed(now))
+        assert book.health(now) == ({"n": Verdict.HEALTHY} if now == 0 else {})
+        assert len(book.book._clock) <= 2
+    assert book.health(590 + 15) == {"n": Verdict.SUSPECT}
+
+
+def test_a_lease_that_goes_back_in_time_is_believed() -> None:
+    book = Book()
+    for document in (node("n"), renewed(60)):
+        book.put(document)
+    assert book.health(60) == {"n": Verdict.HEALTHY}
+    book.put(renewed(0))
+    assert book.health(61) == {"n": Verdict.LOST}
+
+
+def test_a_clock_that_is_set_back() -> None:
+    book = Book()
+    for document in (node("n"), renewed(0)):
+        book.put(document)
+    assert book.health(100) == {"n": Verdict.LOST}
+    assert book.health(5) == {"n": Verdict.HEALTHY}
+    assert book.health(16) == {"n": Verdict.SUSPECT}
+
+
+def test_a_lease_may_go() -> None:
+    book = Book()
+    for document in (node("n"), renewed(0)):
+        book.put(document)
+    assert book.health(100) == {"n": Verdict.LOST}
+    obj = decode(renewed(0))
+    assert isinstance(obj, Lease)
+    book.book.remove_lease(obj)
+    assert book.health(101) == {"n": Verdict.HEALTHY}
+    assert book.health(1000) == {}
+
+
+def test_leases_of_other_namespaces_are_not_of_nodes() -> None:
+    book = Book()
+    book.put(node("n"))
+    document = renewed(0)
+    document["metadata"]["namespace"] = "kube-system"
+    book.put(document)
+    assert book.health(1000) == {"n": Verdict.HEALTHY}
+
+
+def test_nodes_that_are_gone_are_lost() -> None:
+    view = ClusterView()
+    view.put(decode(node("n")))
+    assert "n" in view.snapshot(0.0).nodes
+    view.remove(decode(node("n")))
+    assert "n" not in view.snapshot(0.0).nodes
+    assert made(node("m")).health == Health()

@@ -1,0 +1,1 @@
+"""Plans into writes: the only part of the loop that changes the cluster."""

@@ -1,0 +1,233 @@
+"""The writes of the scheduling loop, one function each; what was written is waited for until the view shows it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from understudy.control.apply.taint_eviction import TaintEviction
+from understudy.control.concurrency import run_all
+from understudy.control.record.event_recorder import EventRecorder
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.watch.freshness import (
+    NO_LIMIT,
+    Expectations,
+    Shows,
+    shows_deletion,
+    shows_gone,
+    shows_seat,
+    shows_version,
+)
+from understudy.kinds.annotations import FENCED, format_fence
+from understudy.kinds.decoding import decode_json
+from understudy.kinds.job_control import MergePatch
+from understudy.model.nodes import Fence
+from understudy.objects.cluster_objects import PersistentVolumeClaim
+from understudy.objects.jobs import Workload
+from understudy.objects.meta import Condition, KubeObject, has_condition
+from understudy.objects.pods import Pod
+from understudy.objects.resources import CLAIMS, NODES, PODS, job_resource
+from understudy.objects.volumes import SELECTED_NODE
+from understudy.ports import Clock, Cluster, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
+
+NOT_FOUND, CONFLICT = 404, 409
+_NO_NOTES: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+
+
+class _Version(msgspec.Struct, frozen=True):
+    uid: str = ""
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+
+
+class _Written(msgspec.Struct, frozen=True):
+    metadata: _Version = _Version()
+
+
+class _Conditions(msgspec.Struct, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class _Reported(msgspec.Struct, frozen=True):
+    status: _Conditions = _Conditions()
+
+
+class ClusterWriter:
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        view: ClusterView,
+        teller: EventRecorder | None = None,
+        evictor: TaintEviction | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self.clock = clock
+        self.view = view
+        self.teller = teller or EventRecorder(cluster, clock)
+        self.evictor = evictor or TaintEviction(clock, patience=0.0)
+        self.expectations = Expectations()
+        self._uncertain: dict[str, Pod] = {}  # by uid: pods of writes that were not answered
+
+    async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: MergePatch | None = None) -> None:
+        """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
+        metadata = {"uid": obj.metadata.uid, "annotations": dict(notes)}
+        await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
+
+    async def select_node(self, claim: PersistentVolumeClaim, node: str) -> None:
+        """Says for which node the volume of a claim is to be made."""
+        meta = claim.metadata
+        patch = {"metadata": {"uid": meta.uid, "annotations": {SELECTED_NODE: node}}}
+        await self._cluster.patch(Ref(CLAIMS, meta.namespace, meta.name), patch, form=PatchForm.MERGE)
+
+    async def let_go_on(self, job: Workload, notes: Mapping[str, str | None], spec: MergePatch) -> None:
+        """The same for a paused job, if it is as it was seen: its owner may have suspended it meanwhile, for good."""
+        metadata = {
+            "uid": job.metadata.uid,
+            "resourceVersion": job.metadata.resource_version,
+            "annotations": dict(notes),
+        }
+        await self._patch(job, {**spec, "metadata": metadata}, form=PatchForm.MERGE)
+
+    async def end(self, job: Workload, change: MergePatch | list[MergePatch]) -> None:
+        """Writes the status that makes a job fail."""
+        test = {"op": "test", "path": "/metadata/uid", "value": job.metadata.uid}
+        if isinstance(change, list):
+            await self._patch(job, [test, *change], sub="status", form=PatchForm.JSON)
+        else:
+            patch = {**change, "metadata": {"uid": job.metadata.uid}}
+            await self._patch(job, patch, sub="status", form=PatchForm.MERGE)
+
+    async def read(self, ref: Ref) -> KubeObject:
+        return decode_json(await self._cluster.get(ref))
+
+    async def is_ready(self, namespace: str, pod: str) -> bool:
+        """The view does not keep conditions of pods: there are too many, and they are rarely asked for."""
+        try:
+            found = msgspec.json.decode(await self._cluster.get(Ref(PODS, namespace, pod)), type=_Reported)
+        except Refused as error:
+            if error.code != NOT_FOUND:
+                raise
+            return False
+        return has_condition(found.status.conditions, "Ready")
+
+    async def _patch(
+        self, obj: Workload | Pod, patch: Any, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
+    ) -> None:
+        raw = await self._cluster.patch(ref_of(obj), patch, sub=sub, form=form)
+        version = msgspec.json.decode(raw, type=_Written).metadata.resource_version
+        self._expect(obj, shows_version(obj.metadata.uid, version))
+
+    async def bind(
+        self, namespace: str, seats: Sequence[tuple[Pod, str]], notes: Mapping[str, Mapping[str, str]] = _NO_NOTES
+    ) -> None:
+        """`notes` are annotations that pods get with their seat, by uid."""
+        seatings = []
+        for pod, node in seats:
+            meta = pod.metadata
+            own = {name: text for name, text in notes.get(meta.uid, {}).items() if meta.annotations.get(name) != text}
+            seatings.append(PodBinding(meta.name, meta.uid, node, own))
+        try:
+            with self.teller.giving_way():
+                await self._cluster.bind(namespace, seatings)
+        except (Refused, Unreachable) as error:
+            self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
+            if isinstance(error, Unreachable):
+                self._is_uncertain(pod for pod, _ in seats if pod.metadata.uid not in error.done)
+            raise
+        self._expect_seated(pod for pod, _ in seats)
+
+    def _expect_seated(self, pods: Iterable[Pod]) -> None:
+        for pod in pods:
+            self._expect(pod, shows_seat(pod.metadata.uid))
+
+    async def release(self, departures: Sequence[tuple[Pod, PodEviction]]) -> None:
+        """Tells pods of one gang why they have to go, and deletes them."""
+        await self._fence(pod for pod, departure in departures if departure.grace == 0)
+        if departures:
+            try:
+                with self.teller.giving_way():
+                    await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
+            except Unreachable:
+                self._is_uncertain(pod for pod, _ in departures)
+                raise
+        for pod, _ in departures:
+            self._expect(pod, shows_deletion(pod.metadata.uid))
+
+    def _is_uncertain(self, pods: Iterable[Pod]) -> None:
+        self._uncertain.update((pod.metadata.uid, pod) for pod in pods)
+
+    async def make_sure(self) -> None:
+        """Asks what has become of pods after writes that were not answered. The view has to show at least that."""
+        await run_all(partial(self._make_sure, pod) for pod in self._uncertain.values())
+
+    async def _make_sure(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        try:
+            raw = await self._cluster.get(ref_of(pod))
+        except Refused as error:
+            if error.code != NOT_FOUND:
+                raise Unreachable(error.message) from error
+            self._expect(pod, shows_gone(uid))
+        else:
+            found = msgspec.json.decode(raw, type=_Written).metadata
+            self._expect(pod, shows_gone(uid) if found.uid != uid else shows_version(uid, found.resource_version))
+        del self._uncertain[uid]
+
+    def leave_to_others(self, pod: Pod, until: float) -> None:
+        """Somebody else deletes it: what comes next waits for that, up to this time."""
+        self._expect(pod, shows_deletion(pod.metadata.uid), until)
+
+    async def remove(self, pod: Pod, at_once: bool) -> None:
+        """Deletes a pod with the grace it asks for, or `at_once`, since nobody is there to be waited for."""
+        await self._fence([pod] if at_once else ())
+        try:
+            await self._cluster.delete(ref_of(pod), grace=0 if at_once else None, uid=pod.metadata.uid)
+        except Refused as error:
+            if error.code not in (NOT_FOUND, CONFLICT):  # it is gone, or another has taken its name
+                raise
+        self._expect(pod, shows_deletion(pod.metadata.uid))
+
+    async def _fence(self, pods: Iterable[Pod]) -> None:
+        """Before pods are force-deleted, their nodes say so: whoever comes after us has to know when they return."""
+        by_node: dict[str, list[Pod]] = {}
+        for pod in pods:
+            by_node.setdefault(pod.spec.node_name, []).append(pod)
+        wanted = {name: self.view.fence_wanted(name, found) for name, found in by_node.items()}
+        await run_all(partial(self._raise_fence, name, fence) for name, fence in wanted.items() if fence is not None)
+
+    async def _raise_fence(self, name: str, fence: Fence) -> None:
+        """A node that is gone, or was made anew, has nothing of these pods."""
+        node = self.view.node(name)
+        patch = fence_patch(node.metadata.uid if node is not None else "", format_fence(fence))
+        try:
+            await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
+        except Refused as error:
+            if error.code not in (NOT_FOUND, CONFLICT):
+                raise
+            return
+        self.view.fence(name, fence)
+
+    def _expect(self, obj: Workload | Pod, shows: Shows, until: float = NO_LIMIT) -> None:
+        meta = obj.metadata
+        name = (obj.kind, meta.namespace, meta.name)
+        self.expectations.expect(name, shows, self.known(obj), until)
+
+    def known(self, obj: Workload | Pod) -> KubeObject | None:
+        """The object as the view has it now."""
+        meta = obj.metadata
+        if isinstance(obj, Pod):
+            return self.view.pod(meta.namespace, meta.name)
+        return self.view.job_of(f"{obj.kind}/{meta.namespace}/{meta.name}")
+
+
+def fence_patch(uid: str, note: str | None) -> MergePatch:
+    """None: the annotation goes."""
+    return {"metadata": {"uid": uid, "annotations": {FENCED: note}}}
+
+
+def ref_of(obj: Workload | Pod) -> Ref:
+    meta = obj.metadata
+    resource = PODS if isinstance(obj, Pod) else job_resource(obj.api_version, obj.kind)
+    return Ref(resource, meta.namespace, meta.name)

@@ -1,0 +1,363 @@
+"""Carries plans out: turns deeds into writes, in an order from which every stop leads on to the same end.
+
+First the seats that are kept for somebody are written down, then others are made to leave, then volumes are ordered and
+seats taken, then the books are put in order. A gang whose write is refused is left for the next plan, with all that
+depends on it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+
+import msgspec
+
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.deferred_gangs import MissingPods, PodPatience, WriteRetries, lacks_first_stage
+from understudy.control.apply.gang_changes import GangChanges, changes_by_gang, is_lost
+from understudy.control.apply.pod_recreation import PodRecreator
+from understudy.control.apply.seat_release import PREEMPTED, SeatRelease, release_stuck_pods, would_lose_unowned_pod
+from understudy.control.apply.seats import (
+    SeatsByPod,
+    VolumeOrder,
+    annotated_object,
+    hold_seats,
+    nominate_nodes,
+    order_volumes,
+    resume_job,
+    seats_note,
+    seats_to_take,
+    volume_orders,
+    wants_a_seat,
+)
+from understudy.control.apply.warm_understudies import dismiss_understudies, stepping_in
+from understudy.control.concurrency import run_all
+from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.decide.describe import describe
+from understudy.decide.guards import HOUR, is_preempting_now
+from understudy.kinds.annotations import (
+    DISPLACED_AT,
+    EXCLUSIVE_TOPOLOGY,
+    HOLDS,
+    LAST_SEATS,
+    PREEMPTED_FOR,
+    REQUEUED_AT,
+    STEPS_IN,
+    format_times,
+)
+from understudy.model.gangs import Gang, Suspension, TopologyMode
+from understudy.model.plans import Action, Plan, Preempt, Requeue, Shrink, Swap
+from understudy.model.snapshot import Snapshot
+from understudy.objects.jobs import Workload
+from understudy.objects.pods import Pod
+from understudy.ports import Refused, Unreachable
+
+BATCH = 64  # gangs of one pod that are bound by one call
+
+_log = logging.getLogger(__name__)
+
+
+class GangTask(msgspec.Struct):
+    """A deed on its way: what of it can be done now, and how far it has come."""
+
+    deed: GangChanges
+    seats: SeatsByPod
+    promised: dict[str, str] | None = None  # seats to be kept for it; None: as before
+    orders: list[VolumeOrder] = []  # volumes to be made for these seats, before they are taken
+    resumes: bool = False
+    failed: bool = False
+    bound: bool = False  # whether all those seats were taken
+    done: bool = False  # whether anything was changed for it
+
+    @property
+    def gang(self) -> Gang:
+        return self.deed.gang
+
+    @property
+    def binds(self) -> bool:
+        return bool(self.seats.there) and not self.resumes
+
+
+class PlanApplier:
+    def __init__(
+        self, desk: ClusterWriter, remaker: PodRecreator, patience: PodPatience, binds_whole: bool = True
+    ) -> None:
+        """`binds_whole`: the cluster seats all pods of a gang at once, or none."""
+        self._desk = desk
+        self._remaker = remaker
+        self._binds_whole = binds_whole
+        self._retries = WriteRetries(desk)
+        self._missing = MissingPods(desk, self._retries, patience)
+        self._roles: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
+
+    async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
+        """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
+        deeds = changes_by_gang(plan, snapshot)
+        self._retries.begin(snapshot.gangs)
+        self._desk.evictor.begin()
+        tasks = {task.deed.key: task for task in await self._prepared(deeds, snapshot)}
+        await self._fence(snapshot)
+        promised = [t for t in tasks.values() if t.promised is not None or self._takes_seats_one_by_one(t)]
+        await self._each((t for t in promised if not _has_nothing_to_lose(t.deed, snapshot)), self._promise)
+        leaving = [t for t in tasks.values() if t.deed.leaves or t.deed.gives_up]
+        await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
+        await self._each(leaving, partial(self._release, tasks, snapshot))
+        await self._each((t for t in tasks.values() if t.resumes), self._resume)
+        await self._each((t for t in tasks.values() if t.orders), partial(self._order_volumes, snapshot))
+        dismissed = await dismiss_understudies(self._desk, plan, snapshot)
+        self._roles = stepping_in(self._desk, plan, snapshot)
+        await self._bind([t for t in tasks.values() if t.binds and not t.failed])
+        await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
+        return [action for task in tasks.values() if task.done for action in task.deed.actions] + dismissed
+
+    def next_look(self) -> float | None:
+        """When something that was put off is to be tried again, or given up."""
+        return min(
+            (at for at in (self._missing.next_look(), self._retries.next_look()) if at is not None), default=None
+        )
+
+    # What can be done now
+
+    async def _prepared(self, deeds: dict[str, GangChanges], snapshot: Snapshot) -> list[GangTask]:
+        tasks = [self._task(deed) for deed in deeds.values()]
+        blocked = {key for key in deeds if self._retries.is_backing_off(key)}
+        blocked |= {key for key, deed in deeds.items() if would_lose_unowned_pod(self._desk, deed, snapshot)}
+        blocked |= await self._missing.blocked({key: deed for key, deed in deeds.items() if key not in blocked})
+        blocked = _with_dependents(deeds, blocked)
+        return [task for task in tasks if task.deed.key not in blocked]
+
+    def _task(self, deed: GangChanges) -> GangTask:
+        seats = seats_to_take(self._desk, deed)
+        requeued = deed.gang.suspension is Suspension.REQUEUED
+        task = GangTask(deed, seats, resumes=bool(deed.starts) and requeued)
+        task.orders = volume_orders(self._desk, seats.there)
+        if task.orders or self._moves_whole_and_lacks_pods(deed):
+            task.seats = seats = SeatsByPod(
+                [], {**seats.absent, **{pod.metadata.name: node for pod, node in seats.there}}
+            )
+        if deed.gives_up or task.resumes:
+            return task  # the one write that pauses it, or lets it go on, says which seats are kept
+        if deed.holds is not None:
+            task.promised = {**dict(deed.holds), **seats.absent}
+        elif seats.absent:
+            task.promised = seats.absent
+        return task
+
+    def _moves_whole_and_lacks_pods(self, deed: GangChanges) -> bool:
+        """A gang of which no member stays where it is starts anew: when the pods of its first stage are there."""
+        stays = any(m.node and m.name not in deed.leaves for m in deed.gang.members())
+        return bool(deed.replaces) and not stays and lacks_first_stage(self._desk, deed.gang, deed.replaces)
+
+    async def _each(self, tasks: Iterable[GangTask], step: Callable[[GangTask], Awaitable[None]]) -> None:
+        await run_all(partial(self._attempt, task, step) for task in tasks if not task.failed)
+
+    async def _attempt(self, task: GangTask, step: Callable[[GangTask], Awaitable[None]]) -> None:
+        try:
+            await step(task)
+            if task.done:
+                self._retries.went_well(task.deed.key)
+        except Refused as error:
+            task.failed = True
+            self._retries.refused(task.gang, error)
+
+    # In this order
+
+    async def _fence(self, snapshot: Snapshot) -> None:
+        try:
+            await release_stuck_pods(self._desk, snapshot)
+        except Refused as error:
+            _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
+
+    def _takes_seats_one_by_one(self, task: GangTask) -> bool:
+        """Then all of them are held first: the first process may run before the last pod is bound."""
+        return task.binds and not self._binds_whole and len(task.seats.there) + len(task.gang.seated()) > 1
+
+    async def _promise(self, task: GangTask) -> None:
+        """What was promised and is about to be taken stays promised until it is taken: the write may fail."""
+        taking = {pod.metadata.name: node for pod, node in task.seats.there}
+        kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
+        if self._takes_seats_one_by_one(task):
+            kept = taking
+        task.done |= await hold_seats(self._desk, task.gang, {**kept, **(task.promised or {})})
+
+    async def _release(self, tasks: dict[str, GangTask], snapshot: Snapshot, task: GangTask) -> None:
+        if task.promised is not None and _has_nothing_to_lose(task.deed, snapshot):
+            await run_all((partial(self._promise, task), partial(self._see_off, tasks, snapshot, task)))
+        else:
+            await self._see_off(tasks, snapshot, task)
+
+    async def _see_off(self, tasks: dict[str, GangTask], snapshot: Snapshot, task: GangTask) -> None:
+        taker = tasks.get(task.deed.by)
+        if task.deed.by and (taker is None or taker.failed):
+            return
+        happening = self._for(taker, _event_for(task.deed.actions))
+        keep, taken_by = self._remaker.keep, taker.deed if taker else None
+        await SeatRelease(self._desk, task.deed, snapshot, happening, keep, taken_by).carry_out()
+        task.done = True
+        self._tell_job(task.gang, happening)
+
+    async def _count_occasion(self, task: GangTask) -> None:
+        """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
+        book, now = annotated_object(self._desk, task.gang), self._desk.clock.now()
+        if book is not None and not is_preempting_now(task.gang, now):
+            recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
+            await self._desk.note(book, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
+
+    async def _resume(self, task: GangTask) -> None:
+        await resume_job(self._desk, task.gang, task.deed.starts)
+        task.done = True
+        self._tell_job(task.gang, EventText("Resumed", describe(task.deed.actions[-1])))
+
+    async def _order_volumes(self, snapshot: Snapshot, task: GangTask) -> None:
+        task.done |= await order_volumes(self._desk, task.orders, snapshot.nodes)
+        for pod in self._desk.view.pods_of(task.deed.key):
+            if pod.metadata.name in task.seats.absent and wants_a_seat(pod):
+                self._desk.teller.waits(EventSubject.of(pod), task.orders[0].words)
+
+    async def _bind(self, tasks: list[GangTask]) -> None:
+        await run_all(partial(self._bind_batch, batch) for batch in _batches(tasks))
+
+    async def _bind_batch(self, tasks: list[GangTask]) -> None:
+        """Gangs of one pod are bound together as far as nobody minds; else each by itself."""
+        try:
+            if len(tasks) > 1:
+                await self._bind_seats(tasks)
+                return
+        except Refused:
+            pass  # one of them is not what it was; who that is, each finds out for itself
+        await self._each((task for task in tasks if not task.bound), self._bind_one)
+
+    async def _bind_one(self, task: GangTask) -> None:
+        await self._bind_seats([task])
+
+    async def _bind_seats(self, tasks: list[GangTask]) -> None:
+        seats = [seat for task in tasks for seat in task.seats.there]
+        await self._desk.teller.hush(pod.metadata.uid for pod, _ in seats)
+        try:
+            await self._desk.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks))
+        except (Refused, Unreachable) as error:
+            self._were_seated(tasks, error.done)
+            raise
+        self._were_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
+
+    def _notes_on_pods(self, tasks: list[GangTask]) -> dict[str, dict[str, str]]:
+        """By uid: the understudy that becomes the pod; and the domain it has to itself, since its job may be deleted
+        before the pod has left."""
+        notes = {uid: {STEPS_IN: understudy.metadata.uid} for uid, understudy in self._roles.items()}
+        for task in tasks:
+            owned = _exclusive_topologies(task.gang)
+            for pod, _ in task.seats.there if owned else ():
+                if key := owned.get(pod.metadata.name):
+                    notes.setdefault(pod.metadata.uid, {})[EXCLUSIVE_TOPOLOGY] = key
+        return notes
+
+    def _were_seated(self, tasks: list[GangTask], uids: frozenset[str]) -> None:
+        """Not every world can seat a gang whole or not at all. Who sits is told so; the next plan sees to the rest."""
+        for task in tasks:
+            taken = [seat for seat in task.seats.there if seat[0].metadata.uid in uids]
+            task.done, task.bound = task.done or bool(taken), len(taken) == len(task.seats.there)
+            for pod, node in taken:
+                self._tell_seated(pod, node)
+
+    def _tell_seated(self, pod: Pod, node: str) -> None:
+        meta = pod.metadata
+        message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
+        self._desk.teller.event(EventSubject.of(pod), EventText("Scheduled", message))
+        if understudy := self._roles.get(meta.uid):
+            message = f"Understudy {understudy.metadata.name} steps in on node {node}"
+            self._desk.teller.event(EventSubject.of(pod), EventText("SteppedIn", message))
+
+    async def _keep_books(self, task: GangTask) -> None:
+        """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""
+        job = self._desk.view.job_of(task.deed.key)
+        if job is not None and task.binds:
+            notes = self._notes_on_seats(task, job)
+            if notes:
+                await self._desk.note(job, notes)
+        if job is not None and task.promised is not None:
+            nominate_nodes(self._desk, task.gang, task.promised)
+        if job is None and task.bound:
+            await hold_seats(self._desk, task.gang, task.promised or {})
+
+    def _notes_on_seats(self, task: GangTask, job: Workload) -> dict[str, str | None]:
+        written = job.metadata.annotations
+        notes = {REQUEUED_AT: None, DISPLACED_AT: None, HOLDS: seats_note(task.gang, task.promised or {})}
+        if task.gang.size > 1:
+            kept = {m.name: m.node for m in task.gang.seated() if m.name not in task.deed.leaves}
+            taken = {pod.metadata.name: node for pod, node in task.seats.there}
+            notes[LAST_SEATS] = seats_note(task.gang, {**kept, **taken})
+        return {name: note for name, note in notes.items() if written.get(name) != note}
+
+    # Words
+
+    def _tell_job(self, gang: Gang, happening: EventText) -> None:
+        job = self._desk.view.job_of(gang.key)
+        if job is not None:
+            self._desk.teller.event(EventSubject.of(job), happening)
+
+    def _for(self, taker: GangTask | None, happening: EventText) -> EventText:
+        """The same, with the job it happens for named as an object."""
+        job = self._desk.view.job_of(taker.gang.key) if taker is not None else None
+        return happening if job is None else msgspec.structs.replace(happening, related=EventSubject.of(job))
+
+
+def _has_nothing_to_lose(deed: GangChanges, snapshot: Snapshot) -> bool:
+    """Whether it moves from lost seats to free ones. Nobody made room for it: if what it was promised is not written
+    down before it leaves, it is promised something else. One that keeps no seat would be no repair any more, which
+    may have a spare, but a start, which may not."""
+    moves_now = bool(deed.replaces and deed.leaves) and not (deed.waits_for or deed.by or deed.gives_up)
+    leaving = [m for m in deed.gang.seated() if m.name in deed.leaves]
+    return moves_now and len(leaving) < len(deed.gang.seated()) and all(is_lost(snapshot, m.node) for m in leaving)
+
+
+def _exclusive_topologies(gang: Gang) -> dict[str, str]:
+    """member -> the label whose domain its island has to itself."""
+    return {
+        member.name: island.topology.key
+        for island in gang.islands
+        if island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE
+        for member in island.members
+    }
+
+
+def _batches(tasks: Iterable[GangTask]) -> list[list[GangTask]]:
+    """What may be bound by one call: a gang, or several gangs of one pod each in one namespace."""
+    found: list[list[GangTask]] = []
+    filling: dict[str, list[GangTask]] = {}
+    for task in tasks:
+        batch = filling.get(task.gang.namespace)
+        if task.gang.size > 1:
+            batch = []
+            found.append(batch)
+        elif batch is None or len(batch) >= BATCH:
+            batch = filling[task.gang.namespace] = []
+            found.append(batch)
+        batch.append(task)
+    return found
+
+
+def _takers(tasks: dict[str, GangTask], leaving: Iterable[GangTask]) -> list[str]:
+    """The gangs for which somebody has to leave."""
+    keys = {task.deed.by: None for task in leaving if task.deed.by and not task.failed}
+    return [key for key in keys if key in tasks]
+
+
+def _with_dependents(deeds: dict[str, GangChanges], blocked: set[str]) -> set[str]:
+    """Those who would leave for somebody blocked, and those who wait for them to leave, are blocked as well."""
+    while True:
+        more = {
+            deed.key
+            for deed in deeds.values()
+            if deed.by in blocked or any(key in blocked and deeds[key].by for key in deed.waits_for if key in deeds)
+        }
+        if more <= blocked:
+            return blocked
+        blocked |= more
+
+
+def _event_for(actions: list[Action]) -> EventText:
+    """What a gang is told that has to give up seats."""
+    reasons = {Preempt: PREEMPTED, Requeue: "Requeued", Swap: "HotSwapped", Shrink: "Shrunk"}
+    for action in actions:
+        if type(action) in reasons:
+            return EventText(reasons[type(action)], describe(action), isinstance(action, Requeue | Shrink))
+    raise AssertionError(f"nobody has to leave for {actions}")

@@ -1,0 +1,250 @@
+"""Takes seats away: from victims of a preemption, from gangs that go back to the queue, from members that move.
+
+Everybody is told why. A job that can be paused is paused, its place in line and its seats written down in the same
+write, and its controller takes the pods away at no cost to it; of all others the pods are evicted.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+
+import msgspec
+
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.gang_changes import GangChanges, is_lost
+from understudy.control.apply.pod_recreation import is_recreated
+from understudy.control.apply.seats import seats_note
+from understudy.control.concurrency import run_all
+from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.decide.describe import describe
+from understudy.decide.guards import HOUR
+from understudy.kinds.annotations import (
+    DISPLACED_AT,
+    HOLDS,
+    LAST_SEATS,
+    QUEUED_AT,
+    REQUEUED_AT,
+    STALLED_AT,
+    format_time,
+    format_times,
+)
+from understudy.kinds.gangs.lone_pod import is_live
+from understudy.kinds.job_control import LEFT_TO_END, JobFailure, MergePatch, failure_patch, suspend_patch
+from understudy.kinds.pod_groups.definition import POD_GROUP
+from understudy.kinds.registry import control_of
+from understudy.model.gangs import Gang, OnPreemption
+from understudy.model.plans import Requeue, Swap
+from understudy.model.snapshot import Snapshot
+from understudy.objects.jobs import JobSet, Workload
+from understudy.objects.meta import has_condition
+from understudy.objects.pods import Pod
+from understudy.objects.resources import JOB_SETS
+from understudy.ports import PodEviction, Ref
+
+PREEMPTED = "Preempted"
+_LEAVING = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByUnderstudy",
+    "message": "its node is lost",
+}
+
+
+class SeatRelease(msgspec.Struct, frozen=True):
+    """A gang, or some of its members, on the way out; `taker` is the gang the seats are for, if any."""
+
+    desk: ClusterWriter
+    deed: GangChanges
+    snapshot: Snapshot
+    happening: EventText  # what the job and its pods are told, unless there is a taker to be named
+    keep: Callable[[Pod, Gang], Awaitable[None]]  # writes down a pod that is to be made again
+    taker: GangChanges | None = None
+
+    async def carry_out(self) -> None:
+        pods = self._pods()
+        ends = self.deed.gives_up and self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL
+        if not self.deed.gives_up:
+            await self._move(pods)
+            return
+        spared = self._spared(pods) if ends else []
+        marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
+        await run_all(partial(self._mark, pod, pod in spared) for pod in pods if marked)
+        for pod in pods:
+            self.desk.teller.event(EventSubject.of(pod), self._happening(pod))
+        if ends:
+            await self._end([pod for pod in pods if pod not in spared])
+        else:
+            await self._requeue(pods)
+
+    def _pods(self) -> list[Pod]:
+        """Those that have a seat and are not leaving yet."""
+        names = set(self.deed.leaves)
+        return [
+            pod
+            for pod in self.desk.view.pods_of(self.deed.key)
+            if pod.spec.node_name and is_live(pod) and (self.deed.gives_up or pod.metadata.name in names)
+        ]
+
+    def _spared(self, pods: list[Pod]) -> list[Pod]:
+        """Pods that end by themselves when the others are gone. One that is in the way even then goes like them."""
+        job = self.desk.view.job_of(self.deed.key)
+        labels = control_of(job).spared.items() if job is not None else ()
+        spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
+        return spared if len(spared) < len(pods) else []
+
+    async def _move(self, pods: list[Pod]) -> None:
+        """Members leave, and their gang waits for those who take their places: nothing that can wait comes first."""
+        await self._keep(pods)
+        await self._remove(pods)
+        for pod in pods:
+            self.desk.teller.event(EventSubject.of(pod), self._happening(pod))
+
+    async def _mark(self, pod: Pod, spared: bool) -> None:
+        condition = self._condition(self._happening(pod), LEFT_TO_END if spared else "DisruptionTarget")
+        await self.desk.teller.mark(pod, condition)
+
+    def _happening(self, pod: Pod) -> EventText:
+        if self.taker:
+            return self._preempted(pod)
+        for swap in (action for action in self.deed.actions if isinstance(action, Swap)):
+            moves = tuple(move for move in swap.moves if move.member == pod.metadata.name)
+            if moves:  # the job is told of them all
+                return msgspec.structs.replace(
+                    self.happening, message=describe(msgspec.structs.replace(swap, moves=moves))
+                )
+        return self.happening
+
+    def _condition(self, happening: EventText, kind: str) -> dict[str, str]:
+        return {
+            "type": kind,
+            "status": "True",
+            "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
+            "message": happening.message,
+            "lastTransitionTime": format_time(int(self.desk.clock.now())),
+        }
+
+    def _preempted(self, pod: Pod) -> EventText:
+        """Names the pod that comes, as far as it can be told which of them takes this very seat."""
+        assert self.taker is not None
+        gang, node, claims = self.taker.gang, pod.spec.node_name, self.taker.claims
+        member = claims.get(node) or next(iter(claims.values()), gang.name)
+        coming = self.desk.view.pod(gang.namespace, member)
+        known_as = f"pod uid {coming.metadata.uid}" if coming else gang.title
+        speaker = coming or self.desk.view.job_of(gang.key)
+        related = EventSubject.of(speaker) if speaker is not None else None
+        message = f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})"
+        return EventText(PREEMPTED, message, related=related)
+
+    async def _requeue(self, pods: list[Pod]) -> None:
+        job, pause = self.desk.view.job_of(self.deed.key), self._pause()
+        if job is not None:
+            await self.desk.note(job, self._notes(pods, bool(pause)), pause)
+        else:
+            await self._keep(pods)
+        lost = [pod for pod in pods if self._is_lost(pod)]
+        await self._remove(lost if pause else pods)
+
+    def _pause(self) -> MergePatch:
+        """What pauses the job; nothing where there is none, or it cannot be paused."""
+        job = self.desk.view.job_of(self.deed.key)
+        return suspend_patch(control_of(job), True) if job is not None else {}
+
+    async def _keep(self, pods: Iterable[Pod]) -> None:
+        await run_all(partial(self.keep, pod, self.deed.gang) for pod in pods if is_recreated(pod))
+
+    def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
+        gang, now = self.deed.gang, format_time(int(self.desk.clock.now()))
+        seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
+        return {
+            **({REQUEUED_AT: now} if pausing else {}),
+            **self._cause(gang, now),
+            QUEUED_AT: format_time(gang.queued_at),
+            LAST_SEATS: seats_note(gang, seats),
+            HOLDS: None,
+        }
+
+    def _cause(self, gang: Gang, now: str) -> dict[str, str | None]:
+        """What drove the gang out, as far as that counts later: one that stalled pauses, one that lost its seats may
+        have spares."""
+        if self.taker:
+            return {}
+        if not any(isinstance(action, Requeue) and action.stalled for action in self.deed.actions):
+            return {DISPLACED_AT: now}
+        recent = [at for at in gang.stalls if self.desk.clock.now() - at < HOUR]
+        return {STALLED_AT: format_times((*recent, float(int(self.desk.clock.now()))))}
+
+    async def _end(self, pods: list[Pod]) -> None:
+        """The job fails by the means of its own kind, so that its controller makes no new pods."""
+        job = self.desk.view.job_of(self.deed.key)
+        if job is not None:
+            now = format_time(int(self.desk.clock.now()))
+            await fail(self.desk, job, JobFailure(PREEMPTED, self.happening.message, now))
+        await self._remove(pods)
+
+    async def _remove(self, pods: Iterable[Pod]) -> None:
+        await self.desk.release([(pod, self._departure(pod)) for pod in pods if not self._is_left_to_others(pod)])
+
+    def _is_left_to_others(self, pod: Pod) -> bool:
+        """If they do not delete it in time, the next plan finds it where it is."""
+        member = next((m for m in self.deed.gang.seated() if m.name == pod.metadata.name), None)
+        until = self.desk.evictor.time_for(pod, member, self.snapshot) if member is not None else None
+        if until is not None:
+            self.desk.leave_to_others(pod, until)
+        return until is not None
+
+    def _departure(self, pod: Pod) -> PodEviction:
+        condition = self._condition(self._happening(pod), "DisruptionTarget")
+        grace = 0 if self._is_lost(pod) else None
+        return PodEviction(pod.metadata.name, pod.metadata.uid, condition, grace, _excused(pod))
+
+    def _is_lost(self, pod: Pod) -> bool:
+        return is_lost(self.snapshot, pod.spec.node_name)
+
+
+async def fail(desk: ClusterWriter, job: Workload, ending: JobFailure) -> None:
+    lever = control_of(job)
+    if has_condition(job.status.conditions, lever.end):
+        return
+    if lever.end_through == "JobSet":
+        child = await desk.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
+        assert isinstance(child, JobSet)
+        job, lever = child, control_of(child)
+    await desk.end(job, failure_patch(lever, job.status.conditions, ending))
+
+
+async def release_stuck_pods(desk: ClusterWriter, snapshot: Snapshot) -> None:
+    """Pods on their way out of a lost node never get there by themselves: nobody is left who could say they have.
+
+    Those that were given no grace are left to their controllers, who have to let go of them.
+    """
+    stuck = []
+    for name in snapshot.unhealthy:
+        for seat in snapshot.nodes[name].seats if is_lost(snapshot, name) else ():
+            gang = snapshot.gangs[seat.gang]
+            pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
+            if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:
+                stuck.append(pod)
+    await run_all(partial(_let_go, desk, pod) for pod in stuck)
+
+
+async def _let_go(desk: ClusterWriter, pod: Pod) -> None:
+    """Whoever told it to go, a taint above all, did so since its node was lost: its Job is not to pay for that."""
+    if excused := _excused(pod):
+        meta = pod.metadata
+        await desk.release([(pod, PodEviction(meta.name, meta.uid, _LEAVING, grace=0, excused=excused))])
+    else:
+        await desk.remove(pod, at_once=True)
+
+
+def _excused(pod: Pod) -> str:
+    """The version in which the pod of a batch Job was seen; of other pods nobody counts how they went."""
+    owner = pod.metadata.controller
+    return pod.metadata.resource_version if owner is not None and owner.kind == "Job" else ""
+
+
+def would_lose_unowned_pod(desk: ClusterWriter, deed: GangChanges, snapshot: Snapshot) -> bool:
+    """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
+    if deed.gang.kind not in ("Pod", POD_GROUP) or not deed.replaces:
+        return False
+    going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
+    bare = [pod for pod in going if not pod.metadata.owner_references and not is_recreated(pod)]
+    return any(not is_lost(snapshot, pod.spec.node_name) for pod in bare)

@@ -1,0 +1,299 @@
+"""The scheduling loop: follows a cluster, plans when something changed or a moment has come, and carries plans out."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.deferred_gangs import PodPatience
+from understudy.control.apply.plan_applier import PlanApplier
+from understudy.control.apply.pod_recreation import PodRecreator
+from understudy.control.apply.taint_eviction import TaintEviction
+from understudy.control.clock import wait_for
+from understudy.control.record.event_formats import CoreEventFormat, EventFormat
+from understudy.control.record.event_recorder import EventRecorder
+from understudy.control.record.incidents import IncidentTracker
+from understudy.control.record.job_failures import JobFailures
+from understudy.control.record.node_annotations import FenceAnnotations, NodeFailures
+from understudy.control.record.wait_reasons import WaitReasons
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.view.node_leases import LeaseClock
+from understudy.control.watch.freshness import ViewAge
+from understudy.control.watch.reflector import Reflector
+from understudy.control.watch.view_updater import ViewUpdater
+from understudy.decide.cycle import plan
+from understudy.decide.describe import describe
+from understudy.decide.policy import Policy
+from understudy.model.plans import Action, Plan
+from understudy.model.snapshot import Snapshot
+from understudy.objects.meta import KubeObject
+from understudy.ports import Clock, Cluster, Unreachable
+
+FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0  # before a cluster that did not answer is written to again
+EXPLAIN_INTERVAL = 1.0  # seconds between two looks at why gangs wait
+EXPLAIN_DELAY_WHEN_BUSY = 5.0  # seconds by which that is put off while there is something to be done
+STANDBY_INTERVAL = 1.0  # seconds between two looks of a loop that only stands by
+STALE_VIEW_RETRY = 1.0  # seconds after which it is looked whether a view that was too old is fresh again
+STALE_WARNING_AFTER = 5.0  # seconds after which it is said that the watch does not show what was written
+MIN_RECHECK = 0.1  # seconds after which a plan is made again at the earliest, if only the clock is the reason
+
+_log = logging.getLogger(__name__)
+
+
+class LoopSettings(msgspec.Struct, frozen=True):
+    policy: Policy = Policy()
+    limits: HealthLimits = DEFAULT_LIMITS
+    scheduler_name: str | None = None  # whose pods are ours; None: all are
+    gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
+    tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
+    events: EventFormat = CoreEventFormat()  # the form in which the cluster has them
+    patience: PodPatience = PodPatience()  # with controllers that have yet to make pods
+    keep_pods_in: str = ""  # the namespace in which pods are kept that are to be made again; '': in their own
+    keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
+    max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
+    one_clock: bool = True  # whether nodes write their leases by the clock that we go by
+    binds_whole: bool = True  # whether the cluster seats all pods of a gang at once, or none
+    job_lag: float = 2.0  # seconds by which a job may be seen later than its pods
+    evictor: float = (
+        0.0  # seconds the cluster is given to delete pods by itself that a taint drives out; 0: it does not
+    )
+
+
+DEFAULT_SETTINGS = LoopSettings()
+
+
+class Cycle(msgspec.Struct, frozen=True):
+    """One turn of the loop, for whoever listens: what it saw, what it wanted, and what of that was done or begun."""
+
+    snapshot: Snapshot
+    plan: Plan
+    done: tuple[Action, ...] = ()
+    took: float = 0.0  # seconds in which the plan was made
+
+
+class LoopStatus(msgspec.Struct, frozen=True):
+    """How a loop is doing, for whoever shows it."""
+
+    synced: bool = False  # everything there was has been seen once
+    unseen: tuple[str, ...] = ()  # the resources that have not
+    leads: bool = False
+    stumbles: int = 0  # plans that were broken off since the cluster did not answer, so far
+    incidents: int = 0  # that are open
+    opened: int = 0  # incidents, so far
+    turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
+
+
+class SchedulingLoop:
+    """Level-triggered: every plan is made from the objects as they are. Nothing but objects survives a restart.
+
+    One plan is carried out at a time, and the next one is not made before the view shows what was written.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        settings: LoopSettings = DEFAULT_SETTINGS,
+        listener: Callable[[Cycle], None] | None = None,
+    ) -> None:
+        troubles = InvalidObjects()
+        arrivals = LeaseClock(clock, settings.one_clock)
+        self.view = ClusterView(settings.policy.index, settings.scheduler_name, settings.limits, troubles, arrivals)
+        self.view.follows(settings.job_lag)
+        self._clock = clock
+        self._settings = settings
+        self._listener = listener
+        teller = EventRecorder(cluster, clock, settings.tell_after, settings.events)
+        self._desk = ClusterWriter(cluster, clock, self.view, teller, TaintEviction(clock, settings.evictor))
+        self._incidents = IncidentTracker(cluster, self._desk, settings.keep_incidents)
+        self._history = NodeFailures(cluster, clock, settings.policy)
+        self._failures = JobFailures(self._desk, settings.policy)
+        self._intake = ViewUpdater(self._desk, troubles, self._hear)
+        self._remaker = PodRecreator(cluster, self._desk, self._intake.changed, settings.keep_pods_in)
+        self._explainer = WaitReasons(self._desk)
+        self._applier = PlanApplier(self._desk, self._remaker, settings.patience, settings.binds_whole)
+        self._fence_notes = FenceAnnotations(cluster, clock, self.view)
+        self._following = Reflector(cluster, clock, self._intake)
+        self._sight = ViewAge(cluster, settings.max_view_age)
+        self._leads = False
+        self._resting = False
+        self._planned: Snapshot | None = None
+        self._recheck_at: float | None = None  # when the clock alone may change the plan
+        self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
+        self._unexplained = False  # whether anybody may wait and not know why
+        self._explain_at = clock.now()  # not before
+        self._stumbles = 0  # in a row
+        self._broken_off = 0  # in all
+        self._put_off = False  # whether the last turn made no plan
+        self._turn_began: float | None = None
+
+    async def run(self, lead: asyncio.Event | None = None) -> None:
+        """For ever, or until it is cancelled. It follows from the first moment, and decides and writes from the one on
+        in which `lead` is set."""
+        async with asyncio.TaskGroup() as group:
+            for reads in (self._following.run, self._remaker.run, self._incidents.records.follow):
+                group.create_task(reads())
+            if lead is not None:
+                await self._stand_by(lead)
+            self._take_over()
+            background = (
+                self._desk.teller.run,
+                self._incidents.records.write,
+                self._history.run,
+                self._fence_notes.run,
+            )
+            for writes in (*background, self._schedule):
+                group.create_task(writes())
+
+    @property
+    def standing(self) -> LoopStatus:
+        parts = (self._following.synced, self._remaker.synced, self._incidents.records.looked)
+        synced = all(part.is_set() for part in parts)
+        return LoopStatus(
+            synced=synced,
+            unseen=self._following.unseen,
+            leads=self._leads,
+            stumbles=self._broken_off,
+            incidents=self._incidents.open,
+            opened=self._incidents.opened,
+            turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
+        )
+
+    async def _stand_by(self, lead: asyncio.Event) -> None:
+        """What changes is worked into the snapshot as if plans were made, so that the first one need not wait."""
+        while not lead.is_set():
+            if self._following.synced.is_set():
+                self.view.snapshot(self._clock.now())
+            await wait_for(lead, self._clock, self._clock.now() + STANDBY_INTERVAL)
+
+    def _take_over(self) -> None:
+        """Whoever gathers facts on the way was told none before: they were another loop's to write down."""
+        self._leads = True
+        for pod in list(self.view.pods()):
+            self._failures.hear(pod, gone=False)
+        self._incidents.records.take_over()
+
+    def _hear(self, obj: KubeObject, gone: bool) -> None:
+        if self._leads:
+            self._incidents.hear(obj, gone)
+            self._failures.hear(obj, gone)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it has nothing to do until something changes or time passes."""
+        idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
+        written = (self._desk.teller, self._incidents.records, self._history, self._fence_notes)
+        return idle and all(each.quiet for each in written)
+
+    async def _schedule(self) -> None:
+        await self._following.synced.wait()
+        await self._remaker.synced.wait()
+        await self._incidents.records.looked.wait()  # or what an earlier loop had decided would be forgotten
+        while True:
+            try:
+                self._intake.changed.clear()
+                await self._catch_up()
+                self._turn_began = time.monotonic()
+                if self._sight.is_clear():
+                    await self._turn()
+                else:
+                    self._retry_at = self._clock.now() + STALE_VIEW_RETRY
+            except Unreachable as error:
+                self._try_again(error)
+            if self.view.stirred:  # by what was decided just now
+                self._intake.changed.set()
+            self._resting, self._turn_began = True, None
+            await wait_for(self._intake.changed, self._clock, self._next_look())
+            self._resting = False
+            await self._clock.sleep(self._settings.gather)
+
+    async def _turn(self) -> None:
+        await self._remaker.make_again()
+        now = self._clock.now()
+        snapshot = self.view.snapshot(now)
+        self._fence_notes.see(now)
+        self._intake.tell_troubles()
+        if await self._failures.write_down(snapshot, now) and not self._put_off:
+            self._put_off = True  # once: the plan is made by what is written there
+            self._intake.changed.set()
+            return
+        self._put_off = False
+        acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
+        # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
+        if self._unexplained and self._explain_at + (EXPLAIN_DELAY_WHEN_BUSY if acted else 0.0) <= now:
+            self._explain(snapshot, now)
+
+    async def _act(self, snapshot: Snapshot, now: float) -> bool:
+        """Whether anything was done."""
+        self._incidents.see(snapshot, now)
+        began = time.perf_counter()
+        made = plan(snapshot, self._settings.policy, now, explaining=False)
+        took = time.perf_counter() - began
+        self._planned, self._unexplained = snapshot, True
+        self._recheck(made, now)
+        if self._incidents.decide(snapshot, made):
+            await asyncio.sleep(0)
+        try:
+            done = await self._applier.carry_out(made, snapshot)
+        finally:
+            self._history.see(snapshot, now)
+        self._retry_at, self._stumbles = None, 0
+        self._report(Cycle(snapshot, made, tuple(done), took))
+        return bool(done)
+
+    def _explain(self, snapshot: Snapshot, now: float) -> None:
+        """Tells everybody who waits why. It takes longer than to decide, so nobody who could be helped waits for it."""
+        began = time.perf_counter()
+        made = plan(snapshot, self._settings.policy, now)
+        took = time.perf_counter() - began
+        self._unexplained, self._explain_at = False, now + EXPLAIN_INTERVAL
+        self._recheck(made, now)
+        self._explainer.explain(made, snapshot)
+        self._report(Cycle(snapshot, made, took=took))
+
+    def _recheck(self, made: Plan, now: float) -> None:
+        self._recheck_at = None if made.recheck_at is None else max(made.recheck_at, now + MIN_RECHECK)
+
+    def _try_again(self, error: Unreachable) -> None:
+        """How far the plan came nobody knows; the next one starts from what is then to be seen."""
+        pause = min(FIRST_PAUSE * 2.0 ** min(self._stumbles, 10), LAST_PAUSE)
+        self._stumbles += 1
+        self._broken_off += 1
+        self._retry_at = self._clock.now() + pause
+        _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
+
+    def _report(self, cycle: Cycle) -> None:
+        for action in cycle.done:
+            _log.info("%s", describe(action), extra={"action": type(action).__name__.lower(), "gang": action.gang})
+        if self._listener is not None:
+            self._listener(cycle)
+
+    async def _catch_up(self) -> None:
+        """Until the view shows what was written: an earlier plan would give a seat away that is taken."""
+        await self._desk.make_sure()
+        told_at = self._clock.now() + STALE_WARNING_AFTER
+        while (until := self._desk.expectations.open_until(now := self._clock.now())) is not None:
+            if now >= told_at:
+                told_at = math.inf
+                _log.warning("waiting for the watch to show what was written: %s", self._desk.expectations.names)
+            self._intake.changed.clear()
+            wake_at = min(until, told_at)
+            await wait_for(self._intake.changed, self._clock, wake_at if wake_at < math.inf else None)
+
+    def _next_look(self) -> float | None:
+        explain_at = self._explain_at if self._unexplained else None
+        moments = (*self._moments(), self.view.next_look(), explain_at)
+        return min((at for at in moments if at is not None), default=None)
+
+    def _is_due(self, now: float) -> bool:
+        return any(at is not None and at <= now for at in self._moments())
+
+    def _moments(self) -> tuple[float | None, ...]:
+        """When a plan is to be made again though nothing has changed."""
+        return self._recheck_at, self._retry_at, self._applier.next_look(), self._desk.evictor.next_look()

@@ -1,0 +1,267 @@
+"""Events on jobs and pods and conditions on pods: written in the background, each once and not too often."""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+import msgspec
+
+from understudy.control.clock import wait_for
+from understudy.control.record.event_formats import CoreEventFormat, EventFormat, EventRate, EventSubject, EventText
+from understudy.kinds.annotations import format_time
+from understudy.objects.meta import Condition
+from understudy.objects.pods import Pod
+from understudy.objects.resources import PODS
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+from understudy.write_priority import WritePriority
+
+MAX_BUCKETS = 4096  # of buckets; the one that was used longest ago is forgotten first, and is full again
+
+
+class EventRateLimiter:
+    def __init__(self, allowance: EventRate) -> None:
+        self._allowance = allowance
+        self._levels: dict[tuple[str, str], tuple[float, float]] = {}  # tokens left, and when that was
+
+    def take(self, key: tuple[str, str], now: float) -> bool:
+        """Whether there was a token left."""
+        full = float(self._allowance.at_once)
+        left, since = self._levels.pop(key, (full, now))
+        left = min(full, left + max(0.0, now - since) / self._allowance.every)
+        taken = left >= 1.0
+        self._levels[key] = (left - 1.0 if taken else left, now)
+        if len(self._levels) > MAX_BUCKETS:
+            del self._levels[next(iter(self._levels))]
+        return taken
+
+
+MAX_CONCURRENT = 16
+PAUSE = 0.02  # between two batches: at most 800 writes a second
+RETRY = 1.0
+MAX_DELAY = 10.0  # seconds by which urgent writes may delay what is due
+REPEAT_AFTER = 10.0  # a waiting pod is told its reason at most so often, however often the reason changes
+MAX_COUNTS = 20_000
+RETRYABLE = (429, 500, 502, 503, 504)  # answers of a server that takes the same write a moment later
+_CORE = CoreEventFormat()
+_log = logging.getLogger(__name__)
+PendingWrite = Callable[[], Awaitable[None]]
+
+
+class _Conditions(msgspec.Struct, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """As much of a pod as says what it was told."""
+
+    status: _Conditions = _Conditions()
+
+
+class EventRecorder:
+    def __init__(self, cluster: Cluster, clock: Clock, delay: float = 0.0, form: EventFormat = _CORE) -> None:
+        """`delay` are the seconds after which something is told that nobody waits for: what is urgent goes before.
+        Where it is 0, nothing is put off."""
+        self._cluster = cluster
+        self._clock = clock
+        self._delay = delay
+        self._form = form
+        self._buckets = EventRateLimiter(form.allowance) if form.allowance is not None else None
+        self._waiting: dict[object, tuple[float, PendingWrite]] = {}  # what is to be told, from when on
+        self._precedence = WritePriority(delay, MAX_DELAY if delay else 0.0)
+        self._more = asyncio.Event()
+        self._telling = 0
+        self._being_told: dict[str, asyncio.Event] = {}  # uid -> it has been told
+        self._counts: dict[str, int] = {}  # how often an event has happened
+        self._seats: dict[str, str] = {}  # uid -> the seat it is told of, or will be
+        self._said: dict[str, tuple[str, float]] = {}  # uid -> the last reason a pod or job was given, and when
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is nothing left to tell now."""
+        now = self._clock.now()
+        return not self._telling and not any(due <= now for due, _ in self._waiting.values())
+
+    @contextlib.contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """As long as the block lasts, and for a while after it, only what is overdue is told."""
+        try:
+            with self._precedence.urgent(self._clock.now):
+                yield
+        finally:
+            self._more.set()
+
+    # In passing
+
+    def event(self, about: EventSubject, happening: EventText) -> None:
+        self._later((about, happening), self._clock.now() + self._delay, lambda: self.tell(about, happening))
+
+    def waits(self, about: EventSubject, message: str, gated: bool = False) -> None:
+        """A pod, or a job without pods, waits. Told when the words have changed. Most pods wait for less than the
+        delay, and are told nothing."""
+        text, told = self._said.get(about.uid, ("", float("-inf")))
+        if text == message:
+            self._waiting.pop(about.uid, None)
+            return
+        due = max(self._clock.now() + self._delay, told + REPEAT_AFTER)
+        if (waiting := self._waiting.get(about.uid)) is not None:
+            due = min(due, waiting[0])  # new words do not put it off once more
+        self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
+
+    def nominates(self, pod: Pod, node: str) -> bool:
+        """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told.
+        Whether that is news."""
+        uid = pod.metadata.uid
+        if self._seats.get(uid) == node:
+            return False
+        self._seats[uid] = node
+        self._later((uid, "seat"), self._clock.now() + self._delay, lambda: self._nominate(pod, node))
+        return True
+
+    def forget(self, uid: str) -> None:
+        """It waits no longer, or is gone."""
+        self._said.pop(uid, None)
+        self._waiting.pop(uid, None)
+        self._waiting.pop((uid, "seat"), None)
+        self._seats.pop(uid, None)
+
+    async def hush(self, uids: Iterable[str]) -> None:
+        """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""
+        for uid in uids:
+            self.forget(uid)
+            if (over := self._being_told.get(uid)) is not None:
+                await over.wait()
+                self.forget(uid)  # it may have failed, and been put off
+
+    def _later(self, key: object, due: float, telling: PendingWrite) -> None:
+        self._waiting[key] = (due, telling)
+        self._more.set()
+
+    async def run(self) -> None:
+        while True:
+            self._more.clear()
+            now = self._clock.now()
+            until = self._precedence.due_until(now)
+            due = [key for key, (at, _) in self._waiting.items() if at <= until][:MAX_CONCURRENT]
+            if not due:
+                soonest = min((at for at, _ in self._waiting.values()), default=None)
+                look = None if soonest is None else self._precedence.next_look(soonest)
+                await wait_for(self._more, self._clock, look)
+                continue
+            self._telling += 1
+            try:
+                tellings = [(key, self._waiting.pop(key)[1]) for key in due]
+                await asyncio.gather(*(self._try(key, telling) for key, telling in tellings))
+                await self._clock.sleep(PAUSE)
+            finally:
+                self._telling -= 1
+
+    async def _try(self, key: object, telling: PendingWrite) -> None:
+        try:
+            await telling()
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Refused) and error.code not in RETRYABLE:  # its object is gone, most likely
+                _log.debug("not told: %s", error)
+            elif key not in self._waiting:  # else there is something newer to be told
+                self._later(key, self._clock.now() + RETRY, telling)
+
+    # At once
+
+    async def tell(self, about: EventSubject, happening: EventText) -> None:
+        """Writes an event. The same happening once more counts up the one that is there."""
+        now, form = self._clock.now(), self._form
+        if self._buckets is not None and not self._buckets.take((about.uid or about.name, happening.reason), now):
+            _log.debug("not told, there was too much of it: %s %s: %s", about.kind, about.name, happening.reason)
+            return
+        name = _event_name(about, form.alike(about, happening))
+        place = Ref(form.resource, about.namespace or "default")
+        count = self._counts.get(name, 0)
+        if count == 0:
+            try:
+                await self._cluster.create(place, form.new(name, about, happening, now))
+                self._count(name, 1)
+                return
+            except Refused as error:
+                if error.code != 409:
+                    raise
+                count = await self._told_before(place, name)
+        try:
+            patch = form.again(count + 1, now)
+            await self._cluster.patch(Ref(form.resource, place.namespace, name), patch, form=PatchForm.MERGE)
+            self._count(name, count + 1)
+        except Refused as error:
+            if error.code != 404:
+                raise
+            await self._cluster.create(place, form.new(name, about, happening, now))  # it was cleared away meanwhile
+            self._count(name, 1)
+
+    async def _told_before(self, place: Ref, name: str) -> int:
+        event = await self._cluster.get(Ref(place.resource, place.namespace, name))
+        return self._form.count(msgspec.json.decode(event))
+
+    def _count(self, name: str, count: int) -> None:
+        if len(self._counts) >= MAX_COUNTS:
+            self._counts.clear()
+        self._counts[name] = count
+
+    async def mark(self, pod: Pod, condition: dict[str, str]) -> None:
+        """Sets a condition of a pod. A pod that is gone, or another one, is left alone."""
+        meta = pod.metadata
+        patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
+        try:
+            await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
+        except Refused as error:
+            if error.code not in (404, 409):
+                raise
+
+    async def _nominate(self, pod: Pod, node: str) -> None:
+        meta = pod.metadata
+        patch = {"metadata": {"uid": meta.uid}, "status": {"nominatedNodeName": node or None}}
+        await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
+
+    async def _tell_in_time(self, about: EventSubject, message: str, gated: bool) -> None:
+        over = self._being_told[about.uid] = asyncio.Event()
+        before = self._said.get(about.uid)
+        try:
+            await self._tell_reason(about, message, gated)
+        except (Refused, Unreachable):  # it has not been told: the same words once more are news
+            if before is None:
+                self._said.pop(about.uid, None)
+            else:
+                self._said[about.uid] = before
+            raise
+        finally:
+            del self._being_told[about.uid]
+            over.set()
+
+    async def _tell_reason(self, about: EventSubject, message: str, gated: bool) -> None:
+        known = about.uid in self._said
+        self._said[about.uid] = (message, self._clock.now())
+        if about.kind != "Pod":
+            await self.tell(about, EventText("Waiting", message, warning=True))
+        elif known or not await self._says_already(about, message):
+            status = {"conditions": [_unschedulable(message, gated, format_time(int(self._clock.now())))]}
+            patch = {"metadata": {"uid": about.uid}, "status": status}
+            await self._cluster.patch(Ref(PODS, about.namespace, about.name), patch, sub="status")
+            await self.tell(about, EventText("FailedScheduling", message, warning=True))
+
+    async def _says_already(self, about: EventSubject, message: str) -> bool:
+        """Whether the pod was told the same by whoever told before us: a restart is no news to anybody."""
+        pod = msgspec.json.decode(await self._cluster.get(Ref(PODS, about.namespace, about.name)), type=_Told)
+        return any(c.type == "PodScheduled" and c.message == message for c in pod.status.conditions)
+
+
+def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated" if gated else "Unschedulable",
+        "message": message,
+        "lastTransitionTime": now,
+    }
+
+
+def _event_name(about: EventSubject, alike: str) -> str:
+    """The same for the same happening to the same object, so that it can be counted up."""
+    return f"{about.name[:200]}.{hashlib.blake2b(alike.encode(), digest_size=8).hexdigest()}"

@@ -1,0 +1,219 @@
+"""Writes incidents down, in the background and after everything that is urgent; and reads those of earlier loops back.
+
+A cluster that does not know the kind is looked at again later; until then incidents are only told in events.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from understudy.control.clock import wait_for
+from understudy.control.record.event_recorder import RETRYABLE
+from understudy.model.incidents import Incident
+from understudy.objects.incidents import document_of, incident_of
+from understudy.objects.resources import INCIDENTS
+from understudy.ports import ChangeType, Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+
+WRITE_DELAY = 1.0  # seconds in which the steps of an open incident are gathered into one write
+PAUSE = 0.02  # between two batches of writes
+AT_ONCE = 8
+ABSENT_RETRY = 15.0  # seconds after which a kind that the cluster did not serve is asked for again
+RETRY = 1.0
+NOT_FOUND, CONFLICT = 404, 409
+
+_log = logging.getLogger(__name__)
+Name = tuple[str, str]  # (namespace, name)
+
+
+class IncidentRecords:
+    """`adopt` is told every open incident that is found in the cluster."""
+
+    def __init__(self, cluster: Cluster, clock: Clock, keep: int, adopt: Callable[[Incident], None]) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._keep = keep
+        self._adopt = adopt
+        self._kept: dict[Name, Incident] = {}  # as the cluster has them
+        self._new: dict[Name, Incident] = {}  # as they are to be written
+        self._due: dict[Name, float] = {}
+        self.looked = asyncio.Event()  # what earlier loops wrote is known, as far as it can be
+        self._served = asyncio.Event()  # whether the cluster knows the kind, and has told all there are
+        self._more = asyncio.Event()
+        self._writing: set[Name] = set()  # at this moment; of one incident no two writes overtake each other
+        self._group: asyncio.TaskGroup | None = None  # while it runs
+        self._writes = False  # while another loop does, what it writes is only read
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is nothing left to write now."""
+        now = self._clock.now()
+        return not self._writing and not (self._served.is_set() and any(due <= now for due in self._due.values()))
+
+    def open_of(self, gang: str, uid: str) -> Incident | None:
+        found = [one for one in self._kept.values() if one.open and (one.gang, one.uid) == (gang, uid)]
+        return min(found, key=lambda one: (one.detected_at, one.name), default=None)
+
+    def has(self, incident: Incident) -> bool:
+        return _name_of(incident) in self._kept
+
+    def put(self, incident: Incident) -> None:
+        """It is written in a while, unless `hurry` says that now is a good time."""
+        name = _name_of(incident)
+        self._new[name] = incident
+        self._due.setdefault(name, self._clock.now() + WRITE_DELAY)
+        self._more.set()
+
+    def hurry(self, incident: Incident) -> None:
+        """It is not to be put off: the write begins before anybody else's that is not under way yet."""
+        name = _name_of(incident)
+        if name not in self._due:
+            return
+        self._due[name] = self._clock.now()
+        if self._group is not None and self._served.is_set() and len(self._writing) < AT_ONCE:
+            self._group.create_task(self._write_one(name))
+        else:
+            self._more.set()
+
+    def drop(self, incident: Incident) -> None:
+        """Nobody is to hear of it any more."""
+        name = _name_of(incident)
+        self._new.pop(name, None)
+        self._due.pop(name, None)
+
+    def take_over(self) -> None:
+        """From now on it is we who write: what others left open is ours to go on with."""
+        self._writes = True
+        for incident in [one for one in self._kept.values() if one.open]:
+            self._adopt(incident)
+
+    # Reading
+
+    async def follow(self) -> None:
+        while True:
+            pause = RETRY
+            try:
+                changes = self._cluster.follow(INCIDENTS)
+                async with contextlib.aclosing(changes):  # type: ignore[type-var]
+                    async for change in changes:
+                        self._heard(change.type, change.raw)
+            except Refused as error:
+                pause = ABSENT_RETRY
+                if error.code != NOT_FOUND:
+                    _log.warning("cannot follow %s: %s", INCIDENTS.key, error)
+                self._forget_oldest()
+            except Unreachable as error:
+                _log.warning("cannot follow %s: %s", INCIDENTS.key, error)
+            self.looked.set()
+            self._served.clear()
+            self._kept.clear()
+            await self._clock.sleep(pause)
+
+    def _heard(self, change: ChangeType, raw: bytes) -> None:
+        if change is ChangeType.SYNCED:
+            self.looked.set()
+            self._served.set()
+            self._more.set()
+            return
+        try:
+            incident = incident_of(raw)
+        except (ValueError, msgspec.DecodeError):
+            return  # somebody else's, or spoilt
+        name = _name_of(incident)
+        if change is ChangeType.DELETED:
+            self._kept.pop(name, None)
+            return
+        if not self._writes:
+            self._kept[name] = incident
+            return
+        # Of those that were written here, what the cluster tells is old: it may be closed, and still be told as open.
+        self._kept[name] = self._new.get(name, incident)
+        if not incident.open and name not in self._due:
+            self._new.pop(name, None)
+        elif incident.open and name not in self._new:
+            self._adopt(incident)
+
+    def _forget_oldest(self) -> None:
+        """Nobody can write them, and nobody knows for how long."""
+        closed = sorted((one for one in self._new.values() if not one.open), key=lambda one: one.detected_at)
+        for incident in closed[: max(0, len(closed) - self._keep)]:
+            self.drop(incident)
+
+    # Writing
+
+    async def write(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            group.create_task(self._write_on())
+
+    async def _write_on(self) -> None:
+        while True:
+            await self._served.wait()
+            self._more.clear()
+            now = self._clock.now()
+            waiting = {name: at for name, at in self._due.items() if name not in self._writing}
+            due = [name for name, at in waiting.items() if at <= now][:AT_ONCE]
+            if not due:
+                await wait_for(self._more, self._clock, min(waiting.values(), default=None))
+                continue
+            await asyncio.gather(*(self._write_one(name) for name in due))
+            await self._clock.sleep(PAUSE)
+
+    async def _write_one(self, name: Name) -> None:
+        incident = self._new.get(name)
+        if incident is None or name in self._writing or self._due.pop(name, None) is None:
+            return
+        self._writing.add(name)
+        try:
+            await self._bring(name, document_of(incident))
+            self._kept[name] = incident
+            await self._prune()
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Refused) and error.code not in (*RETRYABLE, CONFLICT):
+                _log.debug("incident %s is not written: %s", name[1], error)
+            else:
+                self._due.setdefault(name, self._clock.now() + RETRY)
+        finally:
+            self._writing.discard(name)
+            self._more.set()
+
+    async def _bring(self, name: Name, document: dict[str, Any]) -> None:
+        """Whether it is there already is tried out: an earlier loop may have made it in its last moment."""
+        ref = Ref(INCIDENTS, *name)
+        patch = {"spec": document["spec"], "status": document["status"]}
+        if name in self._kept:
+            try:
+                await self._cluster.patch(ref, patch, form=PatchForm.MERGE)
+                return
+            except Refused as error:
+                if error.code != NOT_FOUND:
+                    raise
+        try:
+            await self._cluster.create(Ref(INCIDENTS, name[0]), _without_nulls(document))
+        except Refused as error:
+            if error.code != CONFLICT:
+                raise
+            await self._cluster.patch(ref, patch, form=PatchForm.MERGE)
+
+    async def _prune(self) -> None:
+        """Only as many are kept as people may want to look at, the newest; open ones always."""
+        surplus = len(self._kept) - self._keep
+        if surplus <= 0:
+            return
+        closed = sorted((one.detected_at, name) for name, one in self._kept.items() if not one.open)
+        for _, name in closed[:surplus]:
+            self._kept.pop(name, None)
+            with contextlib.suppress(Refused, Unreachable):
+                await self._cluster.delete(Ref(INCIDENTS, *name))
+
+
+def _name_of(incident: Incident) -> Name:
+    return (incident.namespace, incident.name)
+
+
+def _without_nulls(value: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: part for key, part in value.items() if part is not None}
+    return {key: _without_nulls(part) if isinstance(part, dict) else part for key, part in kept.items()}

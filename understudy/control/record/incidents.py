@@ -1,0 +1,288 @@
+"""Incidents as they happen: opened when a gang loses a seat, followed through its repair, closed when it runs again."""
+
+import hashlib
+from collections.abc import Collection, Container, Iterable
+
+import msgspec
+
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.record.gang_losses import broken_nodes, decisions, foreseen, losses, lost_rooms, sits_on
+from understudy.control.record.incident_records import IncidentRecords
+from understudy.kinds.gangs.lone_pod import is_live
+from understudy.kinds.ownership import owner_of
+from understudy.kinds.pod_groups.lookup import group_named
+from understudy.model.gangs import Gang
+from understudy.model.incidents import (
+    GangLoss,
+    GangProgress,
+    Incident,
+    IncidentDecision,
+    IncidentOutcome,
+    merged_records,
+    step_seconds,
+    with_decision,
+    with_loss,
+    with_progress,
+)
+from understudy.model.plans import Grow, Plan, Wait
+from understudy.model.snapshot import Snapshot
+from understudy.objects.meta import KubeObject
+from understudy.objects.pods import Pod
+from understudy.ports import Cluster
+
+
+class PodCounter:
+    """Knows the live pods of one gang. To look at all of them for each that changes would cost large gangs dear."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        self._nodes: dict[str, str] = {}  # pod -> node, of those that have a seat
+        self._running: set[str] = set()
+        for pod in pods:
+            self.put(pod)
+
+    def put(self, pod: Pod) -> None:
+        name = pod.metadata.name
+        if not is_live(pod) or not pod.spec.node_name:
+            self.remove(pod)
+            return
+        self._nodes[name] = pod.spec.node_name
+        if pod.status.phase == "Running":
+            self._running.add(name)
+        else:
+            self._running.discard(name)
+
+    def remove(self, pod: Pod) -> None:
+        self._nodes.pop(pod.metadata.name, None)
+        self._running.discard(pod.metadata.name)
+
+    @property
+    def seated(self) -> int:
+        return len(self._nodes)
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    def any_on(self, nodes: Container[str]) -> bool:
+        return any(node in nodes for node in self._nodes.values())
+
+
+LOST, RECOVERED = "NodeLost", "Recovered"
+
+
+class OpenIncident(msgspec.Struct):
+    """An open incident, and what is known of its gang."""
+
+    incident: Incident
+    tally: PodCounter
+    broken: Collection[str] = ()  # nodes on which its members do not count
+    wanted: int = 0  # members it has to have, at most
+    victims_in: bool = False
+    looked_at: bool = False  # before, nobody knows which of its seats count
+
+
+class IncidentTracker:
+    def __init__(self, cluster: Cluster, desk: ClusterWriter, keep: int) -> None:
+        self._desk = desk
+        self._cases: dict[str, OpenIncident] = {}  # by the key its pods go by
+        self._lost_nodes: Collection[str] = ()  # when last seen
+        self.opened = 0  # by this loop, so far
+        self.records = IncidentRecords(cluster, desk.clock, keep, self._adopt)
+
+    @property
+    def open(self) -> int:
+        return len(self._cases)
+
+    # What the loop sees and does. Nobody waits for any of it.
+
+    def see(self, snapshot: Snapshot, now: float) -> None:
+        """Before a plan is made."""
+        rooms = lost_rooms(snapshot)
+        self._lost_nodes = rooms.keys()
+        for gang, loss in losses(snapshot, rooms).items():
+            self._lost(snapshot, gang, loss, now)
+        for key in list(self._cases):
+            self._look(key, snapshot, now)
+
+    def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
+        """Before a plan is carried out. Whether a write goes before the others; nobody waits for the answer."""
+        now, hurried = self._desk.clock.now(), False
+        for gang, loss in foreseen(snapshot, plan).items():
+            if pods_key(gang) not in self._cases:
+                self._lost(snapshot, gang, loss, now)
+        helped = {action.gang for action in plan.actions if not isinstance(action, Wait | Grow)}
+        self._settle_for_less(snapshot, helped, now)
+        for gang, decision in decisions(snapshot, plan):
+            case = self._cases.get(pods_key(gang))
+            if case is not None:
+                self._change(case, with_decision(case.incident, decision, now))
+                case.victims_in = _victims_in(case.incident, snapshot)
+                # What no later loop could see is written beside what is done, the rest when its members have seats.
+                if _leaves_no_trace(decision, snapshot.gangs[gang]) and not self.records.has(case.incident):
+                    self.records.hurry(case.incident)
+                    hurried = True
+        return hurried
+
+    def _settle_for_less(self, snapshot: Snapshot, helped: Container[str], now: float) -> None:
+        """An elastic gang whose replacement came to nothing, and for which nothing more is planned, goes on with what
+        it has: it has shrunk, though no plan ever said so."""
+        for key, case in list(self._cases.items()):
+            gang = snapshot.gangs.get(case.incident.gang)
+            if gang is None or not gang.elastic or gang.key in helped or gang.holds or gang.leaving:
+                continue
+            sound = sum(1 for member in gang.seated() if member.node not in snapshot.unhealthy)
+            if case.incident.decided_at is not None and gang.minimum <= sound < case.incident.wanted:
+                self._change(
+                    case, with_decision(case.incident, IncidentDecision(IncidentOutcome.SHRUNK, wanted=sound), now)
+                )
+                self._advance(key, case, now)
+
+    def hear(self, obj: KubeObject, gone: bool) -> None:
+        """A pod that changed tells at once how far its gang has come: the loop may look only later."""
+        if not self._cases or not isinstance(obj, Pod):
+            return
+        key = owner_of(obj).key
+        if key not in self._cases and (group := group_named(obj.metadata, obj.spec)) is not None:
+            key = group.key
+        case = self._cases.get(key)
+        if case is None:
+            return
+        if gone:
+            case.tally.remove(obj)
+        else:
+            case.tally.put(obj)
+        if case.looked_at:
+            self._advance(key, case, self._desk.clock.now())
+
+    # One incident
+
+    def _lost(self, snapshot: Snapshot, gang: str, loss: GangLoss, now: float) -> None:
+        key = pods_key(gang)
+        case = self._cases.get(key)
+        if case is not None:
+            self._change(case, with_loss(case.incident, loss))
+            return
+        uid = self._uid_of(gang)
+        known = snapshot.gangs[gang]
+        incident = Incident(
+            name=_name(known.name, uid or gang, loss, now),
+            gang=gang,
+            uid=uid,
+            cause=loss.cause,
+            nodes=loss.nodes,
+            members=loss.members,
+            wanted=max(len(known.seated()), known.minimum),
+            detected_at=now,
+            failed_at=None if loss.since is None else min(loss.since, now),
+        )
+        kept = self.records.open_of(gang, uid)
+        case = self._follow(merged_records(kept, incident) if kept is not None else incident)
+        case.broken, case.looked_at = broken_nodes(snapshot, self._lost_nodes, case.incident.nodes), True
+        if kept is None:
+            self.opened += 1
+            self._tell(incident, EventText(LOST, incident.cause, warning=True))
+
+    def _adopt(self, kept: Incident) -> None:
+        """One that is open in the cluster: of an earlier loop, unless it is ours."""
+        case = self._cases.get(pods_key(kept.gang))
+        if case is None:
+            self._follow(kept)
+        elif case.incident.uid == kept.uid and not self.records.has(case.incident):
+            self.records.drop(case.incident)
+            self._change(case, merged_records(kept, case.incident))
+        else:  # of a job of the same name that is gone
+            self.records.put(with_progress(kept, GangProgress(gone=True), kept.latest))
+
+    def _follow(self, incident: Incident) -> OpenIncident:
+        pods = self._desk.view.pods_of(incident.gang)
+        case = self._cases[pods_key(incident.gang)] = OpenIncident(incident, PodCounter(pods), wanted=incident.wanted)
+        self.records.put(incident)
+        return case
+
+    def _look(self, key: str, snapshot: Snapshot, now: float) -> None:
+        case = self._cases[key]
+        incident = case.incident
+        gang = snapshot.gangs.get(incident.gang)
+        if gang is None or self._uid_of(incident.gang) != incident.uid:
+            self._close(key, case, with_progress(incident, GangProgress(gone=True), now))
+            return
+        case.wanted, case.looked_at = gang.size, True
+        case.broken = broken_nodes(snapshot, self._lost_nodes, incident.nodes)
+        case.victims_in = _victims_in(incident, snapshot)
+        self._advance(key, case, now)
+
+    def _advance(self, key: str, case: OpenIncident, now: float) -> None:
+        tally = case.tally
+        # Whether any of its pods sits on a lost node is asked only when the rest is right: that means to look at all.
+        full = tally.seated >= min(case.incident.wanted, case.wanted)
+        broken = full and tally.any_on(case.broken)
+        sight = GangProgress(case.wanted, tally.seated, tally.running, broken, case.victims_in)
+        after = with_progress(case.incident, sight, now)
+        if after.open:
+            bound = after.seated_at is not None and case.incident.seated_at is None
+            self._change(case, after)
+            if bound and not self.records.has(after):
+                self.records.hurry(after)
+        else:
+            self._close(key, case, after)
+
+    def _change(self, case: OpenIncident, after: Incident) -> None:
+        if after != case.incident:
+            case.incident = after
+            self.records.put(after)
+
+    def _close(self, key: str, case: OpenIncident, after: Incident) -> None:
+        del self._cases[key]
+        self.records.put(after)
+        self.records.hurry(after)
+        if after.outcome is not IncidentOutcome.ENDED:
+            self._tell(after, EventText(RECOVERED, recovery_message(after, case.tally.running)))
+
+    def _tell(self, incident: Incident, happening: EventText) -> None:
+        job = self._desk.view.job_of(incident.gang)
+        if job is not None:
+            self._desk.teller.event(EventSubject.of(job), happening)
+
+    def _uid_of(self, gang: str) -> str:
+        """Of the job; a lone pod is its own."""
+        job = self._desk.view.job_of(gang)
+        if job is not None:
+            return job.metadata.uid
+        _, namespace, name = gang.split("/", 2)
+        pod = self._desk.view.pod(namespace, name) if gang.startswith("Pod/") else None
+        return pod.metadata.uid if pod is not None else ""
+
+
+def pods_key(gang: str) -> str:
+    """The pods of a TrainJob go by the JobSet that it makes."""
+    return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
+
+
+def _leaves_no_trace(decision: IncidentDecision, gang: Gang) -> bool:
+    """A gang that keeps some seats is seen to miss the others until they are taken; one that has none only waits."""
+    moved = sum(1 for move in decision.moves if move.from_node)
+    return decision.leads_to is not IncidentOutcome.SWAPPED or moved >= len(gang.seated())
+
+
+def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:
+    """Whether a victim still sits where members are to sit."""
+    return bool(incident.victims) and sits_on(snapshot, incident.victims, {move.to_node for move in incident.moves})
+
+
+def recovery_message(incident: Incident, running: int) -> str:
+    """A closed incident in a sentence."""
+    took = step_seconds(incident)
+    since = "the failure" if incident.failed_at is not None else "it was detected"
+    steps = [("detected", "detected"), ("decided", "decided"), ("victims_out", "victims out"), ("seated", "seated")]
+    told = ", ".join(f"{words} {took[step]:.3f} s" for step, words in steps if step in took)
+    who = f"{running} member{'s' * (running != 1)}"
+    again = "run" if running != 1 else "runs"
+    whole = f"all {who} {again} again" if incident.outcome is not IncidentOutcome.SHRUNK else f"it goes on with {who}"
+    return f"{whole} {took['total']:.3f} s after {since} ({told})"
+
+
+def _name(job: str, identity: str, loss: GangLoss, now: float) -> str:
+    """The same for the same loss of the same job, whoever sees it, as far as the time of the failure is written."""
+    text = f"{identity}\n{loss.nodes[0]}\n{now if loss.since is None else loss.since}"
+    return f"{job[:200]}-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}"

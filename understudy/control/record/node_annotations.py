@@ -1,0 +1,153 @@
+"""Annotations on nodes, written in the background: when a node failed, and which fence holds it back."""
+
+import asyncio
+import logging
+
+from understudy.control.apply.cluster_writer import fence_patch
+from understudy.control.clock import wait_for
+from understudy.control.record.event_recorder import RETRYABLE
+from understudy.control.view.cluster_view import ClusterView
+from understudy.decide.guards import mass_failure, pool_of
+from understudy.decide.policy import Policy
+from understudy.kinds.annotations import FAILED_AT, format_times
+from understudy.model.node_info import NODE_GONE
+from understudy.model.nodes import Node, Verdict
+from understudy.model.snapshot import Snapshot
+from understudy.objects.resources import NODES
+from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+
+MAX_FAILURES = 20  # failures that are remembered of one node
+SLACK = 2.0  # seconds by which two may differ on when a node failed
+FIRST_LOOK_SLACK = 60.0  # the same for one that was lost when this loop came: a loss has first signs and later ones
+WRITE_DELAY = (
+    1.0  # seconds after which it is written: a change of a node makes everybody look, who has better things to do now
+)
+RETRY = 1.0
+_log = logging.getLogger(__name__)
+
+
+class NodeFailures:
+    def __init__(self, cluster: Cluster, clock: Clock, policy: Policy) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._policy = policy
+        self._lost: set[str] | None = None  # the nodes that were lost when last seen; None: nobody looked yet
+        self._notes: dict[str, tuple[float, ...]] = {}  # the failures that are to be written, by node
+        self._due = float("-inf")
+        self._more = asyncio.Event()
+        self._writing = False
+
+    @property
+    def quiet(self) -> bool:
+        return not self._notes and not self._writing
+
+    def see(self, snapshot: Snapshot, now: float) -> None:
+        lost = {name for name in snapshot.unhealthy if _is_lost(snapshot.nodes[name].node)}
+        fresh = lost - (self._lost or set())
+        # Where so many fail together that they are not to blame, nobody is blamed.
+        spared = mass_failure(snapshot, self._policy, now) if fresh else {}
+        for name in sorted(fresh):
+            node = snapshot.nodes[name].node
+            if pool_of(node, self._policy) not in spared and self._is_news(node):
+                self._note(node, now)
+        self._lost = lost
+
+    def _is_news(self, node: Node) -> bool:
+        """Whether this loss has not been written down yet, by an earlier loop or by anybody else."""
+        first_look = self._lost is None
+        since, known = node.health.since, self._known(node)
+        if since is None:
+            return not first_look
+        return not known or known[-1] < since - (FIRST_LOOK_SLACK if first_look else SLACK)
+
+    def _known(self, node: Node) -> tuple[float, ...]:
+        """With those that are still to be written."""
+        return self._notes.get(node.name, node.failures)
+
+    def _note(self, node: Node, now: float) -> None:
+        at = now if node.health.since is None else min(node.health.since, now)
+        recent = [moment for moment in self._known(node) if now - moment < self._policy.lemon_window]
+        if not self._notes:  # a node that keeps failing does not put it off for ever
+            self._due = now + WRITE_DELAY
+        self._notes[node.name] = tuple([*recent, at][-MAX_FAILURES:])
+        self._more.set()
+
+    async def run(self) -> None:
+        while True:
+            self._more.clear()
+            if not self._notes or self._due > self._clock.now():
+                await wait_for(self._more, self._clock, self._due if self._notes else None)
+                continue
+            self._writing = True
+            try:
+                await self._write()
+            finally:
+                self._writing = False
+
+    async def _write(self) -> None:
+        name, note = next(iter(self._notes.items()))
+        patch = {"metadata": {"annotations": {FAILED_AT: format_times(note)}}}
+        try:
+            await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
+        except (Refused, Unreachable) as error:
+            if not isinstance(error, Refused) or error.code in RETRYABLE:
+                await self._clock.sleep(RETRY)
+                return
+            # It is gone, most likely; should it come back, it starts anew.
+            _log.debug("the failure of node %s is not written: %s", name, error)
+        if self._notes.get(name) == note:
+            del self._notes[name]
+
+
+def _is_lost(node: Node) -> bool:
+    """A node that does not exist has nowhere to write it on."""
+    return node.health.verdict is Verdict.LOST and node.health is not NODE_GONE
+
+
+class FenceAnnotations:
+    def __init__(self, cluster: Cluster, clock: Clock, view: ClusterView) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._view = view
+        self._due: float | None = None
+        self._tried: dict[str, str | None] = {}  # what was written last, and the view may not show yet
+        self._more = asyncio.Event()
+
+    @property
+    def quiet(self) -> bool:
+        return self._due is None
+
+    def see(self, now: float) -> None:
+        """After every look at the view."""
+        self._tried = {name: note for name, note in self._tried.items() if name in self._view.fence_notes}
+        if self._due is None and self._open():
+            self._due = now + WRITE_DELAY
+            self._more.set()
+
+    def _open(self) -> dict[str, str | None]:
+        notes = self._view.fence_notes
+        return {name: note for name, note in notes.items() if name not in self._tried or self._tried[name] != note}
+
+    async def run(self) -> None:
+        while True:
+            self._more.clear()
+            if self._due is None or self._due > self._clock.now():
+                await wait_for(self._more, self._clock, self._due)
+                continue
+            for name, note in self._open().items():
+                await self._write(name, note)
+            self._due = None
+            self.see(self._clock.now())
+
+    async def _write(self, name: str, note: str | None) -> None:
+        node = self._view.node(name)
+        if node is None:
+            return
+        try:
+            await self._cluster.patch(Ref(NODES, name=name), fence_patch(node.metadata.uid, note), form=PatchForm.MERGE)
+        except Refused as error:  # it is gone, most likely, and its fence with it
+            _log.debug("the fence of node %s is not written: %s", name, error)
+        except Unreachable:
+            await self._clock.sleep(RETRY)
+            return
+        self._tried[name] = note

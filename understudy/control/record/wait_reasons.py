@@ -1,0 +1,44 @@
+"""Why gangs wait, said on their pods, or on their jobs where there are no pods to say it on."""
+
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.seats import wants_a_seat
+from understudy.control.record.event_formats import EventSubject
+from understudy.decide.describe import reason_with_holder
+from understudy.model.gangs import Suspension
+from understudy.model.plans import Plan, Wait, WaitCode, WaitReason
+from understudy.model.snapshot import Snapshot
+from understudy.objects.pods import Pod
+
+_PASSING = (
+    WaitCode.SUSPENDED,
+    WaitCode.STILL_LEAVING,
+)  # the job itself says the one, and the other is over in a moment
+
+
+class WaitReasons:
+    def __init__(self, desk: ClusterWriter) -> None:
+        self._desk = desk
+        self._explained: dict[str, tuple[WaitReason, list[str]]] = {}
+
+    def explain(self, plan: Plan, snapshot: Snapshot) -> None:
+        """All gangs that wait now. Whoever was told the same before is not told again.
+
+        Pods of a requeued job are about to be taken away, and with them what they were told: the job is told."""
+        explained = {}
+        for wait in plan.actions:
+            if not isinstance(wait, Wait) or wait.reason.code in _PASSING:
+                continue
+            gang = snapshot.gangs.get(wait.gang)
+            requeued = gang is not None and gang.suspension is Suspension.REQUEUED
+            pods = [pod for pod in self._desk.view.pods_of(wait.gang) if wants_a_seat(pod) and not requeued]
+            told = explained[wait.gang] = (wait.reason, [pod.metadata.uid for pod in pods])
+            if told != self._explained.get(wait.gang):
+                self._tell(wait, pods)
+        self._explained = explained
+
+    def _tell(self, wait: Wait, pods: list[Pod]) -> None:
+        words, gated = reason_with_holder(wait.reason), wait.reason.code is WaitCode.GATED
+        job = self._desk.view.job_of(wait.gang)
+        abouts = [EventSubject.of(pod) for pod in pods] or ([EventSubject.of(job)] if job is not None else [])
+        for about in abouts:
+            self._desk.teller.waits(about, words, gated)

@@ -1,0 +1,210 @@
+"""The view: Kubernetes objects in, one by one as they change; the Snapshot of the cluster out, whenever asked for."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from understudy.control.view.disruption_budgets import DisruptionBudgets
+from understudy.control.view.gang_index import GangIndex
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_health import DEFAULT_LIMITS, HealthLimits
+from understudy.control.view.node_index import NodeIndex
+from understudy.control.view.node_leases import LeaseClock
+from understudy.kinds.context import Context
+from understudy.model.nodes import Fence
+from understudy.model.snapshot import Snapshot
+from understudy.objects.cluster_objects import (
+    Namespace,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodDisruptionBudget,
+    PriorityClass,
+    StorageClass,
+)
+from understudy.objects.jobs import TrainingRuntime, Workload
+from understudy.objects.meta import KubeObject
+from understudy.objects.nodes import Lease, Node
+from understudy.objects.pod_groups import AnyGroup
+from understudy.objects.pods import Pod
+from understudy.objects.volumes import NamedClaim, unprovisioned_claims
+
+
+class ClusterView:
+    """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
+
+    With `troubles`, objects that make no sense are written down there and do not stop the others. With `arrivals`, the
+    cluster is a living one: its leases grow old while other nodes are heard of.
+    """
+
+    def __init__(
+        self,
+        index: Iterable[str] = (),
+        scheduler_name: str | None = None,
+        limits: HealthLimits = DEFAULT_LIMITS,
+        troubles: InvalidObjects | None = None,
+        arrivals: LeaseClock | None = None,
+    ) -> None:
+        self._context = Context(scheduler_name)
+        self._gangs = GangIndex(self._context, troubles)
+        self._nodes = NodeIndex(limits, troubles, arrivals)
+        self._budgets = DisruptionBudgets()
+        self._context_stale = False
+        self._snapshot = Snapshot.of(index=index)
+        self._put: dict[type, Callable[[Any], None]] = {
+            Pod: self._put_pod,
+            Node: self._nodes.put,
+            Lease: self._nodes.put_lease,
+            PodDisruptionBudget: self._budgets.put,
+            **dict.fromkeys(get_args(Workload), self._gangs.put_job),
+            **dict.fromkeys(get_args(AnyGroup), self._gangs.put_group),
+        }
+        self._remove: dict[type, Callable[[Any], None]] = {
+            Pod: self._remove_pod,
+            Node: self._nodes.remove,
+            Lease: self._nodes.remove_lease,
+            PodDisruptionBudget: self._budgets.remove,
+            **dict.fromkeys(get_args(Workload), self._gangs.remove_job),
+            **dict.fromkeys(get_args(AnyGroup), self._gangs.remove_group),
+        }
+
+    def follows(self, lag: float) -> None:
+        """From now on all there is of a cluster is put here: a claim that was not put does not exist, and a job may be
+        put up to `lag` seconds after its pods."""
+        self._context.surroundings.complete = True
+        self._gangs.strays.lag = lag
+
+    def put(self, obj: KubeObject) -> None:
+        """Takes an object as it is now, in place of what was known under its name."""
+        put = self._put.get(type(obj))
+        if put is not None:
+            put(obj)
+        else:
+            self._surround(obj, gone=False)
+
+    def remove(self, obj: KubeObject) -> None:
+        remove = self._remove.get(type(obj))
+        if remove is not None:
+            remove(obj)
+        else:
+            self._surround(obj, gone=True)
+
+    def _put_pod(self, pod: Pod) -> None:
+        known = self._gangs.pod(pod.metadata.namespace, pod.metadata.name)
+        if known is not None and known.metadata.uid != pod.metadata.uid:
+            self._nodes.pod_gone(known)
+        self._gangs.put_pod(pod)
+
+    def _remove_pod(self, pod: Pod) -> None:
+        self._nodes.pod_gone(pod)
+        self._gangs.remove_pod(pod)
+
+    @property
+    def stirred(self) -> bool:
+        """Whether anything was put or removed that may change the snapshot."""
+        return self._context_stale or self._gangs.touched or self._nodes.touched or self._budgets.touched
+
+    def next_look(self) -> float | None:
+        """When the clock alone may change the snapshot."""
+        moments = (self._nodes.next_look(), self._gangs.next_look())
+        return min((at for at in moments if at is not None), default=None)
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        return self._gangs.pod(namespace, name)
+
+    def pods(self) -> Iterable[Pod]:
+        return self._gangs.pods()
+
+    def pods_of(self, gang: str) -> list[Pod]:
+        return [entry.pod for entry in self._gangs.group(gang).entries]
+
+    def job_of(self, gang: str) -> Workload | None:
+        """The object that speaks for the gang; None for lone pods, and pods whose job is not known."""
+        return self._gangs.group(gang).speaker
+
+    def node(self, name: str) -> Node | None:
+        return self._nodes.get(name)
+
+    def fence_wanted(self, node: str, pods: Iterable[Pod]) -> Fence | None:
+        """What the node has to say before these pods are force-deleted there; None: nothing, or it does already."""
+        return self._nodes.fence_wanted(node, pods)
+
+    def fence(self, node: str, fence: Fence) -> None:
+        """The node is held back when it returns, from now on and whenever it shows this."""
+        self._nodes.fence(node, fence)
+
+    @property
+    def fence_notes(self) -> Mapping[str, str | None]:
+        """What nodes ought to say about fences and do not; None: nothing any more."""
+        return self._nodes.fence_notes
+
+    def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
+        return unprovisioned_claims(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
+
+    def pass_over(self, gang: str) -> None:
+        """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else; if it has
+        seats, it is stalled."""
+        self._gangs.pass_over(gang)
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Raises BadObject where an object contradicts another, such as a job whose PriorityClass does not exist."""
+        if self._context_stale:
+            self._context.changed()
+            self._gangs.touch_all()
+            self._context_stale = False
+        pods_changed = self._gangs.touched
+        nodes, gone_nodes = self._nodes.changes(now)
+        gangs = self._gangs.changes(now)
+        gone_gangs = self._gangs.settle(gangs)
+        self._nodes.settle(nodes, gone_nodes)
+        if nodes or gangs or gone_nodes:
+            self._snapshot = self._snapshot.updated(
+                nodes=nodes.values(),
+                gangs=[gang for gang in gangs.values() if gang is not None],
+                gone_nodes=gone_nodes,
+                gone_gangs=gone_gangs,
+            )
+        budgets = self._budgets.current(self._gangs.pods, pods_changed)
+        if budgets != self._snapshot.budgets:
+            self._snapshot = msgspec.structs.replace(self._snapshot, budgets=budgets)
+        return self._snapshot
+
+    def _surround(self, obj: KubeObject, gone: bool) -> None:
+        """The objects that change what others mean. Most change rarely, and then everything is looked at again; claims
+        and volumes come and go all day, and concern those that name them."""
+        shelf, key = self._shelf(obj)
+        storage = self._context.surroundings
+        before, was_known = shelf.get(key), storage.is_known
+        if gone:
+            shelf.pop(key, None)
+        else:
+            metadata = msgspec.structs.replace(obj.metadata, resource_version="")
+            shelf[key] = msgspec.structs.replace(obj, metadata=metadata)
+        if shelf.get(key) == before:
+            return
+        if storage.is_known != was_known or not isinstance(obj, PersistentVolumeClaim | PersistentVolume):
+            self._context_stale = True
+        elif isinstance(obj, PersistentVolumeClaim):
+            self._gangs.touch_claimants(obj.metadata.namespace, obj.metadata.name)
+        elif self._gangs.looked_at:  # before, there is nothing to touch, and all volumes of the cluster come at once
+            for namespace, name in storage.claims_on(obj.metadata.name):
+                self._gangs.touch_claimants(namespace, name)
+
+    def _shelf(self, obj: KubeObject) -> tuple[dict[Any, Any], object]:
+        meta, around = obj.metadata, self._context.surroundings
+        match obj:
+            case PriorityClass():
+                return self._context.classes, meta.name
+            case Namespace():
+                return around.namespaces, meta.name
+            case PersistentVolumeClaim():
+                return around.claims, (meta.namespace, meta.name)
+            case PersistentVolume():
+                return around.volumes, meta.name
+            case StorageClass():
+                return around.classes, meta.name
+            case TrainingRuntime():
+                namespace = "" if obj.kind == "ClusterTrainingRuntime" else meta.namespace
+                return self._context.runtimes, (obj.kind, namespace, meta.name)
+            case _:
+                raise TypeError(f"the view has no use for {obj.title}")

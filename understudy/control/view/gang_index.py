@@ -1,0 +1,340 @@
+"""Jobs and pods, gathered by gang as they come and go, into model gangs; only what was touched is made anew."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from understudy.control.view.gang_parts import GangParts, GangPod, UnseenJobs
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.pod_groups import PodGroupIndex
+from understudy.kinds import trainjob
+from understudy.kinds.annotations import WARM_FOR
+from understudy.kinds.completion_indexes import parse_indexes
+from understudy.kinds.context import Context
+from understudy.kinds.gangs.group_gang import group_gang
+from understudy.kinds.gangs.lone_pod import gang_of_one, is_live, is_unchanged, lone_gang
+from understudy.kinds.gangs.without_job import gang_of_invalid_job, gang_of_jobless_pods
+from understudy.kinds.job import is_plain_single
+from understudy.kinds.observed_pod import ObservedPod, observe_pod
+from understudy.kinds.ownership import GangRef, owner_of
+from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
+from understudy.kinds.pod_groups.lookup import group_named
+from understudy.kinds.registry import KINDS, gang_of
+from understudy.model.gangs import Gang
+from understudy.objects.errors import BadObject
+from understudy.objects.jobs import Job, JobSet, TrainJob, Workload
+from understudy.objects.meta import seconds
+from understudy.objects.pod_groups import AnyGroup
+from understudy.objects.pods import Pod
+from understudy.objects.volumes import claim_names
+
+PodName = tuple[str, str]  # (namespace, name)
+
+
+class GangIndex:
+    """The gangs of the cluster. `changes` makes anew what was touched.
+
+    With `troubles`, a gang that makes no sense is written down there and only its seats count; without, it is an error.
+    """
+
+    def __init__(self, context: Context, troubles: InvalidObjects | None = None) -> None:
+        self._context = context
+        self._troubles = troubles
+        self.strays = UnseenJobs()
+        self._groups: dict[str, GangParts] = {}
+        self._claimants: dict[tuple[str, str], set[PodName]] = {}  # the pods that name a claim
+        self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups of which some pods are yet to be made
+        self._entries: dict[PodName, GangPod] = {}
+        self._rolls = PodGroupIndex()
+        self._dirty: dict[str, None] = {}
+        self._emptied: set[str] = set()  # groups that lost something, and may have nothing left
+        self.looked_at = False  # whether anything was made of them yet
+
+    def pods(self) -> Iterator[Pod]:
+        return (entry.pod for entry in self._entries.values())
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        entry = self._entries.get((namespace, name))
+        return entry.pod if entry is not None else None
+
+    def group(self, key: str) -> GangParts:
+        """What is known of a gang; nothing, where there is no such gang."""
+        return self._groups.get(_of_jobset(key)) or GangParts()
+
+    def pass_over(self, key: str) -> None:
+        key = _of_jobset(key)
+        if key in self._groups:
+            self._group(key).passed_over = True
+
+    @property
+    def touched(self) -> bool:
+        return bool(self._dirty)
+
+    def put_pod(self, pod: Pod) -> None:
+        meta = pod.metadata
+        home = (meta.namespace, meta.name)
+        own = owner_of(pod)
+        group = group_of(pod, own)
+        entry = self._entries.get(home)
+        if group is not None or (entry is not None and entry.group is not None):
+            self._enroll(home, group, own)
+        ref = own if group is None else self._rolls.ref(group, own)
+        if entry is not None and (entry.ref.key, entry.own.key) == (ref.key, own.key):
+            if not is_unchanged(pod, entry.pod):
+                entry.ref, entry.own, entry.group, entry.seen = ref, own, group, None
+                self._dirty[ref.key] = None
+            self._book_claims(home, entry.pod, pod)
+            entry.pod = pod
+            return
+        if entry is not None:
+            self._drop(entry)
+        self._book_claims(home, entry.pod if entry is not None else None, pod)
+        entry = self._entries[home] = GangPod(pod, ref, own, group)
+        self._add(entry)
+
+    def remove_pod(self, pod: Pod) -> None:
+        home = (pod.metadata.namespace, pod.metadata.name)
+        entry = self._entries.pop(home, None)
+        if entry is not None:
+            self._drop(entry)
+            self._book_claims(home, entry.pod, None)
+            if entry.group is not None:
+                self._enroll(home, None, entry.own)
+
+    def _book_claims(self, home: PodName, before: Pod | None, now: Pod | None) -> None:
+        """Of most pods there is nothing to book."""
+        if before is not None and before.spec.volumes:
+            for claim in claim_names(before.spec, home[1]):
+                named = self._claimants[home[0], claim]
+                named.discard(home)
+                if not named:
+                    del self._claimants[home[0], claim]
+        if now is not None and now.spec.volumes:
+            for claim in claim_names(now.spec, home[1]):
+                self._claimants.setdefault((home[0], claim), set()).add(home)
+
+    def put_group(self, group: AnyGroup) -> None:
+        self._touch(self._rolls.put(group))
+
+    def remove_group(self, group: AnyGroup) -> None:
+        self._touch(self._rolls.remove(group))
+
+    def _touch(self, pods: Iterable[PodName]) -> None:
+        for home in pods:
+            self._dirty[self._entries[home].ref.key] = None
+
+    def _enroll(self, home: PodName, group: GroupRef | None, own: GangRef) -> None:
+        """What a pod joins or leaves may be a gang of its own from then on, or a job's again: the others go along."""
+        for other in self._rolls.enroll(home, group, own):
+            entry = self._entries[other]
+            assert entry.group is not None
+            self._drop(entry)
+            entry.ref, entry.seen = self._rolls.ref(entry.group, entry.own), None
+            self._add(entry)
+
+    def put_job(self, job: Workload) -> None:
+        meta = job.metadata
+        if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
+            if isinstance(job, JobSet) and owner.kind == "TrainJob":
+                self._group(_group_key(job)).made = job
+            elif isinstance(job, Job) and owner.kind == "JobSet":
+                self._put_child(f"JobSet/{meta.namespace}/{owner.name}", job)
+            return  # a child: its parent speaks for the gang
+        group = self._group(_group_key(job))
+        known = group.train_job if isinstance(job, TrainJob) else group.job
+        if known is None or known.spec != job.spec:
+            group.passed_over = False
+        if isinstance(job, TrainJob):
+            group.train_job = job
+        else:
+            group.job = job
+
+    def _put_child(self, key: str, job: Job, gone: bool = False) -> None:
+        """A pod that has succeeded is not made again, also when its object was deleted: its Job counts it."""
+        name, group = job.metadata.name, self._groups.get(key)
+        done = frozenset(f"{name}-{index}" for index in parse_indexes(job.status.completed_indexes) if not gone)
+        if done != (group.done.get(name, frozenset()) if group is not None else frozenset()):
+            found = self._group(key)
+            found.done = {**found.done, name: done}
+
+    def remove_job(self, job: Workload) -> None:
+        owner = job.metadata.controller
+        if isinstance(job, Job) and owner is not None and owner.kind == "JobSet":
+            self._put_child(f"JobSet/{job.metadata.namespace}/{owner.name}", job, gone=True)
+        key = _group_key(job)
+        if (group := self._groups.get(key)) is None:
+            return
+        if isinstance(job, TrainJob):
+            group.train_job = None
+        else:
+            group.job = group.made = None
+        self._dirty[key] = None
+        self._emptied.add(key)
+
+    def touch_all(self) -> None:
+        """After a change of the context: everything is looked at again, if anything was looked at yet."""
+        if not self.looked_at:
+            return
+        for entry in self._entries.values():
+            entry.seen = None
+        self._dirty = dict.fromkeys(self._groups)
+
+    def touch_claimants(self, namespace: str, claim: str) -> None:
+        """After a change of a claim, or of its volume: those that name it are looked at again, and those that may do so
+        once they are made."""
+        for home in self._claimants.get((namespace, claim), ()):
+            entry = self._entries[home]
+            entry.seen = None
+            self._dirty[entry.ref.key] = None
+        self._dirty.update(dict.fromkeys(self._unfinished.get(namespace, ())))
+
+    def next_look(self) -> float | None:
+        return self.strays.next_look()
+
+    def changes(self, now: float) -> dict[str, Gang | None]:
+        """The groups whose gang is not what it was. `settle` makes them known."""
+        self.looked_at = True
+        changed: dict[str, Gang | None] = {}
+        self._dirty.update(dict.fromkeys(self.strays.due(now)))
+        for key in self._dirty:
+            group = self._groups[key]
+            gang = self._understood(key, group, now)
+            if gang is not group.gang and (group.gang is None or gang != group.gang):
+                changed[key] = gang
+        return changed
+
+    def settle(self, changed: dict[str, Gang | None]) -> list[str]:
+        """Returns the keys of the gangs that are gone."""
+        gone = []
+        for key, gang in changed.items():
+            group = self._groups[key]
+            if group.gang is not None and (gang is None or gang.key != group.gang.key):
+                gone.append(group.gang.key)
+            group.gang = gang
+            waiting = self._unfinished.setdefault(_namespace(key), set())
+            (waiting.add if group.is_unfinished else waiting.discard)(key)
+        for key in self._emptied:
+            group = self._groups[key]
+            if not (group.entries or group.lent) and group.speaker is None and group.made is None:
+                del self._groups[key]
+                self._unfinished.get(_namespace(key), set()).discard(key)
+                self.strays.claimed(key)
+        self._emptied.clear()
+        self._dirty = {}
+        return gone
+
+    def _group(self, key: str) -> GangParts:
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = GangParts()
+        self._dirty[key] = None
+        return group
+
+    def _add(self, entry: GangPod) -> None:
+        group = self._group(entry.ref.key)
+        group.entries.append(entry)
+        group.passed_over = False
+        self._lend(entry, 1)
+
+    def _drop(self, entry: GangPod) -> None:
+        self._lend(entry, -1)
+        group = self._groups[entry.ref.key]
+        entries = group.entries
+        del entries[next(i for i, other in enumerate(entries) if other is entry)]
+        group.passed_over = False
+        self._dirty[entry.ref.key] = None
+        self._emptied.add(entry.ref.key)
+
+    def _lend(self, entry: GangPod, count: int) -> None:
+        """A job whose pods count for another gang knows how many of them do."""
+        if entry.own.key != entry.ref.key and entry.own.kind != "Pod":
+            self._group(entry.own.key).lent += count
+            self._emptied.add(entry.own.key)
+
+    def _understood(self, key: str, group: GangParts, now: float) -> Gang | None:
+        try:
+            gang = self._made(group)
+            if group.is_stray:
+                gang = self.strays.judged(key, gang, self._is_owned(group), now)
+            else:
+                self.strays.claimed(key)
+        except BadObject as error:
+            if self._troubles is None:
+                raise
+            self._troubles.found(key, error)
+            return gang_of_invalid_job(((entry.pod, entry.ref) for entry in group.entries), self._context)
+        if self._troubles is not None:
+            self._troubles.over(key)
+        if group.passed_over and gang is not None:
+            if gang.seated():
+                return msgspec.structs.replace(gang, stalled=True)
+            return msgspec.structs.replace(gang, managed=False, holds=())
+        return gang
+
+    def _is_owned(self, group: GangParts) -> bool:
+        """Whether any of its pods is owned by a job that is not known."""
+        for entry in group.entries:
+            owner = entry.pod.metadata.controller
+            if owner is not None and owner.kind in KINDS:
+                known = self._groups.get(_of_jobset(f"{owner.kind}/{entry.pod.metadata.namespace}/{owner.name}"))
+                if known is None or known.speaker is None:
+                    return True
+        return False
+
+    def _made(self, group: GangParts) -> Gang | None:
+        entries = group.entries
+        job = group.speaker if not group.lent else None
+        if len(entries) == 1 and entries[0].group is None:
+            entry = entries[0]
+            if job is None and entry.ref.kind == "Pod":
+                return lone_gang(entry.pod, entry.ref, self._context)
+            if isinstance(job, Job) and is_live(entry.pod) and is_plain_single(job):
+                created = seconds(job.metadata.creation_timestamp) or 0.0
+                return gang_of_one(entry.pod, entry.ref, created, self._context)
+        seen = self._sightings(group)
+        if entries and entries[0].ref.kind == POD_GROUP and (named := entries[0].group) is not None:
+            return group_gang(self._rolls.definition(named), seen, self._context)
+        if isinstance(job, TrainJob) and group.made is not None:
+            job = trainjob.from_made_jobset(job, group.made)
+        if job is not None:
+            done = frozenset().union(*group.done.values())
+            return gang_of(job, self._context, seen, self._groups_of(entries), done)
+        return gang_of_jobless_pods(seen, self._context) if seen else None
+
+    def _groups_of(self, entries: Iterable[GangPod]) -> dict[str, GroupDefinition]:
+        """What the groups that a job's pods name ask for, by island."""
+        found = {}
+        for entry in entries:
+            if entry.group is not None:
+                definition = self._rolls.definition(entry.group)
+                if entry.group.binding or not definition.absent:
+                    found[entry.ref.island] = definition
+        return found
+
+    def _sightings(self, group: GangParts) -> list[ObservedPod]:
+        found = []
+        for entry in group.entries:
+            if entry.seen is None:
+                entry.seen = observe_pod(entry.pod, entry.ref, self._context)
+            found.append(entry.seen)
+        return found
+
+
+def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
+    """What belongs to its node, and understudies, are in no group, whatever is written on them."""
+    if own.infrastructure or WARM_FOR in pod.metadata.annotations:
+        return None
+    return group_named(pod.metadata, pod.spec)
+
+
+def _group_key(job: Workload) -> str:
+    return _of_jobset(f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}")
+
+
+def _of_jobset(key: str) -> str:
+    """A TrainJob's group goes by the name of the JobSet it makes."""
+    return "JobSet" + key.removeprefix("TrainJob") if key.startswith("TrainJob/") else key
+
+
+def _namespace(key: str) -> str:
+    return key.split("/", 2)[1]

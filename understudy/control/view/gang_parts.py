@@ -1,0 +1,85 @@
+"""What is known of one gang before a model gang is made of it: its pods, its job, and whether the job was seen."""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from understudy.kinds.observed_pod import ObservedPod
+from understudy.kinds.ownership import GangRef
+from understudy.kinds.pod_groups.definition import POD_GROUP, GroupRef
+from understudy.model.gangs import Gang
+from understudy.objects.jobs import JobSet, TrainJob, Workload
+from understudy.objects.pods import Pod
+
+
+class GangPod(msgspec.Struct, gc=False):
+    """A pod, its place, and what it was seen to be, once somebody looked."""
+
+    pod: Pod
+    ref: GangRef  # the gang it counts for
+    own: GangRef  # its job's, which may be another one
+    group: GroupRef | None = None  # the group it names
+    seen: ObservedPod | None = None
+
+
+class GangParts(msgspec.Struct, gc=False):
+    """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it; what
+    it is made of, its JobSet says."""
+
+    entries: list[GangPod] = []
+    job: Workload | None = None
+    train_job: TrainJob | None = None
+    made: JobSet | None = None  # by the TrainJob
+    done: Mapping[str, frozenset[str]] = {}  # by child Job, the places whose pods have succeeded
+    lent: int = 0  # how many pods of the job count for a group of pods, which is the gang then
+    passed_over: bool = False  # its pods were not made in time: it counts for nothing until something about it changes
+    gang: Gang | None = None  # as handed out last
+
+    @property
+    def speaker(self) -> Workload | None:
+        return self.train_job or self.job
+
+    @property
+    def is_stray(self) -> bool:
+        return self.speaker is None and bool(self.entries) and self.entries[0].ref.kind not in ("Pod", POD_GROUP)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether some of its pods are yet to be made, from a template that may ask for anything."""
+        return self.gang is not None and not all(member.exists for member in self.gang.members())
+
+
+class UnseenJobs:
+    def __init__(self, lag: float = 0.0) -> None:
+        """`lag` are the seconds by which one kind may be seen later than another; 0: they are seen in order."""
+        self.lag = lag
+        self._until: dict[str, float] = {}  # gangs without a job, and when they are gangs all the same
+        self._waiting: set[str] = set()
+
+    def due(self, now: float) -> list[str]:
+        """Those whose time has come since this was asked before."""
+        found = [key for key in self._waiting if self._until[key] <= now]
+        self._waiting.difference_update(found)
+        return found
+
+    def judged(self, key: str, gang: Gang | None, owned: bool, now: float) -> Gang | None:
+        """The gang that was told from pods alone. One that sits is left as it is: its job may have just gone.
+
+        Pods that are `owned` by a job that is not there are never seated: the job will be seen, or they are garbage, of
+        which some may be collected already. Others may belong to no job."""
+        if gang is None or not self.lag or gang.seated():
+            return gang
+        if not owned:
+            if self._until.setdefault(key, now + self.lag) <= now:
+                return gang
+            self._waiting.add(key)
+        return replace(gang, awaits=(*gang.awaits, f"{gang.title} has not been seen, only pods of it"))
+
+    def claimed(self, key: str) -> None:
+        """The job is there, or none of its pods is any more."""
+        if self._until.pop(key, None) is not None:
+            self._waiting.discard(key)
+
+    def next_look(self) -> float | None:
+        return min((self._until[key] for key in self._waiting), default=None)

@@ -1,0 +1,266 @@
+"""Node verdicts: turns a node object, its lease and the time into healthy, suspect, lost or leaving, and says why.
+
+Every signal is one function; the gravest finding wins. To add a signal, write its function and name it in SIGNALS.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from understudy.kinds.annotations import read_time
+from understudy.model.nodes import Health, Verdict
+from understudy.objects.meta import Condition, seconds
+from understudy.objects.nodes import Lease, Node
+
+
+class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """How long silence is borne. Leases are judged in renewals missed: a node renews four times a lease duration."""
+
+    lease_suspect: float = 1.5  # renewals missed: with Kubernetes' leases of 40 s, 15 s after the last one
+    lease_lost: float = 2.3  # two missed, and a bit for the delay of the wire: 23 s after the last one
+    not_ready_lost: float = 30.0  # seconds a node may say itself that it is not ready before its seats count as lost
+    maintenance_notice: float = 3600.0  # seconds before announced maintenance from which on a node counts as leaving
+    # Seconds beyond their grace period for which pods that were force-deleted may still run on a node that came back.
+    # None: whoever runs pods there proves that they have ended before it hands out what they had.
+    return_margin: float | None = 30.0
+
+
+DEFAULT_LIMITS = HealthLimits()
+
+
+class HealthFinding(NamedTuple):
+    """What one signal says: a verdict, and when it could change without anything happening."""
+
+    health: Health
+    changes_at: float | None = None
+
+
+class Heartbeat(NamedTuple):
+    """What the lease of a node says about its life."""
+
+    renewed: float  # when it was heard of last
+    interval: float  # seconds between two renewals
+    since: float  # it is as silent as if it had been renewed then, and all others had been heard of ever after
+    missed: float = 0.0  # seconds of that silence from before the last pause
+    given_up: bool = False  # and not heard of since
+    proven: bool = True  # that it lived a moment ago
+
+
+class NodeCheck(NamedTuple):
+    node: Node
+    heartbeat: Heartbeat | None
+    now: float
+    limits: HealthLimits
+
+
+HEALTHY = Health()
+_GRAVITY = {Verdict.HEALTHY: 0, Verdict.SUSPECT: 1, Verdict.LEAVING: 2, Verdict.LOST: 3}
+
+# Conditions that are bad when they are true (or, where it says so, false), and how bad.
+_BAD_CONDITIONS: dict[str, tuple[str, Verdict]] = {
+    **dict.fromkeys(
+        ("GPUMissing", "NVLinkStatusInactive", "XIDErrors", "XidError", "NVLinkError", "GPUUnhealthy", "KernelDeadlock",
+         "ReadonlyFilesystem", "FilesystemCorruptionProblem", "XfsShutdown", "CperHardwareErrorFatal"),
+        ("True", Verdict.LOST),
+    ),
+    **dict.fromkeys(
+        ("IBLinkFlapping", "GPUClockThrottling", "UnhealthyNvidiaDevicePlugin", "KubeletProblem", "KubeletUnhealthy",
+         "ContainerRuntimeProblem", "ContainerRuntimeUnhealthy", "DiskBadBlock", "NetworkUnavailable"),
+        ("True", Verdict.SUSPECT),
+    ),
+    "AcceleratedHardwareReady": ("False", Verdict.LOST),
+    "DiskPressure": ("True", Verdict.LEAVING),  # its pods are about to be evicted; till then they can move in order
+    **dict.fromkeys(
+        ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady"), ("False", Verdict.SUSPECT)
+    ),
+}  # fmt: skip
+
+_NOT_READY = "node.kubernetes.io/not-ready"
+_LOST_TAINTS = (
+    "node.kubernetes.io/out-of-service",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/shutdown",
+    "node.cloudprovider.kubernetes.io/shutdown",
+)
+
+# Taints that announce the end of a node, and the seconds of notice they give.
+_NOTICES = {
+    "cloud.google.com/impending-node-termination": 30.0,
+    "aws-node-termination-handler/spot-itn": 120.0,
+    "aws-node-termination-handler/rebalance-recommendation": 120.0,
+    "aws-node-termination-handler/scheduled-maintenance": 120.0,
+    "aws-node-termination-handler/asg-lifecycle-termination": 120.0,
+    "karpenter.sh/disrupted": 120.0,
+    "remediator.kubernetes.azure.com/unschedulable": 30.0,
+    "ToBeDeletedByClusterAutoscaler": 600.0,
+}
+_ACTION_TIME = "aws-node-termination-handler/action-time"
+_MAINTENANCE_TIME = "cloud.google.com/scheduled-maintenance-time"
+_MAINTENANCE_NOW = "cloud.google.com/active-node-maintenance"
+
+
+def renewal_interval(lease: Lease) -> float:
+    """Seconds between two renewals; a node renews four times a lease duration."""
+    return lease.spec.lease_duration_seconds / 4
+
+
+def heartbeat(lease: Lease | None, paused: float = 0.0) -> Heartbeat | None:
+    """Of a lease by itself, for who looks only once. `paused` are the seconds for which no node was heard of."""
+    renewed = seconds(lease.spec.renew_time) if lease else None
+    if lease is None or renewed is None:
+        return None
+    return Heartbeat(renewed, renewal_interval(lease), since=renewed + max(0.0, paused))
+
+
+def examine_node(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> HealthFinding:
+    """The gravest finding (of two leavings the earlier), and the first time at which any could change by the clock."""
+    case = NodeCheck(node, beat, now, limits)
+    worst, soonest = HEALTHY, None
+    for signal in SIGNALS:
+        for health, changes_at in signal(case):
+            if graver(health, worst):
+                worst = health
+            if changes_at is not None and (soonest is None or changes_at < soonest):
+                soonest = changes_at
+    return HealthFinding(worst, soonest)
+
+
+def is_silent(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> bool:
+    """Whether nothing is heard of it, or nothing proves yet that it is: what it is told may not arrive."""
+    if any(one.type == "Ready" and one.status == "Unknown" for one in node.status.conditions):
+        return True
+    if beat is not None and not beat.proven:
+        return True
+    return any(found.health.verdict is Verdict.LOST for found in lease_age(NodeCheck(node, beat, now, limits)))
+
+
+def graver(one: Health, other: Health) -> bool:
+    if _GRAVITY[one.verdict] != _GRAVITY[other.verdict]:
+        return _GRAVITY[one.verdict] > _GRAVITY[other.verdict]
+    if one.verdict is Verdict.LEAVING and one.deadline is not None:
+        return other.deadline is None or one.deadline < other.deadline
+    return False
+
+
+def ready_condition(case: NodeCheck) -> Iterator[HealthFinding]:
+    """Unknown means that the control plane has given the node up; False, that its kubelet is alive and unwell."""
+    if is_joining(case.node):
+        return
+    for condition in case.node.status.conditions:
+        if condition.type != "Ready" or condition.status == "True":
+            continue
+        since = seconds(condition.last_transition_time)
+        why = f"not ready: {condition.reason or condition.status}"
+        if condition.status == "Unknown":
+            yield HealthFinding(Health(Verdict.LOST, why, since))
+        else:
+            yield _unready(case, why, since)
+
+
+def not_ready_taint(case: NodeCheck) -> Iterator[HealthFinding]:
+    if is_joining(case.node):
+        return
+    for taint in case.node.spec.taints:
+        if taint.key == _NOT_READY:
+            yield _unready(case, f"taint {taint.key}", seconds(taint.time_added))
+
+
+def is_joining(node: Node) -> bool:
+    """Whether it has never been ready: Kubernetes taints a node in the moment it is made, and only then without a time.
+    Nobody sits there who could lose a seat, and the taint itself keeps everybody away; it is not unwell, only new."""
+    return any(t.key == _NOT_READY and t.effect == "NoSchedule" and t.time_added is None for t in node.spec.taints)
+
+
+def _unready(case: NodeCheck, why: str, since: float | None) -> HealthFinding:
+    """Suspect at first, then lost. Where nobody wrote down since when, it is taken to be long ago."""
+    lost_at = None if since is None else since + case.limits.not_ready_lost
+    if lost_at is None or case.now >= lost_at:
+        return HealthFinding(Health(Verdict.LOST, why, since))
+    return HealthFinding(Health(Verdict.SUSPECT, why, since), lost_at)
+
+
+def lease_age(case: NodeCheck) -> Iterator[HealthFinding]:
+    """Only where there is a lease: not every cluster has them."""
+    beat = case.heartbeat
+    if beat is None:
+        return
+    suspect_after = beat.interval * case.limits.lease_suspect
+    lost_at = beat.since + beat.interval * case.limits.lease_lost
+    if beat.given_up or case.now >= lost_at:
+        yield HealthFinding(Health(Verdict.LOST, "its lease has run out", beat.renewed))
+    elif not beat.proven:
+        yield HealthFinding(Health(Verdict.SUSPECT, "no renewal of its lease was seen yet", beat.renewed), lost_at)
+    elif case.now >= beat.since + suspect_after or beat.missed >= suspect_after:
+        yield HealthFinding(Health(Verdict.SUSPECT, "its lease was not renewed", beat.renewed), lost_at)
+    else:
+        yield HealthFinding(HEALTHY, beat.since + suspect_after)
+
+
+def lost_taints(case: NodeCheck) -> Iterator[HealthFinding]:
+    for taint in case.node.spec.taints:
+        if taint.key in _LOST_TAINTS:
+            yield HealthFinding(Health(Verdict.LOST, f"taint {taint.key}", seconds(taint.time_added)))
+
+
+def termination_notices(case: NodeCheck) -> Iterator[HealthFinding]:
+    """Taints that announce the end. Where neither the taint nor a label tells the time, the end may come any moment."""
+    for taint in case.node.spec.taints:
+        if taint.key in _NOTICES:
+            added = seconds(taint.time_added)
+            deadline = _epoch(case.node.metadata.labels.get(_ACTION_TIME, ""))
+            if deadline is None and added is not None:
+                deadline = added + _NOTICES[taint.key]
+            yield HealthFinding(Health(Verdict.LEAVING, f"taint {taint.key}", added, deadline))
+
+
+def maintenance(case: NodeCheck) -> Iterator[HealthFinding]:
+    labels = case.node.metadata.labels
+    planned = _epoch(labels.get(_MAINTENANCE_TIME, ""))
+    if labels.get(_MAINTENANCE_NOW) == "ONGOING":
+        yield HealthFinding(Health(Verdict.LEAVING, f"label {_MAINTENANCE_NOW}", planned, planned))
+    elif planned is not None:
+        notice_at = planned - case.limits.maintenance_notice
+        if case.now >= notice_at:
+            yield HealthFinding(Health(Verdict.LEAVING, f"label {_MAINTENANCE_TIME}", notice_at, planned))
+        else:
+            yield HealthFinding(HEALTHY, notice_at)
+
+
+def drain_deadline(case: NodeCheck) -> Iterator[HealthFinding]:
+    meta = case.node.metadata
+    if meta.annotations and (deadline := read_time(meta.annotations, "drain-deadline", case.node)) is not None:
+        yield HealthFinding(Health(Verdict.LEAVING, "it is being drained", None, deadline))
+
+
+def health_conditions(case: NodeCheck) -> Iterator[HealthFinding]:
+    for condition in case.node.status.conditions:
+        bad = _BAD_CONDITIONS.get(condition.type)
+        if bad is not None and condition.status == bad[0]:
+            yield HealthFinding(Health(bad[1], _in_words(condition), seconds(condition.last_transition_time)))
+        elif condition.type == "VMEventScheduled" and condition.status == "True":
+            since = seconds(condition.last_transition_time)
+            yield HealthFinding(Health(Verdict.LEAVING, _in_words(condition), since, since and since + 30.0))
+
+
+def _in_words(condition: Condition) -> str:
+    return f"condition {condition.type}={condition.status}" + (f" ({condition.reason})" if condition.reason else "")
+
+
+def _epoch(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+SIGNALS = (
+    ready_condition,
+    not_ready_taint,
+    lease_age,
+    lost_taints,
+    termination_notices,
+    maintenance,
+    drain_deadline,
+    health_conditions,
+)

@@ -1,0 +1,254 @@
+"""Node objects and leases into model nodes. Verdicts change with time too, so a heap knows when to look again."""
+
+import heapq
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.view.node_fences import NodeFences
+from understudy.control.view.node_health import (
+    HealthFinding,
+    HealthLimits,
+    Heartbeat,
+    examine_node,
+    heartbeat,
+    is_silent,
+    renewal_interval,
+)
+from understudy.control.view.node_leases import LeaseClock, NodeLeases
+from understudy.kinds.annotations import PREFIX, read_times
+from understudy.model.nodes import Fence, Health, Node, SpareRole, Taint, Verdict
+from understudy.model.quantity import parse_quantity
+from understudy.objects import nodes as objects
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import seconds
+from understudy.objects.nodes import LEASE_NAMESPACE, Lease
+from understudy.objects.pods import Pod
+
+SPARE = f"{PREFIX}spare"
+MAX_PODS = 110  # what a kubelet takes where nobody says otherwise
+
+
+def node_of(node: objects.Node, health: Health) -> Node:
+    meta, spec = node.metadata, node.spec
+    amounts = node.status.allocatable or node.status.capacity
+    offered = {name: parse_quantity(amount, name) for name, amount in amounts.items()}
+    offered.setdefault("pods", MAX_PODS)
+    return Node(
+        meta.name,
+        meta.labels,
+        offered,
+        tuple(Taint(t.key, t.effect, t.value) for t in spec.taints),
+        spec.unschedulable,
+        health,
+        spare_role(node) if SPARE in meta.labels else SpareRole.NONE,
+        read_times(meta.annotations, "failed-at", node) if meta.annotations else (),
+    )
+
+
+def spare_role(node: objects.Node) -> SpareRole:
+    value = node.metadata.labels[SPARE]
+    if value not in (SpareRole.LENDABLE, SpareRole.KEPT):
+        raise BadObject(node.title, f"metadata.labels[{SPARE}]", f'{value!r} is neither "true" nor "keep"')
+    return SpareRole(value)
+
+
+def without_our_words(node: objects.Node) -> objects.Node:
+    """A node whose understudy.dev labels or annotations make no sense: cordoned until they are mended, and not lost."""
+    labels = {key: value for key, value in node.metadata.labels.items() if key != SPARE}
+    metadata = msgspec.structs.replace(node.metadata, labels=labels, annotations={})
+    spec = msgspec.structs.replace(node.spec, unschedulable=True)
+    return msgspec.structs.replace(node, metadata=metadata, spec=spec)
+
+
+class NodeIndex:
+    """The nodes of the cluster. `changes` makes anew what was touched, or what time has touched.
+
+    With `troubles`, a node that makes no sense is written down there and gets no new seats; without, it is an error.
+    With `arrivals`, which a living cluster has, leases are judged by when any node was heard of.
+    """
+
+    def __init__(
+        self, limits: HealthLimits, troubles: InvalidObjects | None = None, arrivals: LeaseClock | None = None
+    ) -> None:
+        self._limits = limits
+        self._troubles = troubles
+        self._pulse = NodeLeases(limits, arrivals) if arrivals is not None else None
+        self._fences = NodeFences(limits.return_margin)
+        self._objects: dict[str, objects.Node] = {}
+        self._leases: dict[str, Lease] = {}
+        self._newest = 0.0  # when the newest of them was renewed
+        self._nodes: dict[str, Node] = {}  # as handed out last
+        self._dirty: dict[str, None] = {}
+        self._clock: list[tuple[float, str]] = []  # when to look again
+        self._due: dict[str, float] = {}  # the one entry of the clock that counts for each node
+        self._now = float("-inf")
+
+    def put(self, node: objects.Node) -> None:
+        """Of a node that only says that it is still there, nothing has to be made anew."""
+        name = node.metadata.name
+        known = self._objects.get(name)
+        self._objects[name] = node
+        if known is None or not _is_as_before(node, known):
+            self._dirty[name] = None
+
+    def remove(self, node: objects.Node) -> None:
+        name = node.metadata.name
+        if self._objects.pop(name, None) is not None:
+            self._fences.forget(name)
+            self._dirty[name] = None
+
+    def get(self, name: str) -> objects.Node | None:
+        return self._objects.get(name)
+
+    def pod_gone(self, pod: Pod) -> None:
+        """A pod that vanishes from a lost node was force-deleted: its kubelet cannot have said that it ended."""
+        name = pod.spec.node_name
+        node, obj = self._nodes.get(name), self._objects.get(name)
+        if node is None or obj is None:
+            return
+        if name in self._dirty:  # the news of its loss may have come just before
+            node, _ = self._made(obj, self._now)
+        fence = self.fence_wanted(name, [pod]) if node.health.verdict is Verdict.LOST else None
+        if fence is not None:
+            self.fence(name, fence)
+
+    def fence_wanted(self, name: str, pods: Iterable[Pod]) -> Fence | None:
+        """What a node has to say before these pods are force-deleted there; None: nothing, or it does already."""
+        obj = self._objects.get(name)
+        return self._fences.wanted(obj, pods, self._now) if obj is not None else None
+
+    def fence(self, name: str, fence: Fence) -> None:
+        self._fences.raise_for(name, fence)
+        self._dirty[name] = None
+
+    @property
+    def fence_notes(self) -> Mapping[str, str | None]:
+        """What nodes ought to say about fences and do not; None: nothing any more."""
+        return self._fences.notes
+
+    def put_lease(self, lease: Lease) -> None:
+        """A renewal of a healthy node's lease only puts off the moment at which it would be doubted."""
+        name = lease.metadata.name
+        if lease.metadata.namespace != LEASE_NAMESPACE:
+            return
+        if self._pulse is not None:
+            self._pulse.hear(lease)
+        old = self._leases.get(name)
+        self._leases[name] = lease
+        self._newest = max(self._newest, seconds(lease.spec.renew_time) or 0.0)
+        node = self._nodes.get(name)
+        if node is not None and not (old and node.health.verdict is Verdict.HEALTHY and _later(lease, old)):
+            self._dirty[name] = None
+
+    def remove_lease(self, lease: Lease) -> None:
+        name = lease.metadata.name
+        if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
+            del self._leases[name]
+            if self._pulse is not None:
+                self._pulse.forget(name)
+            if name in self._objects:
+                self._dirty[name] = None
+
+    def changes(self, now: float) -> tuple[dict[str, Node], list[str]]:
+        """The nodes that are not what they were, and the names of those that are gone. `settle` makes them known."""
+        self._look_at_the_clock(now)
+        fresh: dict[str, Node] = {}
+        gone: list[str] = []
+        for name in self._dirty:
+            obj = self._objects.get(name)
+            if obj is None:
+                if name in self._nodes:
+                    gone.append(name)
+                continue
+            node, changes_at = self._made(obj, now)
+            self._wake(name, changes_at)
+            if node != self._nodes.get(name):
+                fresh[name] = node
+        return fresh, gone
+
+    def settle(self, fresh: dict[str, Node], gone: list[str]) -> None:
+        self._nodes.update(fresh)
+        for name in gone:
+            del self._nodes[name]
+        self._dirty.clear()
+
+    @property
+    def touched(self) -> bool:
+        return bool(self._dirty)
+
+    def next_look(self) -> float | None:
+        """When the clock alone may change a verdict."""
+        return self._clock[0][0] if self._clock else None
+
+    def _made(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
+        try:
+            health, changes_at = self._examined(obj, now)
+            node = node_of(obj, health)
+        except BadObject as error:
+            if self._troubles is None:
+                raise
+            self._troubles.found(obj.title, error)
+            plain = without_our_words(obj)
+            health, changes_at = self._examined(plain, now)
+            return node_of(plain, health), changes_at
+        if self._troubles is not None:
+            self._troubles.over(obj.title)
+        return node, changes_at
+
+    def _examined(self, obj: objects.Node, now: float) -> HealthFinding:
+        name = obj.metadata.name
+        beat = self._pulse.of(name, now) if self._pulse is not None else self._heartbeat(name, now)
+        finding, silent = examine_node(obj, beat, now, self._limits), is_silent(obj, beat, now, self._limits)
+        return self._fences.judged(obj, finding, silent, now)
+
+    def _heartbeat(self, name: str, now: float) -> Heartbeat | None:
+        """Whoever looks at a cluster once does not know how its clock goes: what counts is the newest lease there. In a
+        dump they are as old as they say."""
+        lease = self._leases.get(name)
+        if lease is None or self._troubles is None:
+            return heartbeat(lease)
+        return heartbeat(lease, now - self._newest - renewal_interval(lease))
+
+    def _wake(self, name: str, at: float | None) -> None:
+        if at is None:
+            self._due.pop(name, None)
+        elif at != self._due.get(name):
+            self._due[name] = at
+            heapq.heappush(self._clock, (at, name))
+
+    def _look_at_the_clock(self, now: float) -> None:
+        if now < self._now:  # set back: what time has done may be undone
+            self._dirty.update(dict.fromkeys(self._objects))
+        self._now = now
+        while self._clock and self._clock[0][0] <= now:
+            at, name = heapq.heappop(self._clock)
+            if self._due.get(name) != at:
+                continue
+            del self._due[name]
+            obj = self._objects.get(name)
+            if obj is None:
+                continue
+            # The lease may have been renewed since: then there is only a later moment to wait for.
+            node, changes_at = self._made(obj, now)
+            known = self._nodes.get(name)
+            if known is not None and node.health == known.health:
+                self._wake(name, changes_at)
+            else:
+                self._dirty[name] = None
+
+
+def _is_as_before(node: objects.Node, known: objects.Node) -> bool:
+    if node.status != known.status or node.spec != known.spec:
+        return False
+    return msgspec.structs.replace(node.metadata, resource_version=known.metadata.resource_version) == known.metadata
+
+
+def _later(new: Lease, old: Lease) -> bool:
+    """Whether the new lease holds at least as long as the old one."""
+    if new.spec.renew_time is None or old.spec.renew_time is None:
+        return False
+    return new.spec.renew_time >= old.spec.renew_time and (
+        new.spec.lease_duration_seconds >= old.spec.lease_duration_seconds
+    )

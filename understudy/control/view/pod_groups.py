@@ -1,0 +1,89 @@
+"""Rolls of pod groups: which pods name which group; and whether it is the gang, or the one job that has them all is."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from understudy.kinds.ownership import GangRef
+from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
+from understudy.kinds.pod_groups.lookup import definition_of
+from understudy.objects.pod_groups import AnyGroup
+
+PodName = tuple[str, str]  # (namespace, name)
+GroupName = tuple[str, str]  # (namespace, name of the group)
+
+
+class GroupMembers(msgspec.Struct):
+    members: dict[PodName, str] = {}  # by the key of the gang each would count for without the group
+    owners: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def is_a_gang(self) -> bool:
+        """Not where all of its pods are one job's: that can be paused, and says more about itself."""
+        return len(self.owners) != 1 or next(iter(self.owners)).startswith("Pod/")
+
+
+class PodGroupIndex:
+    def __init__(self) -> None:
+        self._rolls: dict[GroupName, GroupMembers] = {}
+        self._of: dict[PodName, GroupName] = {}
+        self._objects: dict[tuple[str, str, str], AnyGroup] = {}  # by API group, namespace and name
+
+    def enroll(self, pod: PodName, group: GroupRef | None, own: GangRef) -> list[PodName]:
+        """Writes a pod into the roll of its group, or out of the one it was in: None. Returns the others of those
+        groups that count for another gang because of it."""
+        touched = {name for name in (self._of.get(pod), _group_name(group)) if name is not None}
+        before = {name: roll.is_a_gang for name in touched if (roll := self._rolls.get(name)) is not None}
+        if (old := self._of.pop(pod, None)) is not None:
+            self._strike_out(pod, old)
+        if (new := _group_name(group)) is not None:
+            roll = self._rolls.setdefault(new, GroupMembers())
+            roll.members[pod] = own.key
+            roll.owners[own.key] += 1
+            self._of[pod] = new
+        turned = [name for name in before if name in self._rolls and self._rolls[name].is_a_gang != before[name]]
+        return [other for name in turned for other in self._rolls[name].members if other != pod]
+
+    def _strike_out(self, pod: PodName, name: GroupName) -> None:
+        roll = self._rolls[name]
+        own = roll.members.pop(pod)
+        roll.owners[own] -= 1
+        if not roll.owners[own]:
+            del roll.owners[own]
+        if not roll.members:
+            del self._rolls[name]
+
+    def ref(self, group: GroupRef, own: GangRef) -> GangRef:
+        """The gang a pod of this group counts for."""
+        if not self._rolls[group.namespace, group.name].is_a_gang:
+            return own
+        return GangRef(group.key, POD_GROUP, group.namespace, group.name, group.name, own.slot)
+
+    def put(self, group: AnyGroup) -> Iterable[PodName]:
+        """Returns the pods whose group it is."""
+        return self._set(group, group)
+
+    def remove(self, group: AnyGroup) -> Iterable[PodName]:
+        return self._set(group, None)
+
+    def _set(self, group: AnyGroup, now: AnyGroup | None) -> Iterable[PodName]:
+        meta = group.metadata
+        key = (group.api_version.rpartition("/")[0], meta.namespace, meta.name)
+        if now is None:
+            self._objects.pop(key, None)
+        else:
+            self._objects[key] = now
+        roll = self._rolls.get((meta.namespace, meta.name))
+        return roll.members if roll is not None else ()
+
+    def definition(self, group: GroupRef) -> GroupDefinition:
+        """Raises BadObject where its object makes no sense."""
+        if group.said is not None:
+            return group.said
+        found = self._objects.get((group.api, group.namespace, group.name))
+        return GroupDefinition(group.title, absent=True) if found is None else definition_of(found)
+
+
+def _group_name(group: GroupRef | None) -> GroupName | None:
+    return None if group is None else (group.namespace, group.name)

@@ -1,0 +1,102 @@
+"""What comes in from the cluster: puts it into the view, ticks off own writes, and sets aside what cannot be read."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.watch.reflector import ObjectHeader
+from understudy.objects.errors import BadObject
+from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
+from understudy.objects.nodes import Node, NodeSpec
+
+INVALID = "InvalidObject"
+Listener = Callable[[KubeObject, bool], None]
+
+
+class ViewUpdater:
+    """`changed` is set whenever there is a reason to look again."""
+
+    def __init__(self, desk: ClusterWriter, troubles: InvalidObjects, *listeners: Listener) -> None:
+        """Listeners are told of every object as well, and whether it is gone."""
+        self._desk = desk
+        self._listeners = listeners
+        self._troubles = troubles
+        self._unread: dict[str, EventSubject] = {}
+        self._nodes: set[str] = set()
+        self.changed = asyncio.Event()
+
+    def put(self, obj: KubeObject) -> None:
+        self._desk.view.put(obj)
+        if isinstance(obj, Node):
+            self._nodes.add(obj.metadata.name)
+        if self._unread:
+            self._can_be_read(obj.title)
+        self._seen(obj, gone=False)
+
+    def remove(self, obj: KubeObject) -> None:
+        self._desk.view.remove(obj)
+        self._nodes.discard(obj.metadata.name if isinstance(obj, Node) else "")
+        self._can_be_read(obj.title)
+        self._desk.teller.forget(obj.metadata.uid)
+        self._seen(obj, gone=True)
+
+    def _seen(self, obj: KubeObject, gone: bool) -> None:
+        name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
+        was_awaited = self._desk.expectations.saw(name, None if gone else obj)
+        for listen in self._listeners:
+            listen(obj, gone)
+        if was_awaited or (not self.changed.is_set() and self._desk.view.stirred):
+            self.changed.set()
+
+    def cannot_read(self, bare: ObjectHeader, error: BadObject, gone: bool) -> None:
+        """A node that was not known before is there, but gets nothing: what sits on it is not lost."""
+        meta = bare.metadata
+        stand_in = Node(
+            kind=bare.kind,
+            api_version=bare.api_version,
+            metadata=msgspec.structs.replace(meta, annotations={}),
+            spec=NodeSpec(unschedulable=True),
+        )
+        if gone:
+            self._can_be_read(bare.title)
+            if bare.kind == "Node":
+                self._desk.view.remove(stand_in)
+        else:
+            namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
+            about = EventSubject(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
+            self._desk.expectations.saw((bare.kind, namespace, meta.name), None)  # it will not be shown
+            self._unread[_unread(bare.title)] = about
+            self._troubles.found(_unread(bare.title), error)
+            if bare.kind == "Node" and meta.name not in self._nodes:
+                self._desk.view.put(stand_in)
+        self.changed.set()
+
+    def _can_be_read(self, title: str) -> None:
+        if self._unread.pop(_unread(title), None) is not None:
+            self._troubles.over(_unread(title))
+
+    def tell_troubles(self) -> None:
+        """Each once, on the object that makes no sense; the pods of a job that makes none say why they wait."""
+        teller, view = self._desk.teller, self._desk.view
+        for about, words in self._troubles.news():
+            happening = EventText(INVALID, words, warning=True)
+            if about in self._unread:
+                teller.event(self._unread[about], happening)
+            elif about.startswith("Node "):
+                teller.event(EventSubject("v1", "Node", "", about.removeprefix("Node ")), happening)
+            else:
+                job, pods = view.job_of(about), view.pods_of(about)
+                if job is not None:
+                    teller.event(EventSubject.of(job), happening)
+                for pod in pods:
+                    if not pod.spec.node_name:
+                        teller.waits(EventSubject.of(pod), words)
+
+
+def _unread(title: str) -> str:
+    """The name of the trouble, which is another one than that of an object that can be read and makes no sense."""
+    return f"{title}, unread"
