@@ -1,33 +1,58 @@
-"""What a plan remembers of the cluster while it changes it is what somebody who looks for the first time would see."""
+"""A proposal: its caches agree with a fresh one, and no decision reads a snapshot that recorded actions have outdated."""
+
+from unittest.mock import patch
 
 import pytest
 
 from tests.decide.random_clusters import Knobs, seeded
-from understudy.decide.cycle import give_turns, grow_elastic_gangs
+from understudy.decide import cycle
+from understudy.decide.cycle import give_turns, grow_elastic_gangs, plan
+from understudy.decide.policy import Policy
 from understudy.decide.proposal import Proposal
+from understudy.model.snapshot import Snapshot
 
 KNOBS = (Knobs(), Knobs(sick=40, topology=80, holds=40))
 
 
 @pytest.mark.parametrize("knobs", KNOBS)
-def test_what_is_remembered_stays_true(knobs: Knobs) -> None:
+def test_caches_stay_true_while_actions_are_applied(knobs: Knobs) -> None:
     for seed in range(60):
         cluster = seeded(seed, knobs)
         snapshot = cluster.snapshot()
         proposal = Proposal(snapshot, cluster.policy, cluster.now)
-        look_at_everything(proposal)
+        cached_answers(proposal)
         give_turns(proposal)
         grow_elastic_gangs(proposal, snapshot)
-        assert look_at_everything(proposal) == look_at_everything(
-            Proposal(proposal.snapshot, cluster.policy, cluster.now)
-        )
+        proposal.apply()
+        assert cached_answers(proposal) == cached_answers(Proposal(proposal.snapshot, cluster.policy, cluster.now))
 
 
-def look_at_everything(proposal: Proposal) -> object:
+class StrictProposal(Proposal):
+    """Refuses to hand out a snapshot while recorded actions are not applied."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: float) -> None:
+        self._applied = snapshot
+        super().__init__(snapshot, policy, now)
+
+    def __getattribute__(self, name: str) -> object:
+        if name == "snapshot" and self.__dict__.get("_pending"):
+            raise AssertionError(f"a decision reads the snapshot before {self._pending} is applied")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("knobs", KNOBS)
+def test_every_decision_applies_recorded_actions_before_it_reads_the_snapshot(knobs: Knobs) -> None:
+    with patch.object(cycle, "Proposal", StrictProposal):
+        for seed in range(120):
+            cluster = seeded(seed, knobs)
+            plan(cluster.snapshot(), cluster.policy, cluster.now)
+
+
+def cached_answers(proposal: Proposal) -> object:
     places = [(key, value) for key in proposal.keys for value in sorted(proposal.snapshot.domains[key])]
     owners = {place: (proposal.owner(*place), proposal.residents(*place)) for place in places}
     held = {node: [(seat.gang.key, seat.member.name) for seat in seats] for node, seats in proposal.held.items()}
     domains = {place: sorted((held.gang.key, held.reserved) for held in proposal.held_for(*place)) for place in places}
     shapes = {id(m.shape): m.shape for gang in proposal.snapshot.gangs.values() for m in gang.members()}
     offered = [sorted(proposal.candidates(shape, frozenset())) for shape in shapes.values()]
-    return owners, held, domains, proposal.kept.has_inter_pod_rules, sorted(map(tuple, offered))
+    return owners, held, domains, proposal.hold_index.has_anti_affinity, sorted(map(tuple, offered))

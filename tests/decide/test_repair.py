@@ -238,7 +238,7 @@ def test_a_held_seat_that_somebody_more_important_took_is_held_no_longer() -> No
     gang = running("g", on="a", holds=(("g-0", "b"),))
     hero = running("hero", on="b", priority=9)
     assert told(suspect(node("a")), node("b"), gang, hero) == [
-        "give up the seats held for g: somebody more important has them now"
+        "give up the seats held for g: a more important gang has them now"
     ]
 
 

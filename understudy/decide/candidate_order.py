@@ -72,7 +72,7 @@ def why_domain_closed(search: SeatSearch, part: IslandRequest, value: str) -> st
     if topology is None or topology.mode is not TopologyMode.EXCLUSIVE:
         return None
     key, proposal = topology.key, search.proposal
-    if part.pinned is None and value in proposal.sick_domains(key):
+    if part.pinned is None and value in proposal.unhealthy_domains(key):
         return "has a node that is not healthy"
     for tenant in proposal.residents(key, value):
         if search.has_left(tenant, key, value):

@@ -1,4 +1,4 @@
-"""One cycle of the decision: turns a Snapshot into a Plan. This file is the table of contents."""
+"""One scheduling cycle: turns a Snapshot into a Plan. `plan` and `give_turns` are the table of contents."""
 
 from collections.abc import Iterator
 
@@ -23,8 +23,8 @@ from understudy.model.snapshot import Snapshot
 def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True) -> Plan:
     """What to do now. The same snapshot, policy and time always give the same plan.
 
-    Why nobody could help a gang takes a look at the whole cluster. Whoever only wants to know what to do can do
-    without, and gets a plan that says nothing about those gangs.
+    To say why a gang does not fit takes a look at the whole cluster. Without `explaining`, the plan has no Wait for
+    such gangs.
     """
     proposal = Proposal(snapshot, policy, now)
     unplaced = give_turns(proposal)
@@ -33,15 +33,15 @@ def plan(snapshot: Snapshot, policy: Policy, now: float, explaining: bool = True
     if len(snapshot.warm):
         plan_warm_understudies(proposal, explaining)
     if explaining:
-        add_wait_reasons(proposal, unplaced)  # last, by what is left when everybody has had a turn
+        add_wait_reasons(proposal, unplaced)  # last: by what is left after all turns
     return Plan(tuple(proposal.actions), _recheck_at(proposal))
 
 
 def give_turns(proposal: Proposal) -> list[str]:
-    """Repair what is broken, start what fits, preempt for what does not; whoever cannot be helped is returned.
+    """Repairs damaged gangs, starts what fits, preempts for what does not. Returns the gangs that fit nowhere.
 
-    One pass by importance, in which at equal priority repairs come first. Separate passes would let a gang be seated or
-    repaired, at the expense of others, and be preempted by a more important one in the same plan.
+    There is one pass in order of priority, with repairs first at equal priority. With separate passes, one plan could
+    seat or repair a gang at the expense of others and then preempt it for a more important one.
     """
     release_unusable_holds(proposal)
     damaged = damaged_gangs(proposal.snapshot)
@@ -49,26 +49,28 @@ def give_turns(proposal: Proposal) -> list[str]:
     gangs = [proposal.snapshot.gangs[key] for key in {*damaged, *proposal.snapshot.open}]
     unplaced: list[str] = []
     for gang in sorted(gangs, key=lambda gang: turn_order(gang, gang.key in damaged)):
+        proposal.apply()
         if gang.key in proposal.touched:
             gang = proposal.snapshot.gangs[gang.key]
             if gang.leaving and not gang.seated():
-                continue  # somebody's victim
+                continue  # an earlier turn preempted it
         if gang.key in damaged:
-            helped = repair(proposal, gang, guarded)
+            settled = repair(proposal, gang, guarded)
         else:
-            helped = _seat(proposal, gang)
-        if not helped:
+            settled = _seat(proposal, gang)
+        if not settled:
             unplaced.append(gang.key)
     return _use_leftover_room(proposal, unplaced)
 
 
 def _use_leftover_room(proposal: Proposal, unplaced: list[str]) -> list[str]:
-    """Let those who may not preempt have what is left of the room that less important gangs made for themselves."""
+    """Seats gangs that may not preempt in what is left of the room that less important gangs preempted for."""
     made_room = any(isinstance(action, Preempt | Requeue) for action in proposal.actions)
     left, trying = unplaced, made_room
     while trying and left:
         trying, proposal.unplaceable = False, set()
         for key in list(left):
+            proposal.apply()
             gang = proposal.snapshot.gangs[key]
             alike = equivalence_class(gang)
             if alike is not None and alike in proposal.unplaceable:
@@ -81,35 +83,38 @@ def _use_leftover_room(proposal: Proposal, unplaced: list[str]) -> list[str]:
 
 
 def add_wait_reasons(proposal: Proposal, unplaced: list[str]) -> None:
+    """Adds a Wait with its reason for each gang that fits nowhere. Equivalent gangs share one reason."""
+    if unplaced:
+        proposal.apply()
     reasons: dict[object, WaitReason] = {}
     for key in unplaced:
         gang = proposal.snapshot.gangs[key]
         alike = equivalence_class(gang) or key
         if alike not in reasons:
             reasons[alike] = wait_reasons.no_room(proposal, gang)
-        proposal.do(Wait(key, reasons[alike]))
+        proposal.record(Wait(key, reasons[alike]))
 
 
 def _seat(proposal: Proposal, gang: Gang) -> bool:
     reason = _reason_to_skip(proposal, gang)
     if reason is not None:
-        moving = reason.code is WaitCode.STILL_LEAVING  # to the seats that are held for it
-        proposal.do(*([] if moving else _without_holds(gang)), Wait(gang.key, reason))
+        moving = reason.code is WaitCode.STILL_LEAVING  # to seats held for it: the hold stays
+        proposal.record(*([] if moving else _without_holds(gang)), Wait(gang.key, reason))
         return True
-    if not _first(proposal, gang, _ends(gang)[-1]):
-        return True  # it runs; seats for the rest of it are growth
+    if not _unseated_parts(proposal, gang, _extreme_sizes(gang)[-1]):
+        return True  # it runs already; more members are growth
     alike = equivalence_class(gang)
     if alike is not None and alike in proposal.unplaceable:
         return False
     if _start(proposal, gang) or _await_room(proposal, gang) or _make_room(proposal, gang):
         return True
-    proposal.do(*_without_holds(gang))
+    proposal.record(*_without_holds(gang))
     proposal.unplaceable.add(alike)
     return False
 
 
 def _reason_to_skip(proposal: Proposal, gang: Gang) -> WaitReason | None:
-    """Why nobody should even try to seat this gang now."""
+    """Why this gang cannot start now wherever there is room."""
     if gang.suspension is Suspension.BY_OWNER:
         return wait_reasons.suspended(gang)
     if gang.gates:
@@ -130,85 +135,88 @@ def _without_holds(gang: Gang) -> list[Action]:
 
 
 def _start(proposal: Proposal, gang: Gang) -> bool:
-    """Seat as much of the gang as fits now: all of it, or as far down as an elastic one goes."""
+    """Seats as much of the gang as fits now: all of it, or as many members of an elastic gang as possible."""
     sizes = list(_sizes(gang))
     low, high = 0, len(sizes) - 1
-    best = find_seats_sparing_holds(proposal, PlacementRequest(gang, _first(proposal, gang, sizes[0])))
+    best = find_seats_sparing_holds(proposal, PlacementRequest(gang, _unseated_parts(proposal, gang, sizes[0])))
     if best is None and high > 0:
-        best = find_seats_sparing_holds(proposal, PlacementRequest(gang, _first(proposal, gang, sizes[high])))
+        best = find_seats_sparing_holds(proposal, PlacementRequest(gang, _unseated_parts(proposal, gang, sizes[high])))
         while best is not None and low < high - 1:  # what fits at one size fits at every smaller one
             middle = (low + high) // 2
-            seats = find_seats_sparing_holds(proposal, PlacementRequest(gang, _first(proposal, gang, sizes[middle])))
+            seats = find_seats_sparing_holds(
+                proposal, PlacementRequest(gang, _unseated_parts(proposal, gang, sizes[middle]))
+            )
             low, high, best = (low, middle, seats) if seats is not None else (middle, high, best)
     if best is None:
         return False
-    proposal.do(Start(gang.key, tuple(sorted(best.items()))))
+    proposal.record(Start(gang.key, tuple(sorted(best.items()))))
     return True
 
 
 def _await_room(proposal: Proposal, gang: Gang) -> bool:
-    """Hold seats that are being cleared already, rather than clear others."""
+    """Holds seats that terminating pods free, rather than preempt more gangs."""
     if not len(proposal.snapshot.leaving):
         return False
     near = tuple(proposal.leaving_nodes())
-    for parts in _worth_holding(proposal, gang):
+    for parts in _holdable_requests(proposal, gang):
         seats = find_seats(proposal, PlacementRequest(gang, parts, Hypothesis(leaving=True), near=near))
         if seats is None:
             continue
-        wanted, leaving = (
-            tuple(sorted(seats.items())),
-            wait_reasons.victims_leaving(proposal, gang, set(seats.values())),
-        )
+        wanted = tuple(sorted(seats.items()))
+        leaving = wait_reasons.victims_leaving(proposal, gang, set(seats.values()))
         if wanted == gang.holds:
-            proposal.do(Wait(gang.key, leaving))
+            proposal.record(Wait(gang.key, leaving))
         else:
-            proposal.do(Start(gang.key, wanted, waits_for=tuple(holder.gang for holder in leaving.holders)))
+            proposal.record(Start(gang.key, wanted, waits_for=tuple(holder.gang for holder in leaving.holders)))
         return True
     return False
 
 
-def _worth_holding(proposal: Proposal, gang: Gang) -> Iterator[tuple[IslandRequest, ...]]:
-    """What it holds already, so that plans stay as they are; else the gang whole, else the gang at its smallest."""
+def _holdable_requests(proposal: Proposal, gang: Gang) -> Iterator[tuple[IslandRequest, ...]]:
+    """What the gang holds already, so that plans are stable; else the whole gang; else the gang at its minimum."""
     if gang.holds:
         held = {name for name, _ in gang.holds}
         islands = ((island, [m for m in island.members if m.name in held]) for island in gang.islands)
         yield tuple(island_request(proposal, island, members) for island, members in islands if members)
-    for size in _ends(gang):
-        yield _first(proposal, gang, size)
+    for size in _extreme_sizes(gang):
+        yield _unseated_parts(proposal, gang, size)
 
 
 def _make_room(proposal: Proposal, gang: Gang) -> bool:
-    """Preempt for the gang; for no more of an elastic one than it needs to run."""
+    """Preempts for the gang; for an elastic gang only up to its minimum."""
     if not gang.preempts or over_budget(gang, proposal.policy, proposal.now) is not None:
         return False
-    choice = choose_victims(proposal, PlacementRequest(gang, _first(proposal, gang, _ends(gang)[-1])))
+    choice = choose_victims(proposal, PlacementRequest(gang, _unseated_parts(proposal, gang, _extreme_sizes(gang)[-1])))
     if choice is None:
         return False
     start = Start(gang.key, tuple(sorted(choice.seats.items())), waits_for=choice.victims)
-    proposal.do(*preempt_actions(proposal, choice, gang), start)
+    proposal.record(*preempt_actions(proposal, choice, gang), start)
     return True
 
 
 def grow_elastic_gangs(proposal: Proposal, snapshot: Snapshot) -> None:
-    """Give running elastic gangs the members they go without, where that disturbs nobody."""
+    """Gives running elastic gangs more members, where that takes neither seats nor holds from other gangs."""
     victims = {action.gang for action in proposal.actions if isinstance(action, Preempt)}
     elastic = {key for key in {*snapshot.open, *proposal.touched} - victims if snapshot.gangs[key].elastic}
+    if elastic:
+        proposal.apply()
     for gang in sorted((proposal.snapshot.gangs[key] for key in elastic), key=importance):
         if not gang.seated() or gang.leaving or gang.gates:
             continue
-        non_preempting = replace(gang, preempts=False)  # it leaves every hold alone
+        non_preempting = replace(gang, preempts=False)  # so that it respects every hold
         for size in _sizes(gang):
-            parts = _first(proposal, gang, size)
+            parts = _unseated_parts(proposal, gang, size)
             if not parts:
                 break
             seats = find_seats(proposal, PlacementRequest(non_preempting, parts))
             if seats is not None:
-                proposal.do(Grow(gang.key, tuple(sorted(seats.items()))))
+                proposal.record(Grow(gang.key, tuple(sorted(seats.items()))))
+                proposal.apply()
                 break
 
 
 def _sizes(gang: Gang) -> Iterator[int]:
-    """How many members the gang may run with, most first. Islands that need a domain come and go whole."""
+    """The sizes the gang may run with, largest first. Islands bound to a domain are added and left out whole."""
     if any(island.topology is not None and island.topology.binding for island in gang.islands):
         size = gang.size
         yield size
@@ -221,14 +229,14 @@ def _sizes(gang: Gang) -> Iterator[int]:
         yield from range(gang.size, max(1, gang.minimum) - 1, -1)
 
 
-def _ends(gang: Gang) -> list[int]:
-    """The gang whole, and the gang at its smallest."""
+def _extreme_sizes(gang: Gang) -> list[int]:
+    """The largest and the smallest size the gang may run with."""
     sizes = list(_sizes(gang))
     return list(dict.fromkeys((sizes[0], sizes[-1])))
 
 
-def _first(proposal: Proposal, gang: Gang, size: int) -> tuple[IslandRequest, ...]:
-    """The first `size` members of the gang, as far as they have no seat."""
+def _unseated_parts(proposal: Proposal, gang: Gang, size: int) -> tuple[IslandRequest, ...]:
+    """Requests for those of the first `size` members of the gang that have no seat."""
     parts = []
     for island in gang.islands:
         members = [m for m in island.members[:size] if not m.node]
@@ -239,6 +247,6 @@ def _first(proposal: Proposal, gang: Gang, size: int) -> tuple[IslandRequest, ..
 
 
 def _recheck_at(proposal: Proposal) -> float | None:
-    """When the clock alone could change this plan."""
+    """The earliest time at which this plan could change without a change of the cluster."""
     untils = [action.reason.until for action in proposal.actions if isinstance(action, Wait)]
     return min((at for at in (*untils, *proposal.rechecks) if at is not None), default=None)

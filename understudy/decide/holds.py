@@ -1,4 +1,4 @@
-"""Places kept for gangs that do not sit there yet: turns their holds into who keeps what, by node and by domain."""
+"""Holds: the seats kept for gangs that do not occupy them yet, indexed by node and by exclusive domain."""
 
 import msgspec
 
@@ -12,27 +12,27 @@ class HeldSeat(msgspec.Struct, frozen=True):
     gang: Gang
     island: Island
     member: Member
-    reserved: bool  # as good as taken: see Gang.reserved
+    reserved: bool  # see Gang.reserved
 
 
 class HoldIndex:
-    """Made once a plan, then changed gang by gang: of hundreds that places are kept for, each is looked at once."""
+    """Built once a plan and then updated gang by gang, so that each of hundreds of holding gangs is read once."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self.seats: dict[str, list[HeldSeat]] = {}  # by node, in the order of the gangs' keys
-        # Domains that islands will have to themselves: by gang, a seat that is held there.
+        self.seats: dict[str, list[HeldSeat]] = {}  # by node, sorted by gang key
+        # Domains held for exclusive islands: gang -> one of the seats held there.
         self.domains: dict[Domain, dict[str, HeldSeat]] = {}
-        self._of: dict[str, list[tuple[str, Domain | None]]] = {}  # gang -> where it has entries
-        self._minding = 0  # seats whose members may not sit beside everybody
+        self._of: dict[str, list[tuple[str, Domain | None]]] = {}  # gang -> its entries
+        self._with_anti_affinity = 0  # held seats of members that require anti-affinity
         for key in sorted(snapshot.holding):
             self.change(snapshot.gangs[key], snapshot)
 
     @property
-    def has_inter_pod_rules(self) -> bool:
-        return self._minding > 0
+    def has_anti_affinity(self) -> bool:
+        return self._with_anti_affinity > 0
 
     def change(self, gang: Gang, snapshot: Snapshot) -> None:
-        """What was kept for the gang gives way to what is now."""
+        """Replaces what is indexed for the gang by its present holds."""
         self._forget(gang.key)
         wanted = dict(gang.holds)
         if not wanted:
@@ -50,7 +50,7 @@ class HoldIndex:
         there = self.seats.setdefault(node, [])
         there.append(seat)
         there.sort(key=lambda held: held.gang.key)
-        self._minding += bool(seat.member.shape.anti_affinity)
+        self._with_anti_affinity += bool(seat.member.shape.anti_affinity)
         if domain is not None:
             there_first = self.domains.setdefault(domain, {})
             if seat.reserved or seat.gang.key not in there_first:
@@ -59,7 +59,9 @@ class HoldIndex:
     def _forget(self, key: str) -> None:
         for node, domain in self._of.pop(key, ()):
             there = self.seats.pop(node, [])
-            self._minding -= sum(bool(held.member.shape.anti_affinity) for held in there if held.gang.key == key)
+            self._with_anti_affinity -= sum(
+                bool(held.member.shape.anti_affinity) for held in there if held.gang.key == key
+            )
             if staying := [held for held in there if held.gang.key != key]:
                 self.seats[node] = staying
             if domain is not None:

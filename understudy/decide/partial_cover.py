@@ -197,7 +197,7 @@ class PartialCover:
         """Whoever has to leave before the island has the domain to itself; None where that cannot be."""
         assert part.island.topology is not None
         key = part.island.topology.key
-        if part.pinned is None and value in self.proposal.sick_domains(key):
+        if part.pinned is None and value in self.proposal.unhealthy_domains(key):
             return None
         held = self._held_in(key, value) if self.proposal.held else []
         if not all(self._may_be_victim(h) for h in held):

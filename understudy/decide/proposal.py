@@ -1,7 +1,7 @@
-"""The cluster as one plan has changed it so far: turns each decided action into the state the next decision sees.
+"""A plan in the making: the actions recorded so far, and the snapshot that the next decision works on.
 
-A Floor is born and dies inside one `plan`. It keeps what many decisions of a cycle ask again and again: the order in
-which idle nodes are offered, which domains are vacant, who owns or holds a place.
+A Proposal lives for one call of `plan`. It also caches what many decisions of a cycle ask for: the order in which idle
+nodes are offered, which domains are vacant, and which gang owns or holds a domain.
 """
 
 from bisect import bisect_left, insort
@@ -18,68 +18,63 @@ from understudy.decide.projection import apply_actions
 from understudy.decide.spares import may_borrow, spare_nodes
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import CapacityBucket, Seat
-from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, Verdict, is_accelerator
+from understudy.model.nodes import PREFER_NO_SCHEDULE, Node, is_accelerator
 from understudy.model.plans import Action, Grow, Start, Wait
 from understudy.model.snapshot import Snapshot
 
-Rank = tuple[bool, bool, str, str]  # best avoided, in an untouched domain, domain, name
+Rank = tuple[bool, bool, str, str]  # a last choice, in an unused domain, domain, name
 
 
 class Proposal:
     def __init__(self, snapshot: Snapshot, policy: Policy, now: float) -> None:
-        self._snapshot = snapshot
-        self._pending: list[Action] = []
+        self.snapshot = snapshot  # as the applied actions leave it
         self.policy = policy
         self.now = now
         self.actions: list[Action] = []
-        self.rechecks: list[float | None] = []  # when the clock alone could change what was decided
-        self.unplaceable: set[object] = set()  # likenesses of gangs that could not be helped, as things stand
-        self.touched: set[str] = set()  # gangs that something was decided about
+        self.rechecks: list[float | None] = []  # when time alone could change a decision
+        self.unplaceable: set[object] = set()  # equivalence classes of gangs that fit nowhere in this snapshot
+        self.touched: set[str] = set()  # gangs with a recorded action
         self.spares = spare_nodes(snapshot, policy, now)
         self.warm = _warm_nodes(snapshot)
-        self.keys = sorted(snapshot.domain_gangs)
+        self.keys = sorted(snapshot.domain_gangs)  # label keys of the gangs' topologies
+        self._pending: list[Action] = []  # recorded, not yet applied
         self._refusals: dict[tuple[int, str], str | None] = {}
         self._ranked: dict[CapacityBucket, list[Rank]] = {}
         self._ranks: dict[str, Rank] = {}
         self._vacant_domains: dict[str, dict[str, None]] = {}
         self._owners: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._residents: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._unowned_ranked: dict[
-            CapacityBucket, list[Rank]
-        ] = {}  # what is ranked, less domains that somebody has to himself
-        self._kept: HoldIndex | None = None
-        self._sick_domains: dict[str, frozenset[str]] = {}
+        self._unowned_ranked: dict[CapacityBucket, list[Rank]] = {}  # `_ranked` without nodes in owned domains
+        self._hold_index: HoldIndex | None = None
+        self._unhealthy_domains: dict[str, frozenset[str]] = {}
         self._large_enough: dict[tuple[object, str, str], bool] = {}
 
-    def do(self, *actions: Action) -> None:
-        """Decide these actions. Whatever is decided next sees the cluster as they leave it."""
+    def record(self, *actions: Action) -> None:
+        """Adds actions to the plan. `apply` makes the snapshot follow, before the next decision reads it."""
         self.actions.extend(actions)
         self.touched.update(action.gang for action in actions)
         self._pending.extend(action for action in actions if not isinstance(action, Wait))
         if not all(isinstance(action, Start | Grow | Wait) for action in actions):
-            self.unplaceable.clear()  # the others may give seats back
+            self.unplaceable.clear()  # the other actions may free seats
 
-    def add(self, *actions: Action) -> None:
-        """Add to the plan what changes nothing for whoever is decided about next: warm understudies."""
+    def record_unapplied(self, *actions: Action) -> None:
+        """Adds actions that change nothing for later decisions: those about warm understudies."""
         self.actions.extend(actions)
         self.touched.update(action.gang for action in actions)
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """The cluster with everything decided so far carried out, which is done when somebody looks."""
-        if self._pending:
-            self._carry_out(self._pending)
-        return self._snapshot
-
-    def _carry_out(self, changing: list[Action]) -> None:
-        self._pending = []
-        before = self._snapshot
-        self._snapshot = after = apply_actions(before, changing)
+    def apply(self) -> None:
+        """Replaces the snapshot by the one that the recorded actions lead to. A plan whose last actions no decision
+        follows does not pay for their snapshot."""
+        if not self._pending:
+            return
+        changing, self._pending = self._pending, []
+        before = self.snapshot
+        self.snapshot = after = apply_actions(before, changing)
         touched: set[str] = set()
         for key in {action.gang for action in changing}:
             old, new = before.gangs[key], after.gangs[key]
-            if self._kept is not None:
-                self._kept.change(new, after)
+            if self._hold_index is not None:
+                self._hold_index.change(new, after)
             if old.islands is not new.islands or old.leaving is not new.leaving:
                 touched.update(m.node for gang in (old, new) for m in (*gang.members(), *gang.leaving) if m.node)
         for name in touched:
@@ -87,24 +82,24 @@ class Proposal:
             self._move_bucket(name, before)
 
     def _forget_owners(self, node: Node) -> None:
-        """Who has the node's domains to himself has to be found out again."""
+        """Drops what is cached about the owners of the node's domains."""
         self._unowned_ranked.clear()
         for key in self.keys:
             domain = (key, node.labels.get(key, ""))
             self._owners.pop(domain, None)
             self._residents.pop(domain, None)
 
-    # What a node alone has to say
+    # Single nodes
 
     def refusal(self, shape: Shape, name: str) -> str | None:
-        """Why this node will never do for this shape, remembered for the cycle."""
-        key = (id(shape), name)  # shapes live as long as the snapshot, so their identity does too
+        """Why this node cannot take the shape however empty it is, cached for the cycle."""
+        key = (id(shape), name)  # ids stay unique: shapes live as long as the snapshot
         if key not in self._refusals:
             node = self.snapshot.nodes[name].node
-            self._refusals[key] = refusal(shape, node) or self._lemon(node)
+            self._refusals[key] = refusal(shape, node) or self._repeated_failures(node)
         return self._refusals[key]
 
-    def _lemon(self, node: Node) -> str | None:
+    def _repeated_failures(self, node: Node) -> str | None:
         found = lemon(node, self.policy, self.now) if node.failures else None
         if found is None:
             return None
@@ -112,17 +107,17 @@ class Proposal:
         return f"{found.guard}: {found.detail}{until_clause(found.until)}"
 
     def kept_as_spare(self, gang: Gang, name: str, repairing: bool) -> bool:
-        """Whether the node is a spare that this gang may not have now: it neither repairs itself nor starts again."""
+        """Whether the node is a spare that this gang may not use: only repairs, restarts and borrowers may."""
         role = self.spares.get(name)
         return role is not None and not (repairing or gang.displaced or may_borrow(gang, role, self.policy))
 
     # The order in which idle nodes are offered
 
     def candidates(self, shape: Shape, owners: Set[str] | None = None) -> Iterator[str]:
-        """Nodes with some room, in packing order: the fullest that could do first, whole domains kept free.
+        """Nodes with some free capacity in packing order: the fullest first, so that whole domains stay free.
 
-        Nodes that are best avoided come after all others, however well they would fit. With `owners`, nodes in domains
-        that anybody else has to himself are left out: it is much cheaper than to ask for each why it will not do.
+        Last choices come after all others, however well they fit. `owners` leaves out nodes in exclusive domains of
+        other gangs, which is much cheaper than a check of each node.
         """
         avoided = []
         for bucket in _buckets_for(shape, self.snapshot):
@@ -136,8 +131,8 @@ class Proposal:
         yield from avoided
 
     def _not_owned(self, bucket: CapacityBucket, besides: Set[str]) -> Iterator[Rank]:
-        """What is ranked on a shelf, without domains of owners `besides` these. Whoever comes to its end has found out
-        what the next one need not look at."""
+        """The ranked nodes of a bucket without those in domains owned by gangs other than `besides`. A complete walk is
+        cached for the next call."""
         if not besides and bucket in self._unowned_ranked:
             yield from self._unowned_ranked[bucket]
             return
@@ -159,12 +154,12 @@ class Proposal:
         return True
 
     def avoided(self, name: str) -> bool:
-        """Whether the node is a last choice: a spare, one that failed lately, or one that asks to be left alone."""
+        """Whether the node is a last choice: a spare, one that failed lately, or one with a PreferNoSchedule taint."""
         node = self.snapshot.nodes[name].node
         return bool(node.failures or node.taints or name in self.spares) and self._rank(name)[0]
 
     def _rank(self, name: str) -> Rank:
-        """A node keeps its rank for the whole cycle, so that one domain is filled before the next is touched."""
+        """A node keeps its rank for the whole cycle, so that one domain fills up before the next one is used."""
         if name not in self._ranks:
             self._ranks[name] = self._first_rank(name)
         return self._ranks[name]
@@ -181,7 +176,7 @@ class Proposal:
     def _move_bucket(self, name: str, before: Snapshot) -> None:
         info = self.snapshot.nodes.get(name)
         if info is None:
-            return  # a node that does not exist any more, and the last who sat there
+            return  # the node was deleted, and its last pod has left
         for key in self._vacant_domains:
             value = info.node.labels.get(key)
             if value in self._vacant_domains[key] and self.residents(key, value):
@@ -196,7 +191,7 @@ class Proposal:
             insort(self._ranked[new], self._rank(name))
 
     def leaving_nodes(self) -> Iterator[str]:
-        """Where pods are on their way out: these nodes offer more than their shelf says."""
+        """Nodes with terminating pods: they will have more free than their bucket says."""
         for key in sorted(self.snapshot.leaving):
             for member in self.snapshot.gangs[key].leaving:
                 yield member.node
@@ -207,15 +202,15 @@ class Proposal:
         return self.snapshot.domains[key].get(value, ())
 
     def vacant_domains(self, key: str) -> Iterable[str]:
-        """Domains nobody but daemons sits in, all of whose nodes are healthy; the smallest first."""
+        """Domains with healthy nodes only and no pods but daemons, the smallest first."""
         snapshot = self.snapshot
         if key not in self._vacant_domains:
-            sick, tenants, gangs = self.sick_domains(key), snapshot.domain_gangs[key], snapshot.gangs
+            unhealthy, by_domain, gangs = self.unhealthy_domains(key), snapshot.domain_gangs[key], snapshot.gangs
             values = []
             for value, nodes in snapshot.domains[key].items():
-                if value in sick:
+                if value in unhealthy:
                     continue
-                for gang in tenants.get(value, ()):
+                for gang in by_domain.get(value, ()):
                     if not gangs[gang].infrastructure:
                         break
                 else:
@@ -224,15 +219,15 @@ class Proposal:
         return list(self._vacant_domains[key])
 
     def residents(self, key: str, value: str) -> tuple[str, ...]:
-        """Who sits in a domain, daemons aside."""
+        """The gangs with seats in a domain, without daemons."""
         snapshot = self.snapshot
         if (key, value) not in self._residents:
-            tenants, gangs = snapshot.domain_gangs[key].get(value, ()), snapshot.gangs
-            self._residents[key, value] = tuple(sorted(gang for gang in tenants if not gangs[gang].infrastructure))
+            found, gangs = snapshot.domain_gangs[key].get(value, ()), snapshot.gangs
+            self._residents[key, value] = tuple(sorted(gang for gang in found if not gangs[gang].infrastructure))
         return self._residents[key, value]
 
     def could_hold(self, key: str, value: str, members: Sequence[Member]) -> bool:
-        """Whether the domain, were it empty, could hold these members by their number alone; a cheap first look."""
+        """A cheap first check: whether the empty domain could hold as many members as there are of the first shape."""
         shapes = tuple(id(m.shape) for m in members)
         memo = (shapes, key, value)
         if memo not in self._large_enough:
@@ -243,61 +238,53 @@ class Proposal:
             self._large_enough[memo] = held >= wanted
         return self._large_enough[memo]
 
-    def sick_domains(self, key: str) -> frozenset[str]:
-        """Domains with a node that cannot be trusted: a slice works only whole."""
-        if key not in self._sick_domains:
+    def unhealthy_domains(self, key: str) -> frozenset[str]:
+        """Domains with an unhealthy node. A slice works only whole."""
+        if key not in self._unhealthy_domains:
             labels = (self.snapshot.nodes[name].node.labels.get(key) for name in self.snapshot.unhealthy)
-            self._sick_domains[key] = frozenset(value for value in labels if value is not None)
-        return self._sick_domains[key]
+            self._unhealthy_domains[key] = frozenset(value for value in labels if value is not None)
+        return self._unhealthy_domains[key]
 
     def owner(self, key: str, value: str) -> tuple[str, str] | None:
-        """The gang and island that have this domain to themselves; pods on their way out keep it until they left."""
-        snapshot = self.snapshot  # what was decided meanwhile may have another owner
+        """The gang and island that own this exclusive domain. Terminating pods own it until they are deleted."""
         if (key, value) not in self._owners:
-            self._owners[key, value] = self._find_owner(snapshot, key, value)
+            self._owners[key, value] = self._find_owner(key, value)
         return self._owners[key, value]
 
-    def _find_owner(self, snapshot: Snapshot, key: str, value: str) -> tuple[str, str] | None:
-        infos = snapshot.nodes
+    def _find_owner(self, key: str, value: str) -> tuple[str, str] | None:
+        snapshot = self.snapshot
 
-        def is_there(member: Member) -> bool:
-            return infos[member.node].node.labels.get(key) == value
+        def in_domain(member: Member) -> bool:
+            return snapshot.nodes[member.node].node.labels.get(key) == value
 
-        for tenant in sorted(snapshot.domain_gangs[key].get(value, ())):
-            gang = snapshot.gangs[tenant]
+        for gang_key in sorted(snapshot.domain_gangs[key].get(value, ())):
+            gang = snapshot.gangs[gang_key]
             for island in gang.islands:
-                if (
-                    island.topology is None
-                    or island.topology.key != key
-                    or island.topology.mode is not TopologyMode.EXCLUSIVE
-                ):
+                topology = island.topology
+                if topology is None or topology.key != key or topology.mode is not TopologyMode.EXCLUSIVE:
                     continue
-                if any(m.node and is_there(m) and not self._is_lost(m.node) for m in island.members):
-                    return (tenant, island.name)
-                if any(is_there(m) for m in _leaving_it(gang, island)):
-                    return (tenant, island.name)
+                if any(m.node and in_domain(m) and not snapshot.is_lost(m.node) for m in island.members):
+                    return (gang_key, island.name)
+                if any(in_domain(m) for m in _leaving_members(gang, island)):
+                    return (gang_key, island.name)
         return None
-
-    def _is_lost(self, node: str) -> bool:
-        return self.snapshot.nodes[node].node.health.verdict is Verdict.LOST
 
     # Holds
 
     @property
-    def kept(self) -> HoldIndex:
-        snapshot = self.snapshot
-        if self._kept is None:
-            self._kept = HoldIndex(snapshot)
-        return self._kept
+    def hold_index(self) -> HoldIndex:
+        if self._hold_index is None:
+            self._hold_index = HoldIndex(self.snapshot)
+        return self._hold_index
 
     @property
     def held(self) -> dict[str, list[HeldSeat]]:
-        """Node -> seats kept there for gangs that are not seated yet."""
-        return self.kept.seats
+        """Node -> seats held there for gangs that are not seated there yet."""
+        return self.hold_index.seats
 
     def respects_hold(self, gang: Gang, held: HeldSeat) -> bool:
-        """Whether the gang leaves a seat alone that is held for another. To take it is a kind of preemption; to take a
-        reserved one is to preempt its holder, whole."""
+        """Whether the gang may not use a seat that is held for another gang. Using it counts as preemption; a reserved
+        seat is free only when its whole gang is preempted."""
         holder = held.gang
         if holder.key == gang.key:
             return False
@@ -305,14 +292,14 @@ class Proposal:
         return held.reserved or holder.priority >= gang.priority or not may_preempt
 
     def held_for(self, key: str, value: str) -> Iterable[HeldSeat]:
-        """For each gang that holds this domain for an island that will have it to itself, a seat held there."""
-        return self.kept.domains.get((key, value), {}).values()
+        """For each gang that holds this domain for an exclusive island, one of the seats held there."""
+        return self.hold_index.domains.get((key, value), {}).values()
 
     def promised(self, gang: Gang) -> list[Seat]:
-        """Seats kept for others whom the gang leaves alone, where any of them minds its neighbours."""
+        """Held seats that the gang must respect, as leaving seats, where inter-pod rules make them matter."""
         if not self.held:
             return []
-        if not self.kept.has_inter_pod_rules and not any(m.shape.has_inter_pod_rules for m in gang.members()):
+        if not self.hold_index.has_anti_affinity and not any(m.shape.has_inter_pod_rules for m in gang.members()):
             return []
         return [
             Seat(held.gang.key, msgspec.structs.replace(held.member, node=node), leaving=True)
@@ -323,7 +310,7 @@ class Proposal:
 
 
 def _warm_nodes(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
-    """By gang, the nodes where understudies of it hold themselves ready."""
+    """By gang, the nodes with its started warm understudies."""
     found: dict[str, set[str]] = {}
     for key in snapshot.warm:
         gang = snapshot.gangs[key]
@@ -332,17 +319,17 @@ def _warm_nodes(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
     return {key: tuple(sorted(nodes)) for key, nodes in found.items()}
 
 
-def _leaving_it(gang: Gang, island: Island) -> list[Member]:
-    """The pods on their way out that sat in this island; of a gang that has ended, nobody knows which did."""
+def _leaving_members(gang: Gang, island: Island) -> list[Member]:
+    """The terminating pods of this island. Of an ended gang, every terminating pod counts."""
     if not gang.leaving:
         return []
     names = {name for m in island.members for name in (m.name, m.place) if name}
-    anybody = not names or len(gang.islands) == 1
-    return [m for m in gang.leaving if anybody or m.name in names or m.place in names]
+    all_count = not names or len(gang.islands) == 1
+    return [m for m in gang.leaving if all_count or m.name in names or m.place in names]
 
 
 def _buckets_for(shape: Shape, snapshot: Snapshot) -> list[CapacityBucket]:
-    """The shelves worth looking at, best fit first. Nodes bought for something else come last."""
+    """The buckets with enough free, best fit first. Nodes with another kind of accelerator come last."""
     asked = {name: amount for name, amount in shape.requests if is_accelerator(name)}
     cpu = dict(shape.requests).get("cpu", 0).bit_length()
 
@@ -350,8 +337,8 @@ def _buckets_for(shape: Shape, snapshot: Snapshot) -> list[CapacityBucket]:
         flavor, level = bucket
         return (flavor not in asked if asked else flavor != "cpu", level, flavor)
 
-    def unplaceable(bucket: CapacityBucket) -> bool:
+    def too_little(bucket: CapacityBucket) -> bool:
         flavor, level = bucket
         return level < (cpu if flavor == "cpu" else asked.get(flavor, 0))
 
-    return sorted((bucket for bucket in snapshot.buckets if not unplaceable(bucket)), key=order)
+    return sorted((bucket for bucket in snapshot.buckets if not too_little(bucket)), key=order)

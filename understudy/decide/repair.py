@@ -1,8 +1,8 @@
-"""Hot swap: turns a running gang that lost seats, or is about to, into the least disturbing way to make it whole again.
+"""Hot swap: replaces the seats that a running gang lost or is about to lose, with the least disruption.
 
-In this order: spares and idle places; the seats of the cheapest less important gangs; fewer members, if the gang is
-elastic; else it gives up what it has left and queues. Healthy members keep their seats, except that an island that has
-its domain to itself moves as a whole, since a slice works only whole.
+The order: spares and idle nodes; the seats of the cheapest gangs of lower priority; fewer members, if the gang is
+elastic; else the gang gives up its remaining seats and queues. Healthy members keep their seats, except that an
+exclusive island moves whole, since a slice works only whole.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from understudy.decide import wait_reasons
-from understudy.decide.damage import Damage, assess, is_lost, is_suspect
+from understudy.decide.damage import Damage, assess, is_suspect
 from understudy.decide.guards import ActiveGuard, over_budget, pool_of
 from understudy.decide.placement import find_seats, find_seats_sparing_holds
 from understudy.decide.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.proposal import Proposal
 from understudy.decide.victims import VictimChoice, choose_victims, preempt_actions
 from understudy.model.gangs import Gang, Island, Member, TopologyMode
+from understudy.model.node_info import NODE_GONE
 from understudy.model.plans import Hold, Move, Requeue, SeatSource, Shrink, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
@@ -25,19 +26,20 @@ Piece = tuple[Member, ...]
 
 
 def repair(proposal: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -> bool:
-    """Make a damaged gang whole again, as far as that can be done now; False where it is back in the queue."""
+    """Repairs a damaged gang as far as possible now. False where it is queued again and could start at once."""
     if gang.stalled:
         return _requeue_stalled(proposal, gang)
     damage = assess(proposal, gang)
     guard = _guard(proposal, damage, guarded)
     if guard is not None:
-        proposal.do(Wait(gang.key, wait_reasons.guarded(gang, guard)))
+        proposal.record(Wait(gang.key, wait_reasons.guarded(gang, guard)))
         return True
-    if gang.gates and damage.missing:  # nobody goes for members that may not be seated yet
-        proposal.do(Wait(gang.key, wait_reasons.gated(gang)))
+    if gang.gates and damage.missing:  # no victims for members that may not be seated yet
+        proposal.record(Wait(gang.key, wait_reasons.gated(gang)))
         damage = msgspec.structs.replace(damage, missing=())
     repaired = Repair(proposal, gang, damage).carry_out() if damage.displaced else True
     if damage.suspect:
+        proposal.apply()
         gang = proposal.snapshot.gangs[gang.key]
         promised = damage.displaced and gang.holds
         if not promised and gang.seated():
@@ -46,28 +48,30 @@ def repair(proposal: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -
 
 
 def _requeue_stalled(proposal: Proposal, gang: Gang) -> bool:
-    """A gang whose controller does not make the pods of its next stage gives up all of its seats."""
+    """The gang gives up all seats, since its controller does not create the pods of its next stage."""
     absent = sum(1 for m in gang.unseated() if not m.exists)
     why = f"its controller has not made {absent} of its {gang.size} pods"
-    proposal.do(Requeue(gang.key, tuple(m.name for m in gang.seated()), why, stalled=True))
+    proposal.record(Requeue(gang.key, tuple(m.name for m in gang.seated()), why, stalled=True))
+    proposal.apply()
     return bool(proposal.snapshot.gangs[gang.key].leaving)
 
 
 def release_unusable_holds(proposal: Proposal) -> None:
-    """Give up holds on places that cannot be had any more, before they stand in anybody's way."""
+    """Releases holds on seats that their gang cannot get any more, before they keep other gangs from those seats."""
     for key in sorted(proposal.snapshot.holding):
         gang = proposal.snapshot.gangs[key]
         holds = dict(gang.holds)
         for island in gang.islands:
             held = [(m, holds[m.name]) for m in island.members if m.name in holds]
             if _is_split(proposal, island, held) or any(_is_unusable(proposal, island, m, node) for m, node in held):
-                proposal.do(Hold(key, (), "a place held for it cannot be had any more"))
+                proposal.record(Hold(key, (), "a place held for it cannot be had any more"))
                 break
+    proposal.apply()
 
 
 def _is_split(proposal: Proposal, island: Island, held: Iterable[tuple[Member, str]]) -> bool:
-    """Whether seats are held in two domains for an island that can only sit in one. Seats that are noted on pods are
-    written one by one: after a change of plan some notes are of the new plan and some of the old one."""
+    """Whether an island that needs one domain has holds in two. Holds are written pod by pod, so after a change of plan
+    some can be from the new plan and some from the old one."""
     topology, infos = island.topology, proposal.snapshot.nodes
     if topology is None or not topology.binding:
         return False
@@ -77,21 +81,21 @@ def _is_split(proposal: Proposal, island: Island, held: Iterable[tuple[Member, s
 def _is_unusable(proposal: Proposal, island: Island, member: Member, node: str) -> bool:
     info = proposal.snapshot.nodes.get(node)
     if is_suspect(proposal, node):
-        return False  # it may be good again in a moment
+        return False  # it may be healthy again soon
     if info is None or proposal.refusal(member.shape, node) is not None:
         return True
     if island.topology is None or island.topology.mode is not TopologyMode.EXCLUSIVE:
         return False
-    return info.node.labels.get(island.topology.key) in proposal.sick_domains(island.topology.key)
+    return info.node.labels.get(island.topology.key) in proposal.unhealthy_domains(island.topology.key)
 
 
 def release_stale_holds(proposal: Proposal, snapshot: Snapshot) -> None:
-    """A gang that is whole and sound needs no seats kept for it."""
+    """Releases the holds of gangs that are complete and on healthy nodes."""
     for key in sorted(snapshot.holding):
         gang = snapshot.gangs[key]
         sound = not gang.unseated() and not any(m.node in snapshot.unhealthy for m in gang.seated())
         if sound and key not in proposal.touched:
-            proposal.do(Hold(key, (), "it is whole again"))
+            proposal.record(Hold(key, (), "it is whole again"))
 
 
 def _guard(proposal: Proposal, damage: Damage, guarded: Mapping[str, ActiveGuard]) -> ActiveGuard | None:
@@ -102,14 +106,14 @@ def _guard(proposal: Proposal, damage: Damage, guarded: Mapping[str, ActiveGuard
 
 
 def _plan_ahead(proposal: Proposal, gang: Gang, damage: Damage) -> None:
-    """Keep a place ready for members on suspect nodes, where that disturbs nobody."""
-    non_preempting = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+    """Holds seats for members on suspect nodes, where that takes neither seats nor holds from other gangs."""
+    non_preempting = msgspec.structs.replace(gang, preempts=False)  # so that it respects every hold
     parts = _parts(proposal, gang, damage.suspect, moving=False)
     seats = find_seats(proposal, PlacementRequest(non_preempting, parts, repairing=True, near=_near(damage.suspect)))
     wanted = tuple(sorted(seats.items())) if seats is not None else ()
     if wanted != gang.holds:
-        why = f"node {damage.suspect[0].node} is suspect" if wanted else "somebody more important has them now"
-        proposal.do(Hold(gang.key, wanted, why))
+        why = f"node {damage.suspect[0].node} is suspect" if wanted else "a more important gang has them now"
+        proposal.record(Hold(gang.key, wanted, why))
 
 
 def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
@@ -117,7 +121,7 @@ def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
 
 
 def _parts(proposal: Proposal, gang: Gang, displaced: tuple[Member, ...], moving: bool) -> Parts:
-    """What has to be seated: the displaced, and with `moving` whole islands that are bound to one domain."""
+    """Requests for the displaced members; with `moving`, for the whole islands of members bound to a domain."""
     names = {m.name for m in displaced}
     parts = []
     for island in gang.islands:
@@ -134,14 +138,13 @@ def _moves_whole(proposal: Proposal, island: Island, displaced: list[Member], mo
         return False
     key, infos = island.topology.key, proposal.snapshot.nodes
     seated = [m.node for m in (*displaced, *island.members) if m.node]
-    sick = any(
-        n in proposal.snapshot.unhealthy or infos[n].node.labels.get(key) in proposal.sick_domains(key) for n in seated
-    )
-    return moving or (sick and island.topology.mode is TopologyMode.EXCLUSIVE)
+    unhealthy, domains = proposal.snapshot.unhealthy, proposal.unhealthy_domains(key)
+    hit = any(node in unhealthy or infos[node].node.labels.get(key) in domains for node in seated)
+    return moving or (hit and island.topology.mode is TopologyMode.EXCLUSIVE)
 
 
 class Repair:
-    """The fall-backs for one gang, in order."""
+    """The ways to repair one gang, in order."""
 
     def __init__(self, proposal: Proposal, gang: Gang, damage: Damage) -> None:
         self.proposal = proposal
@@ -167,17 +170,19 @@ class Repair:
 
     def _cause(self) -> str:
         lost = {m.node for m in self.damage.lost}
-        going = {m.node for m in self.damage.going}
-        left = {m.last_node for m in self.damage.missing if is_lost(self.proposal, m.last_node)}
-        for nodes, what in ((lost, "lost"), (going, "leaving"), (left, "lost")):
+        leaving = {m.node for m in self.damage.leaving}
+        snapshot = self.proposal.snapshot
+        left = {m.last_node for m in self.damage.missing if m.last_node and snapshot.is_lost(m.last_node)}
+        for nodes, what in ((lost, "lost"), (leaving, "leaving"), (left, "lost")):
             if nodes:
-                cause = self.proposal.snapshot.nodes[min(nodes)].node.health.cause
+                info = snapshot.nodes.get(min(nodes))
+                cause = info.node.health.cause if info is not None else NODE_GONE.cause
                 return f"{', '.join(sorted(nodes))} {what}" + (f": {cause}" if cause else "")
         count = len(self.damage.missing)
         return "a member has no seat" if count == 1 else f"{count} members have no seat"
 
-    def _quests(self, members: tuple[Member, ...]) -> Iterator[PlacementRequest]:
-        """First with the others where they are; then, where that cannot be, with whole islands on the move."""
+    def _requests(self, members: tuple[Member, ...]) -> Iterator[PlacementRequest]:
+        """First a request that leaves the other members in place; then one that moves whole islands."""
         tried: set[tuple[str, ...]] = set()
         for moving in (False, True):
             parts = _parts(self.proposal, self.gang, members, moving)
@@ -187,42 +192,44 @@ class Repair:
                 yield PlacementRequest(self.gang, parts, self.hypothesis, repairing=True, near=_near(members))
 
     def _replace(self, members: tuple[Member, ...]) -> bool:
-        """Spares and idle places."""
-        for request in self._quests(members):
+        """Swaps to spares and idle nodes."""
+        for request in self._requests(members):
             seats = find_seats_sparing_holds(self.proposal, request)
             if seats is not None:
-                self.proposal.do(self._swap(seats, frozenset(), ()))
+                self.proposal.record(self._swap(seats, frozenset(), ()))
                 return True
         return False
 
     def _await_leaving(self, members: tuple[Member, ...]) -> bool:
-        """Room that is being cleared already."""
-        for request in self._quests(members):
+        """Waits for seats that terminating pods free."""
+        for request in self._requests(members):
             hypothesis = msgspec.structs.replace(self.hypothesis, leaving=True)
             seats = find_seats(self.proposal, request.under(hypothesis, self.proposal.leaving_nodes()))
             if seats is None:
                 continue
             leaving = wait_reasons.victims_leaving(self.proposal, self.gang, set(seats.values()))
-            if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # they are made to go first
-                self.proposal.do(Wait(self.gang.key, leaving))
+            if tuple(sorted(seats.items())) == self.gang.holds and not self.damage.lost:  # a Swap releases lost seats
+                self.proposal.record(Wait(self.gang.key, leaving))
             else:
                 cleared = frozenset(self.proposal.leaving_nodes())
-                self.proposal.do(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
+                self.proposal.record(self._swap(seats, cleared, tuple(holder.gang for holder in leaving.holders)))
             return True
         return False
 
     def _await_verdict(self) -> bool:
-        """A place kept for it that is in doubt: within moments it is lost, or good again. Nobody has to go for that."""
-        doubted = [node for _, node in self.gang.holds if is_suspect(self.proposal, node)]
-        if doubted:
-            self.proposal.do(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, doubted[0])))
-        return bool(doubted)
+        """Waits where a held seat is on a suspect node: preempting is premature until the verdict is known."""
+        suspect = [node for _, node in self.gang.holds if is_suspect(self.proposal, node)]
+        if suspect:
+            self.proposal.record(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, suspect[0])))
+        return bool(suspect)
 
     def _take_over(self, members: tuple[Member, ...]) -> bool:
-        """The seats of the cheapest less important gangs."""
+        """Preempts the cheapest gangs of lower priority."""
         if not self.gang.preempts or over_budget(self.gang, self.proposal.policy, self.proposal.now):
             return False
-        choices = [c for request in self._quests(members) if (c := choose_victims(self.proposal, request)) is not None]
+        choices = [
+            c for request in self._requests(members) if (c := choose_victims(self.proposal, request)) is not None
+        ]
         if not choices:
             return False
         choice: VictimChoice = min(choices, key=lambda c: c.cost)
@@ -233,39 +240,40 @@ class Repair:
             if key in choice.gangs or (key, m.name) in choice.members
         )
         swap = self._swap(choice.seats, cleared, choice.victims)
-        self.proposal.do(*preempt_actions(self.proposal, choice, self.gang, self.why), swap)
+        self.proposal.record(*preempt_actions(self.proposal, choice, self.gang, self.why), swap)
         return True
 
     def _fewer(self) -> Iterator[tuple[tuple[Member, ...], list[Piece]]]:
-        """Fewer members to replace, and the pieces to go on without, as long as an elastic gang keeps its minimum."""
+        """Fewer members to replace and the pieces to drop, as long as an elastic gang keeps its minimum."""
         if not self.gang.elastic:
             return
         displaced = {m.name for m in self.damage.displaced}
         pieces = [piece for piece in _pieces(self.gang) if any(m.name in displaced for m in piece)]
-        sitting = {m.name for m in self.damage.healthy}
+        seated = {m.name for m in self.damage.healthy}
         for count in range(len(pieces) - 1, -1, -1):
             fewer = tuple(m for piece in pieces[:count] for m in piece if m.name in displaced)
             dropped = {m.name for piece in pieces[count:] for m in piece}
-            if len((sitting | {m.name for m in fewer}) - dropped) >= self.gang.minimum:
+            if len((seated | {m.name for m in fewer}) - dropped) >= self.gang.minimum:
                 yield fewer, pieces[count:]
 
     def _shrink_by(self, dropped: list[Piece]) -> None:
         broken = {m.name for m in self.damage.lost + self.damage.missing}
-        hypothesis = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
-        if hypothesis:
-            self.proposal.do(Shrink(self.gang.key, hypothesis, self.why))
+        lost = tuple(m.name for piece in dropped if any(m.name in broken for m in piece) for m in piece if m.node)
+        if lost:
+            self.proposal.record(Shrink(self.gang.key, lost, self.why))
 
     def _requeue(self) -> bool:
-        """Back to the queue. Whether pods have to leave first; if not, it could be seated again at once."""
+        """Queues the gang again. True where its pods have to leave first, False where it could start at once."""
         seated = tuple(m.name for m in self.gang.seated())
-        self.proposal.do(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
+        self.proposal.record(Requeue(self.gang.key, seated, f"{self.why}; nothing can replace it"))
+        self.proposal.apply()
         return bool(self.proposal.snapshot.gangs[self.gang.key].leaving)
 
     def _keep_running(self) -> None:
-        """Nothing is lost yet: it stays on the node that is leaving until that goes."""
-        nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.damage.going)
+        """Nothing is lost yet: the gang stays on the leaving node until the deadline."""
+        nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.damage.leaving)
         deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
-        self.proposal.do(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
+        self.proposal.record(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
 
     def _swap(self, seats: dict[str, str], cleared: frozenset[str], victims: tuple[str, ...]) -> Swap:
         at = {m.name: m.node for m in self.gang.members()}
@@ -283,7 +291,7 @@ class Repair:
 
 
 def _pieces(gang: Gang) -> Iterator[Piece]:
-    """What a gang can do without: members one by one, but islands bound to a domain only whole."""
+    """The pieces in which an elastic gang can be shrunk: single members, and whole islands that need a domain."""
     for island in gang.islands:
         if island.topology is not None and island.topology.binding:
             yield island.members

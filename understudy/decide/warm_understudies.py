@@ -1,8 +1,7 @@
-"""Warm understudies: turns what was decided for everybody else into who of them steps in, who goes, who gets a seat.
+"""Warm understudies: decides which of them take over a seat, which are dismissed, and which get a seat.
 
-They hold themselves ready where there is room to spare, and nobody plans around them: to all others their seats are
-free. So this comes last in a cycle, when it is known who sits where. Only repairs look at them before, to know which
-of the free seats to try first.
+They use free capacity, and all other decisions treat their seats as free. So this comes last in a cycle, when all other
+seats are known. Only repairs look at them earlier, to try seats with an understudy first.
 """
 
 from collections import defaultdict
@@ -19,55 +18,56 @@ SeatKey = tuple[str, str]  # (gang, node)
 
 def plan_warm_understudies(proposal: Proposal, explaining: bool) -> None:
     """Decides about all warm understudies."""
+    proposal.apply()
     warm_seats = WarmSeats(proposal)
     gangs = [proposal.snapshot.gangs[key] for key in sorted(proposal.snapshot.warm)]
     waiting = [gang for gang in gangs if not warm_seats.keep(gang)]
     for gang in waiting:
         if not warm_seats.seat(gang) and explaining:
-            proposal.add(Wait(gang.key, _no_seat(proposal, gang)))
+            proposal.record_unapplied(Wait(gang.key, _no_seat(proposal, gang)))
 
 
 class WarmSeats:
-    """Where understudies hold themselves ready: what is left of each node beside all who work, and beside them."""
+    """The seats of understudies: what gangs and understudies leave free of each node."""
 
     def __init__(self, proposal: Proposal) -> None:
-        self._floor = proposal
+        self._proposal = proposal
         self._coming = _coming(proposal)
         self._left: dict[str, dict[str, int]] = {}
-        self._sitting: dict[str, set[str]] = defaultdict(set)  # by gang, where its understudies are
+        self._sitting: dict[str, set[str]] = defaultdict(set)  # by gang, the nodes with its understudies
 
     def keep(self, gang: Gang) -> bool:
-        """Lets it stay, step in or go; False where it has no seat yet."""
+        """Keeps, promotes or dismisses a seated understudy; False where it has no seat yet."""
         for member in gang.leaving:
-            if self._is_lost(member.node):  # nobody is there to say that it has left
-                self._floor.add(Dismiss(gang.key, member.node, "its node is lost"))
+            if self._proposal.snapshot.is_lost(member.node):  # no agent will report that the pod is gone
+                self._proposal.record_unapplied(Dismiss(gang.key, member.node, "its node is lost"))
         seated = gang.seated()
         for member in seated:
             role = self._role_to_take(gang, member)
             if role:
                 why = f"it steps in as {role}"
-                self._floor.add(Dismiss(gang.key, member.node, why, gang.warm_for, role))
+                self._proposal.record_unapplied(Dismiss(gang.key, member.node, why, gang.warm_for, role))
             elif why := self._reason_to_leave(gang, member):
-                self._floor.add(Dismiss(gang.key, member.node, why, gang.warm_for))
+                self._proposal.record_unapplied(Dismiss(gang.key, member.node, why, gang.warm_for))
             else:
                 self._take(gang, member.shape, member.node)
         return bool(seated or gang.leaving)
 
     def seat(self, gang: Gang) -> bool:
         member = next(gang.members(), None)
-        if member is None or not _is_wanted(self._floor, gang):
+        if member is None or not _is_wanted(self._proposal, gang):
             return False
         for name in self._places(gang):
-            if self._floor.refusal(member.shape, name) is None and self._fits(gang, member.shape, name):
+            if self._proposal.refusal(member.shape, name) is None and self._fits(gang, member.shape, name):
                 self._take(gang, member.shape, name)
-                self._floor.add(Start(gang.key, ((member.name, name),)))
+                self._proposal.record_unapplied(Start(gang.key, ((member.name, name),)))
                 return True
         return False
 
     def _role_to_take(self, gang: Gang, member: Member) -> str:
-        """The member that gets this very seat, asks for the same, and is of the gang it holds itself ready for."""
+        """The member of its gang that gets this seat in this plan and requests the same resources."""
         if gang.started_at is None:
-            return ""  # whoever runs it does not know it yet
+            return ""  # its agent does not know it yet
         for other in self._coming[gang.warm_for, member.node]:
             if other.shape.requests == member.shape.requests:
                 self._coming[gang.warm_for, member.node].remove(other)
@@ -75,39 +75,39 @@ class WarmSeats:
         return ""
 
     def _reason_to_leave(self, gang: Gang, member: Member) -> str:
-        info = self._floor.snapshot.nodes.get(member.node)
+        info = self._proposal.snapshot.nodes.get(member.node)
         if info is None:
             return "its node is gone"
-        refused = self._floor.refusal(member.shape, member.node)
+        refused = self._proposal.refusal(member.shape, member.node)
         if refused is not None and info.node.health.verdict is not Verdict.SUSPECT:
             return f"{member.node} {refused}"
         return "" if self._fits(gang, member.shape, member.node) else f"{member.node} is needed"
 
     def _fits(self, gang: Gang, shape: Shape, name: str) -> bool:
-        proposal, labels = self._floor, self._floor.snapshot.nodes[name].node.labels
+        proposal, labels = self._proposal, self._proposal.snapshot.nodes[name].node.labels
         for key in proposal.keys:
             if (value := labels.get(key)) is not None:
                 owner = proposal.owner(key, value)
                 owners = {held.gang.key for held in proposal.held_for(key, value)} | ({owner[0]} if owner else set())
                 if owners - {gang.warm_for}:
-                    return False  # somebody has the domain to itself
+                    return False  # another gang owns the domain
         return bool(capacity(shape, self._free_on(name), 1))
 
     def _free_on(self, name: str) -> dict[str, int]:
         if name not in self._left:
-            self._left[name] = dict(self._floor.snapshot.nodes[name].free)
+            self._left[name] = dict(self._proposal.snapshot.nodes[name].free)
         return self._left[name]
 
     def _take(self, gang: Gang, shape: Shape, name: str) -> None:
         self._sitting[gang.warm_for].add(name)
-        if name in self._floor.snapshot.nodes:
+        if name in self._proposal.snapshot.nodes:
             info = self._free_on(name)
             for what, amount in shape.requests:
                 info[what] = info.get(what, 0) - amount
 
     def _places(self, gang: Gang) -> Iterable[str]:
-        """Spares, where there are such things, else any node; those near the gang and its understudies first."""
-        proposal = self._floor
+        """Spares where there are any, else all nodes; those near the gang and its understudies first."""
+        proposal = self._proposal
         near = {label for name in (*self._sitting[gang.warm_for], *self._seats_of(gang)) for label in self._near(name)}
         named = bool(proposal.spares or proposal.policy.spares)
         names = [
@@ -118,22 +118,18 @@ class WarmSeats:
         return sorted(names, key=lambda name: (proposal.avoided(name) and not named, not near & self._near(name), name))
 
     def _seats_of(self, gang: Gang) -> Iterator[str]:
-        return (m.node for m in self._floor.snapshot.gangs[gang.warm_for].seated())
+        return (m.node for m in self._proposal.snapshot.gangs[gang.warm_for].seated())
 
     def _near(self, name: str) -> set[tuple[str, str]]:
-        labels = self._floor.snapshot.nodes[name].node.labels
-        return {(key, labels[key]) for key in self._floor.keys if key in labels}
+        labels = self._proposal.snapshot.nodes[name].node.labels
+        return {(key, labels[key]) for key in self._proposal.keys if key in labels}
 
     def _is_promised(self, gang: Gang, name: str) -> bool:
-        return any(held.gang.key != gang.warm_for for held in self._floor.held.get(name, ()))
-
-    def _is_lost(self, name: str) -> bool:
-        info = self._floor.snapshot.nodes.get(name)
-        return info is None or info.node.health.verdict is Verdict.LOST
+        return any(held.gang.key != gang.warm_for for held in self._proposal.held.get(name, ()))
 
 
 def _coming(proposal: Proposal) -> dict[SeatKey, list[Member]]:
-    """Who gets a seat in this plan, by gang and node."""
+    """The members that get a seat in this plan, by gang and node."""
     found: dict[SeatKey, list[Member]] = defaultdict(list)
     for action in proposal.actions:
         match action:
@@ -150,7 +146,7 @@ def _coming(proposal: Proposal) -> dict[SeatKey, list[Member]]:
 
 
 def _is_wanted(proposal: Proposal, gang: Gang) -> bool:
-    """Only a gang that runs can lose a member."""
+    """Whether its gang runs: only a running gang can lose a member."""
     job = proposal.snapshot.gangs.get(gang.warm_for)
     return job is not None and job.suspension is Suspension.NONE and bool(job.seated())
 
