@@ -1,4 +1,4 @@
-"""A proposal: its caches agree with a fresh one, and no decision reads a snapshot that recorded actions have outdated."""
+"""A proposal: its caches agree with a fresh one, and no decision reads a snapshot that is out of date."""
 
 from unittest.mock import patch
 
