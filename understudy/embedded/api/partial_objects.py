@@ -69,3 +69,10 @@ class PartialPod(msgspec.Struct, gc=False):
 
 decode_partial = msgspec.json.Decoder(PartialObject).decode
 decode_partial_pod = msgspec.json.Decoder(PartialPod).decode
+
+
+def at_revision(body: bytes, revision: int) -> bytes:
+    """The same object with another resourceVersion."""
+    document = msgspec.json.decode(body)
+    document["metadata"]["resourceVersion"] = str(revision)
+    return msgspec.json.encode(document)

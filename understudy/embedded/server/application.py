@@ -36,7 +36,7 @@ class Application:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._in_flight += 1
         try:
-            answer = await dispatch(self.state, self._call(scope, receive))
+            answer = await dispatch(self.state, self._request(scope, receive))
         except Exception as problem:
             answer = refusal(_told(problem, scope))
         finally:
@@ -60,15 +60,15 @@ class Application:
         socket = Socket(scope, receive, send)
         self._streams += 1
         try:
-            call = self._call({**scope, "method": "GET"}, receive)
-            if not call.user.is_admin:
-                call = await self.state.authorizer.check(call)
-            target = target_of(self.state, call)
+            request = self._request({**scope, "method": "GET"}, receive)
+            if not request.user.is_admin:
+                request = await self.state.authorizer.check(request)
+            target = target_of(self.state, request)
             if self._streams > MAX_STREAMS:
                 raise _busy()
             if (target.served.resource.key, target.sub) != ("pods", "exec"):
                 raise ApiError(400, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket")
-            await serve_exec(self.state, call, target, socket)
+            await serve_exec(self.state, request, target, socket)
         except OSError:
             return  # the peer went while it was spoken to
         except Exception as problem:
@@ -77,10 +77,10 @@ class Application:
         finally:
             self._streams -= 1
 
-    def _call(self, scope: Scope, receive: Receive) -> Request:
+    def _request(self, scope: Scope, receive: Receive) -> Request:
         """Whoever has no valid token gets no further than this."""
         headers = dict(scope["headers"])
-        user = self.state.tokens.user(headers.get(b"authorization"))
+        user = self.state.authenticator.user(headers.get(b"authorization"))
         if IMPERSONATED in headers or not headers.keys().isdisjoint(WITH_IMPERSONATION):
             user = impersonated(self.state.authorizer, user, scope["headers"])
         if self._in_flight > MAX_IN_FLIGHT:

@@ -75,45 +75,45 @@ def _left_out(target: Target) -> ApiError:
     return no_such_path()
 
 
-async def dispatch(state: ServerState, call: Request) -> Response | StreamedResponse:
-    if not call.user.is_admin:
-        call = await state.authorizer.check(call)
-    parts = resource_parts(call.path)
+async def dispatch(state: ServerState, request: Request) -> Response | StreamedResponse:
+    if not request.user.is_admin:
+        request = await state.authorizer.check(request)
+    parts = resource_parts(request.path)
     if parts is None:
-        _only(call, "GET", "HEAD")
-        return _non_resource_path(state, call)
+        _only(request, "GET", "HEAD")
+        return _non_resource_path(state, request)
     group, version, rest = parts
     if rest:
-        target = locate(state.registry, group, version, rest)
+        target = locate(state.resources, group, version, rest)
         if target is not None:
-            return await verb_for(call.method, target)(state, call, target)
+            return await verb_for(request.method, target)(state, request, target)
     match group, version, rest:
         case _, _, []:
-            _only(call, "GET", "HEAD")
+            _only(request, "GET", "HEAD")
             return non_resource_paths.group_version(state, group, version)
         case "understudy.dev", "v1", ["namespaces", namespace, "seatings"] if namespace:
-            _only(call, "POST")
-            return await binding.bind_gang(state, call, namespace)
+            _only(request, "POST")
+            return await binding.bind_gang(state, request, namespace)
         case "understudy.dev", "v1", ["namespaces", namespace, "departures"] if namespace:
-            _only(call, "POST")
-            return await departures.delete_pods(state, call, namespace)
+            _only(request, "POST")
+            return await departures.delete_pods(state, request, namespace)
         case _:
-            return await review_endpoint.answer_review(state, call, group, version, rest)
+            return await review_endpoint.answer_review(state, request, group, version, rest)
 
 
-def target_of(state: ServerState, call: Request) -> Target:
+def target_of(state: ServerState, request: Request) -> Target:
     """Where a path must be that of a resource."""
-    parts = resource_parts(call.path)
-    target = locate(state.registry, *parts) if parts is not None and parts[2] else None
+    parts = resource_parts(request.path)
+    target = locate(state.resources, *parts) if parts is not None and parts[2] else None
     if target is None:
         raise no_such_path()
     return target
 
 
-def _non_resource_path(state: ServerState, call: Request) -> Response:
-    if found := non_resource_paths.DOCUMENTS.get(call.path):
-        return found(state, call)
-    match call.path.split("/"):
+def _non_resource_path(state: ServerState, request: Request) -> Response:
+    if found := non_resource_paths.DOCUMENTS.get(request.path):
+        return found(state, request)
+    match request.path.split("/"):
         case ["", "apis", group]:
             return non_resource_paths.group(state, group)
         case ["", "openapi", "v3", *rest]:
@@ -122,6 +122,6 @@ def _non_resource_path(state: ServerState, call: Request) -> Response:
             raise no_such_path()
 
 
-def _only(call: Request, *methods: str) -> None:
-    if call.method not in methods:
+def _only(request: Request, *methods: str) -> None:
+    if request.method not in methods:
         raise not_allowed()

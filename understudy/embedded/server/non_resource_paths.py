@@ -40,13 +40,13 @@ def health(_: ServerState, __: Request) -> Response:
     return Response(b"ok", content_type=TEXT)
 
 
-def core(state: ServerState, call: Request) -> Response:
-    address = call.headers.get(b"host", b"").decode("latin-1")
-    return _negotiated(discovery.core(_listed(state), _accept(call), address))
+def core(state: ServerState, request: Request) -> Response:
+    address = request.headers.get(b"host", b"").decode("latin-1")
+    return _negotiated(discovery.core(_listed(state), _accept(request), address))
 
 
-def groups(state: ServerState, call: Request) -> Response:
-    return _negotiated(discovery.groups(_listed(state), _accept(call)))
+def groups(state: ServerState, request: Request) -> Response:
+    return _negotiated(discovery.groups(_listed(state), _accept(request)))
 
 
 def group(state: ServerState, name: str) -> Response:
@@ -57,9 +57,9 @@ def group_version(state: ServerState, name: str, version_name: str) -> Response:
     return Response(_encode(discovery.version(_listed(state), name, version_name)))
 
 
-def openapi_v2(_: ServerState, call: Request) -> Response:
+def openapi_v2(_: ServerState, request: Request) -> Response:
     """An empty description, which old clients take for "anything goes": checking is left to the server."""
-    if "json" in _accept(call) and "protobuf" not in _accept(call):
+    if "json" in _accept(request) and "protobuf" not in _accept(request):
         info = {"title": "Understudy", "version": __version__}
         return Response(_encode({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}))
     return Response(b"", content_type=_V2_PROTOBUF)
@@ -67,7 +67,7 @@ def openapi_v2(_: ServerState, call: Request) -> Response:
 
 def openapi_v3(state: ServerState, name: str) -> Response:
     """The index, or the document of one group version."""
-    made = state.registry.made(openapi.documents)
+    made = state.resources.made(openapi.documents)
     if not name:
         return Response(openapi.index(made))
     if name not in made:
@@ -87,11 +87,11 @@ DOCUMENTS: Mapping[str, Document] = {
 
 
 def _listed(state: ServerState) -> tuple[discovery.DiscoveredResource, ...]:
-    return state.registry.made(discovery.discovered_resources)
+    return state.resources.made(discovery.discovered_resources)
 
 
-def _accept(call: Request) -> str:
-    return call.headers.get(b"accept", b"").decode("latin-1")
+def _accept(request: Request) -> str:
+    return request.headers.get(b"accept", b"").decode("latin-1")
 
 
 def _negotiated(answer: discovery.DiscoveryDocument) -> Response:

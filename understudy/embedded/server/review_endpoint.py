@@ -18,12 +18,14 @@ from understudy.objects.resources import Resource
 _encode = msgspec.json.Encoder().encode
 
 
-async def answer_review(state: ServerState, call: Request, group: str, version: str, rest: Sequence[str]) -> Response:
+async def answer_review(
+    state: ServerState, request: Request, group: str, version: str, rest: Sequence[str]
+) -> Response:
     resource, namespace = _asked(group, version, rest)
-    if call.method != "POST":
+    if request.method != "POST":
         raise not_allowed()
-    asked = reviews.Asked(resource, namespace, await read_json(call), call.user)
-    return Response(_encode(reviews.answer(asked, _Authority(state, call.user))), 201)
+    asked = reviews.Asked(resource, namespace, await read_json(request), request.user)
+    return Response(_encode(reviews.answer(asked, _Authority(state, request.user))), 201)
 
 
 class _Authority:
@@ -36,7 +38,7 @@ class _Authority:
 
     def about(self, name: str, groups: Sequence[str], attributes: Attributes) -> Decision:
         """Users of the cluster's own tokens have the groups that these give them."""
-        known = self._state.tokens.groups_of(name)
+        known = self._state.authenticator.static.groups_of(name)
         return self._state.authorizer.decide_about(name, (*groups, *known), attributes)
 
     def rules(self, namespace: str) -> Sequence[Rule]:
@@ -44,7 +46,7 @@ class _Authority:
 
     def owner_of(self, token: str, audiences: Collection[str]) -> tuple[User | None, Sequence[str]]:
         wanted = tuple(audiences) or AUDIENCES
-        own = self._state.tokens.find(token.encode())
+        own = self._state.authenticator.static.find(token.encode())
         if own is not None:
             shared = [one for one in wanted if one in AUDIENCES]
             return (own, shared) if shared else (None, ())

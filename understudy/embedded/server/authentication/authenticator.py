@@ -19,27 +19,22 @@ class User(msgspec.Struct, frozen=True):
     groups: tuple[str, ...] = ()
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = {}
-    pod: str = ""  # `namespace/name` of the pod that the token was made for
+    pod: str = ""  # `namespace/name` of the pod that the token is bound to
 
     @property
     def is_admin(self) -> bool:
-        """May do everything, whatever roles there are."""
+        """Administrators may do everything, whatever the roles say."""
         return ADMINISTRATORS in self.groups
 
 
-def _unknown(_: bytes) -> User | None:
-    return None
-
-
 class TokenFile:
-    """The tokens of the cluster's folder, known by their digests under a key of this process alone, so that the time a
-    look-up takes tells nothing. Every other token is for `issued` to recognize."""
+    """The static tokens in the folder of the cluster. They are kept as digests under a key of this process, so that the
+    time of a look-up reveals nothing."""
 
-    def __init__(self, users: Iterable[tuple[str, User]], issued: Callable[[bytes], User | None] = _unknown) -> None:
+    def __init__(self, users: Iterable[tuple[str, User]]) -> None:
         self._key = secrets.token_bytes(32)
         self._users = {self._digest(token.encode()): user for token, user in users}
         self._groups = {user.name: user.groups for user in self._users.values()}
-        self.issued = issued
 
     @classmethod
     def read(cls, path: Path) -> "TokenFile":
@@ -52,21 +47,29 @@ class TokenFile:
                 users.append((token, User(name, (group,) if group else ())))
         return cls(users)
 
-    def user(self, authorization: bytes | None) -> User:
-        if authorization is not None and authorization[:7].lower() == _BEARER:
-            token = authorization[7:].strip()
-            found = self.find(token) or self.issued(token)
-            if found is not None:
-                return found
-        raise ApiError(401, "Unauthorized", "Unauthorized")
-
     def find(self, token: bytes) -> User | None:
-        """Among those of the folder."""
         return self._users.get(self._digest(token))
 
     def groups_of(self, name: str) -> tuple[str, ...]:
-        """Of a user with a token in the folder."""
+        """The groups of a user who has a static token."""
         return self._groups.get(name, ())
 
     def _digest(self, token: bytes) -> bytes:
         return hashlib.blake2b(token, key=self._key, digest_size=32).digest()
+
+
+class Authenticator:
+    """Static tokens first; `issued` recognizes all others."""
+
+    def __init__(self, static: TokenFile, issued: Callable[[bytes], User | None]) -> None:
+        self.static = static
+        self._issued = issued
+
+    def user(self, authorization: bytes | None) -> User:
+        """Raises a 401."""
+        if authorization is not None and authorization[:7].lower() == _BEARER:
+            token = authorization[7:].strip()
+            found = self.static.find(token) or self._issued(token)
+            if found is not None:
+                return found
+        raise ApiError(401, "Unauthorized", "Unauthorized")

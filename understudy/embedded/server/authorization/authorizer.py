@@ -55,23 +55,23 @@ class Authorizer:
         """What roles allow the user: that may be passed on, unlike the rights of a pod on its own job."""
         return self.roles.rules_for(_who(user), namespace)
 
-    async def check(self, call: Request) -> Request:
-        """The call as it may be carried out. Raises a 403."""
-        asked = attributes_of(call)
-        decision = self.decide(call.user, asked)
+    async def check(self, request: Request) -> Request:
+        """The request as it may be carried out. Raises a 403."""
+        asked = attributes_of(request)
+        decision = self.decide(request.user, asked)
         if not decision.allowed:
-            raise forbidden(call.user, asked)
+            raise forbidden(request.user, asked)
         if decision.reports_only:
-            return await check_checkpoint_report(call, asked)
-        if self._creates(call, asked):
+            return await check_checkpoint_report(request, asked)
+        if self._creates(request, asked):
             creation = msgspec.structs.replace(asked, verb="create")
-            if not self.decide(call.user, creation).allowed:
-                raise forbidden(call.user, creation)
-        return call
+            if not self.decide(request.user, creation).allowed:
+                raise forbidden(request.user, creation)
+        return request
 
-    def _creates(self, call: Request, asked: Attributes) -> bool:
+    def _creates(self, request: Request, asked: Attributes) -> bool:
         """Server-side apply makes what is not there."""
-        if asked.verb != "patch" or media_type(call.headers.get(b"content-type", b"")) != PatchForm.APPLY:
+        if asked.verb != "patch" or media_type(request.headers.get(b"content-type", b"")) != PatchForm.APPLY:
             return False
         resource = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
         return not asked.subresource and self._store.newest(Key(resource, asked.namespace, asked.name)) is None

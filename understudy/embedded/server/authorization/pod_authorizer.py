@@ -108,17 +108,17 @@ class PodAuthorizer:
         return None
 
 
-async def check_checkpoint_report(call: Request, asked: Attributes) -> Request:
+async def check_checkpoint_report(request: Request, asked: Attributes) -> Request:
     """The same request, if all that it does is to report a checkpoint. Its body has been read then, and is kept."""
-    body = await read_body(call)
-    media = media_type(call.headers.get(b"content-type", b""))
+    body = await read_body(request)
+    media = media_type(request.headers.get(b"content-type", b""))
     if media not in (PatchForm.MERGE, PatchForm.STRATEGIC) or not _is_report(body):
-        raise _too_much(call.user, asked)
+        raise _too_much(request.user, asked)
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return msgspec.structs.replace(call, receive=receive)
+    return msgspec.structs.replace(request, receive=receive)
 
 
 def _is_report(body: bytes) -> bool:

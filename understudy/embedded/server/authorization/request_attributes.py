@@ -14,41 +14,41 @@ _ENTERING = ("exec", "attach", "portforward")  # a WebSocket begins as a GET, an
 _BY_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,!=]+)(?:,|$)")
 
 
-def attributes_of(call: Request) -> Attributes:
+def attributes_of(request: Request) -> Attributes:
     """What names no resource is judged by its path. The same function splits paths here and where they are routed."""
-    parts = resource_parts(call.path)
+    parts = resource_parts(request.path)
     if parts is None or not parts[2]:
-        return Attributes(call.method.lower(), path=call.path or "/")
+        return Attributes(request.method.lower(), path=request.path or "/")
     group, _, rest = parts
     namespace, rest = scoped(rest)
     resource, name, sub = (*rest, "", "", "")[:3]
     if resource == "namespaces" and not group:
         namespace = name
     return Attributes(
-        verb=_verb(call, name, sub),
+        verb=_verb(request, name, sub),
         namespace=namespace or "",
         group=group,
         resource=resource,
         subresource=sub,
-        name=name or _selected_name(call),
+        name=name or _selected_name(request),
     )
 
 
-def _verb(call: Request, name: str, sub: str) -> str:
+def _verb(request: Request, name: str, sub: str) -> str:
     if sub in _ENTERING:
         return "create"
     if name:
-        return _OF_OBJECTS.get(call.method, call.method.lower())
-    if call.method in ("GET", "HEAD") and call.flag("watch"):
+        return _OF_OBJECTS.get(request.method, request.method.lower())
+    if request.method in ("GET", "HEAD") and request.flag("watch"):
         return "watch"
-    return _OF_COLLECTIONS.get(call.method) or _OF_OBJECTS.get(call.method, call.method.lower())
+    return _OF_COLLECTIONS.get(request.method) or _OF_OBJECTS.get(request.method, request.method.lower())
 
 
-def _selected_name(call: Request) -> str:
+def _selected_name(request: Request) -> str:
     """Of a list or watch of one object alone, which a rule with resourceNames may allow."""
-    if call.method not in ("GET", "HEAD", "DELETE"):
+    if request.method not in ("GET", "HEAD", "DELETE"):
         return ""
-    found = _BY_NAME.search(call.query.get("fieldSelector", ""))
+    found = _BY_NAME.search(request.query.get("fieldSelector", ""))
     return found[1] if found else ""
 
 

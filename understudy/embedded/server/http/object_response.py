@@ -1,7 +1,6 @@
 """Stored objects into what the client asked to see: themselves, rows of a table, or their metadata alone."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,9 +16,6 @@ from understudy.objects.resources import EVENTS
 
 _encode = msgspec.json.Encoder().encode
 _HEAD = b'{"apiVersion":"'
-_OPENINGS = {
-    kind: f'{{"type":"{kind}","object":'.encode() for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
-}
 
 
 class _ListMeta(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -38,37 +34,37 @@ def head_of(target: Target) -> bytes:
     return _HEAD if target.served.keeps_versions else b'%s%s"' % (_HEAD, target.api_version.encode())
 
 
-def view_of(call: Request) -> View:
-    accept = call.headers.get(b"accept")
+def view_of(request: Request) -> View:
+    accept = request.headers.get(b"accept")
     return negotiated(accept.decode("latin-1"), RESOURCE_VIEWS) if accept else View.OBJECT
 
 
-def object_response(call: Request, target: Target, body: bytes, code: int = 200) -> Response:
-    match view_of(call):
+def object_response(request: Request, target: Target, body: bytes, code: int = 200) -> Response:
+    match view_of(request):
         case View.TABLE:
-            return Response(_encode(table(target.served, [body], call.now, include_of(call))), code)
+            return Response(_encode(table(target.served, [body], request.now, include_of(request))), code)
         case View.PARTIAL | View.PARTIAL_LIST:
             return Response(_encode(partial_metadata(body)), code)
         case _:
             return Response(in_version(head_of(target), body), code)
 
 
-def page_response(call: Request, target: Target, page: Page) -> Response:
+def page_response(request: Request, target: Target, page: Page) -> Response:
     records = page.records
-    if target.served.resource == EVENTS and view_of(call) is View.TABLE:
+    if target.served.resource == EVENTS and view_of(request) is View.TABLE:
         records = sorted(records, key=lambda record: record.revision)  # people read them as a story
     bodies = [record.body for record in records]
-    return _present(call, target, bodies, _ListMeta(str(page.revision), page.token, page.remaining))
+    return _present(request, target, bodies, _ListMeta(str(page.revision), page.token, page.remaining))
 
 
-def list_response(call: Request, target: Target, bodies: Sequence[bytes], revision: int) -> Response:
-    return _present(call, target, bodies, _ListMeta(str(revision)))
+def list_response(request: Request, target: Target, bodies: Sequence[bytes], revision: int) -> Response:
+    return _present(request, target, bodies, _ListMeta(str(revision)))
 
 
-def _present(call: Request, target: Target, bodies: Sequence[bytes], meta: _ListMeta) -> Response:
-    match view_of(call):
+def _present(request: Request, target: Target, bodies: Sequence[bytes], meta: _ListMeta) -> Response:
+    match view_of(request):
         case View.TABLE:
-            shown = table(target.served, bodies, call.now, include_of(call))
+            shown = table(target.served, bodies, request.now, include_of(request))
             return Response(_encode(shown | {"metadata": meta}))
         case View.PARTIAL | View.PARTIAL_LIST:
             return Response(_encode(partial_metadata_list(bodies, msgspec.to_builtins(meta))))
@@ -79,50 +75,8 @@ def _present(call: Request, target: Target, bodies: Sequence[bytes], meta: _List
             return Response(b"".join((kind.encode(), _encode(meta), b',"items":[', items, b"]}")))
 
 
-def include_of(call: Request) -> Include:
+def include_of(request: Request) -> Include:
     try:
-        return Include(call.query.get("includeObject") or Include.METADATA)
+        return Include(request.query.get("includeObject") or Include.METADATA)
     except ValueError:
         raise bad_request("includeObject: use None, Metadata or Object") from None
-
-
-class WatchEncoder:
-    """The lines of one watch. Only its first table says what the columns are."""
-
-    def __init__(self, call: Request, target: Target, now: Callable[[], float]) -> None:
-        self._target = target
-        self._view = view_of(call)
-        self._include = include_of(call)
-        self._now = now
-        self._headed = False
-        self.plain = self._view is View.OBJECT
-        self.head = head_of(target)
-
-    def event(self, kind: str, body: bytes) -> bytes:
-        shown = in_version(self.head, body) if self.plain else self._shown(body)
-        return b"".join((_OPENINGS[kind], shown, b"}\n"))
-
-    def bookmark(self, revision: str, *, initial_end: bool = False) -> bytes:
-        resource = self._target.served.resource
-        meta: dict[str, Any] = {"resourceVersion": revision, "creationTimestamp": None}
-        if initial_end:
-            meta["annotations"] = {"k8s.io/initial-events-end": "true"}
-        body: dict[str, Any] = {"kind": resource.kind, "apiVersion": self._target.api_version, "metadata": meta}
-        if self._view is View.TABLE:
-            partial_meta = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
-            body = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": revision}}
-            body |= {"columnDefinitions": [], "rows": [{"cells": [], "object": partial_meta}]}
-        return b"".join((_OPENINGS["BOOKMARK"], _encode(body), b"}\n"))
-
-    def _shown(self, body: bytes) -> bytes:
-        match self._view:
-            case View.TABLE:
-                shown = table(self._target.served, [body], self._now(), self._include, header=not self._headed)
-                self._headed = True
-                return _encode(shown)
-            case _:
-                return _encode(partial_metadata(body))
-
-
-def failure_line(status: bytes) -> bytes:
-    return b"".join((_OPENINGS["ERROR"], status, b"}\n"))

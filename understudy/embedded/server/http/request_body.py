@@ -30,10 +30,10 @@ def media_type(header: bytes) -> str:
     return header.split(b";", 1)[0].strip().lower().decode("latin-1")
 
 
-async def read_json(call: Request, *, may_be_empty: bool = False) -> bytes:
+async def read_json(request: Request, *, may_be_empty: bool = False) -> bytes:
     """The body of a create, update or question, as JSON whatever it came as."""
-    body = await read_body(call)
-    kind = media_type(call.headers.get(b"content-type", b""))
+    body = await read_body(request)
+    kind = media_type(request.headers.get(b"content-type", b""))
     if not body and not may_be_empty:
         raise bad_request("the body of the request is empty: send an object")
     if kind in JSON_TYPES or not body:
@@ -145,11 +145,11 @@ def _text_key(key: object) -> str:
 MAX_BODY = 3 * 1024 * 1024
 
 
-async def read_body(call: Request) -> bytes:
-    length = call.headers.get(b"content-length", b"0")
+async def read_body(request: Request) -> bytes:
+    length = request.headers.get(b"content-length", b"0")
     if len(length) > len(str(MAX_BODY)) or not length.isdigit() or int(length) > MAX_BODY:
         raise too_large()
-    receive = call.receive
+    receive = request.receive
     message = await receive()
     body: bytes = message.get("body", b"")
     if not message.get("more_body") and len(body) <= MAX_BODY:

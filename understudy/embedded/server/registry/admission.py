@@ -59,7 +59,7 @@ def admit_definition(state: ServerState, draft: Draft) -> None:
     if not isinstance(draft, CustomResourceDefinition):
         return
     key = f"{draft.spec.names.plural}.{draft.spec.group}"
-    if not state.registry.takes(key) or any(key == question.key for question in QUESTIONS):
+    if not state.resources.takes(key) or any(key == question.key for question in QUESTIONS):
         cause = Cause("FieldValueInvalid", f'Invalid value: "{key}": is a built-in resource', "spec.names.plural")
         raise invalid(DEFINITIONS.kind, DEFINITIONS.group, str(draft.metadata.name), [cause])
     finalizers = draft.metadata.finalizers or []
@@ -68,7 +68,7 @@ def admit_definition(state: ServerState, draft: Draft) -> None:
 
 def check_definition_open(state: ServerState, served: ServedResource) -> None:
     """No new objects of a kind that is on its way out."""
-    if not state.registry.is_custom(served):
+    if not state.resources.is_custom(served):
         return
     record = state.store.newest(Key(DEFINITIONS.key, "", served.resource.key))
     if record is not None and decode_partial(record.body).metadata.deletion_timestamp:

@@ -24,16 +24,16 @@ _LONGEST_STEM = 63 - _SUFFIX
 _TRIES = 8
 
 
-async def create(state: ServerState, call: Request, target: Target) -> Response:
+async def create(state: ServerState, request: Request, target: Target) -> Response:
     if target.served.resource.namespaced and not target.namespace:
         raise not_allowed()
-    body = await read_json(call)
-    reading = target.served.form.read(body, call.strictness)
+    body = await read_json(request)
+    reading = target.served.form.read(body, request.strictness)
     reading.draft.metadata.managed_fields = UNSET
-    return await store_new(state, call, target, reading)
+    return await store_new(state, request, target, reading)
 
 
-async def store_new(state: ServerState, call: Request, target: Target, reading: DecodedObject) -> Response:
+async def store_new(state: ServerState, request: Request, target: Target, reading: DecodedObject) -> Response:
     """No await between the look at what there is and the write: nobody can come in between."""
     draft = reading.draft
     meta = draft.metadata
@@ -44,14 +44,14 @@ async def store_new(state: ServerState, call: Request, target: Target, reading: 
     stamp(meta, key, state.timestamp())
     target.served.form.admit_create(draft, state.lookup)
     admission.admit_definition(state, draft)
-    escalation.check(state.authorizer, call.user, target, draft)
+    escalation.check(state.authorizer, request.user, target, draft)
     admission.admit_service_account(state, draft)
-    if call.dry_run:
+    if request.dry_run:
         body = draft.encode()
     else:
         writes = [put(key, draft), *admission.default_account_writes(state, key)]
         body = (await state.store.submit(writes))[0].body
-    return with_warnings(object_response(call, target, body, 201), reading.warnings)
+    return with_warnings(object_response(request, target, body, 201), reading.warnings)
 
 
 def _check_place(target: Target, meta: ObjectMeta) -> None:

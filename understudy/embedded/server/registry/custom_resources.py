@@ -50,7 +50,7 @@ class CustomResources:
     def _load(self) -> Subscription:
         """Everything there is and nothing else, and a subscription to what comes after it."""
         records = self._state.store.list(DEFINITIONS.key)
-        self._state.registry.keep_only({record.key.name for record in records})
+        self._state.resources.keep_only({record.key.name for record in records})
         for record in records:
             self._see(StoreEvent(EventType.ADDED, record, None))
         return self._state.store.watch(DEFINITIONS.key)
@@ -67,7 +67,7 @@ class CustomResources:
         name = event.record.key.name
         try:
             if event.type is EventType.DELETED:
-                self._state.registry.remove(name)
+                self._state.resources.remove(name)
             else:
                 self._put(event.record)
         except Exception:
@@ -78,9 +78,9 @@ class CustomResources:
         definition = self._state.served(DEFINITIONS).form.load(record.body)
         assert isinstance(definition, CustomResourceDefinition)
         served = served_by(definition)
-        self._state.registry.remove(name)
+        self._state.resources.remove(name)
         for one in served:
-            self._state.registry.put(one)
+            self._state.resources.put(one)
         meta = definition.metadata
         if meta.deletion_timestamp is not UNSET and CLEANUP in (meta.finalizers or ()) and name not in self._cleaning:
             self._cleaning[name] = asyncio.create_task(self._clean(record.key, served))

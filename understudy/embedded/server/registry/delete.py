@@ -34,8 +34,8 @@ _decode_options = msgspec.json.Decoder(DeleteOptions).decode
 T = TypeVar("T")
 
 
-async def delete(state: ServerState, call: Request, target: Target) -> Response:
-    options = await read_options(call)
+async def delete(state: ServerState, request: Request, target: Target) -> Response:
+    options = await read_options(request)
     record = find_record(state, target)
     draft = mark_for_deletion(target.served, record, options, state.now())
     body = await store_draft(state, record, draft, dry_run=bool(options.dry_run))
@@ -43,16 +43,16 @@ async def delete(state: ServerState, call: Request, target: Target) -> Response:
     warnings = (_LONE_PODS,) if key in _ORPHANING and not options.policy else ()
     if is_finished(draft) and key not in _SHOWN:
         return with_warnings(success(_gone(target, draft)), warnings)
-    return with_warnings(object_response(call, target, body), warnings)
+    return with_warnings(object_response(request, target, body), warnings)
 
 
-async def delete_collection(state: ServerState, call: Request, target: Target) -> Response:
+async def delete_collection(state: ServerState, request: Request, target: Target) -> Response:
     """Everything selected, in one write."""
     resource = target.served.resource
     if (resource.namespaced and not target.namespace) or resource.key == NAMESPACES.key:
         raise not_allowed()
-    options = await read_options(call)
-    newest = [state.store.newest(record.key) for record in selected(state, call, target)]
+    options = await read_options(request)
+    newest = [state.store.newest(record.key) for record in selected(state, request, target)]
     drafts = [
         (record, mark_for_deletion(target.served, record, options, state.now()))
         for record in newest
@@ -62,7 +62,7 @@ async def delete_collection(state: ServerState, call: Request, target: Target) -
         bodies = [draft.encode() for _, draft in drafts]
     else:
         bodies = [record.body for record in await state.store.submit([write_of(*one) for one in drafts])]
-    return list_response(call, target, bodies, state.store.revision)
+    return list_response(request, target, bodies, state.store.revision)
 
 
 def mark_for_deletion(served: ServedResource, record: Record, options: DeleteOptions, now: float) -> Draft:
@@ -89,20 +89,20 @@ def grace_of(draft: Draft, options: DeleteOptions) -> int:
     return asked if asked is not None and asked >= 0 else 1
 
 
-async def read_options(call: Request) -> DeleteOptions:
+async def read_options(request: Request) -> DeleteOptions:
     """From the body, and where that says nothing from the query."""
-    body = await read_json(call, may_be_empty=True)
+    body = await read_json(request, may_be_empty=True)
     try:
         given = _decode_options(body) if body.strip() else DeleteOptions()
     except (msgspec.DecodeError, RecursionError) as wrong:
         raise bad_request(f"the body is no DeleteOptions: {wrong}") from None
-    orphaning = call.flag("orphanDependents") if "orphanDependents" in call.query else None
+    orphaning = request.flag("orphanDependents") if "orphanDependents" in request.query else None
     options = msgspec.structs.replace(
         given,
-        grace_period_seconds=_first(given.grace_period_seconds, call.number("gracePeriodSeconds")),
-        propagation_policy=given.propagation_policy or call.query.get("propagationPolicy"),
+        grace_period_seconds=_first(given.grace_period_seconds, request.number("gracePeriodSeconds")),
+        propagation_policy=given.propagation_policy or request.query.get("propagationPolicy"),
         orphan_dependents=_first(given.orphan_dependents, orphaning),
-        dry_run=["All"] if any(map(asks_dry_run, [*(given.dry_run or ()), call.query.get("dryRun")])) else None,
+        dry_run=["All"] if any(map(asks_dry_run, [*(given.dry_run or ()), request.query.get("dryRun")])) else None,
     )
     options.check()
     return options

@@ -27,24 +27,24 @@ from understudy.embedded.server.registry.update import ObjectUpdate, field_write
 from understudy.ports import PatchForm
 
 
-async def patch(state: ServerState, call: Request, target: Target) -> Response:
-    form = _form(state, call, target)
-    body = await read_body(call)
+async def patch(state: ServerState, request: Request, target: Target) -> Response:
+    form = _form(state, request, target)
+    body = await read_body(request)
     if form is PatchForm.APPLY:
-        return await _apply(state, call, target, as_object(await read_yaml(body)))
+        return await _apply(state, request, target, as_object(await read_yaml(body)))
     given = from_json(body)
     record = find_record(state, target)
     old = target.served.form.load(record.body)
     document = _patched(form, target, old.document(), given)
-    reading = target.served.form.convert(document, call.strictness)
-    return await store_update(state, call, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
+    reading = target.served.form.convert(document, request.strictness)
+    return await store_update(state, request, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
 
 
-def _form(state: ServerState, call: Request, target: Target) -> PatchForm:
+def _form(state: ServerState, request: Request, target: Target) -> PatchForm:
     """Custom resources have no merge keys that Kubernetes would know of, so no strategic patches."""
-    custom = state.registry.is_custom(target.served)
+    custom = state.resources.is_custom(target.served)
     allowed = [one for one in PatchForm if not (custom and one is PatchForm.STRATEGIC)]
-    asked = media_type(call.headers.get(b"content-type", b""))
+    asked = media_type(request.headers.get(b"content-type", b""))
     found = next((one for one in allowed if one == asked), None)
     if found is None:
         raise unsupported(*allowed)
@@ -61,25 +61,25 @@ def _patched(form: PatchForm, target: Target, document: dict[str, Any], given: A
             return strategic_merge_patch(document, given, target.served.form.list_keys)
 
 
-async def _apply(state: ServerState, call: Request, target: Target, config: dict[str, Any]) -> Response:
+async def _apply(state: ServerState, request: Request, target: Target, config: dict[str, Any]) -> Response:
     """Server-side apply, which makes what is not there. What the path is not about is nobody's to own through it."""
     if not isinstance(config.get("metadata") or {}, dict):
         raise bad_request("metadata: must be an object")
     config = _about(target, config)
     check_size(len(msgspec.json.encode(config)))  # before all the work: what is applied is part of the object
-    form, force = target.served.form, call.flag("force")
-    writer = field_writer(call, target, state.timestamp(), applying=True)
+    form, force = target.served.form, request.flag("force")
+    writer = field_writer(request, target, state.timestamp(), applying=True)
     record = state.store.newest(target.key)
     if record is None and not target.sub:
         document = apply_configuration(None, _named(target, config), writer, form.list_keys, force)
-        return await store_new(state, call, target, form.convert(document, call.strictness))
+        return await store_new(state, request, target, form.convert(document, request.strictness))
     record = find_record(state, target)
     old = form.load(record.body)
     before = old.document()
-    reading = form.convert(apply_configuration(before, config, writer, form.list_keys, force), call.strictness)
+    reading = form.convert(apply_configuration(before, config, writer, form.list_keys, force), request.strictness)
     # Only now, as it will be stored, does 1000m say the same as the 1 that is there.
     draft = old if differ_only_in_times(before, reading.draft.document()) else reading.draft
-    return await store_update(state, call, target, ObjectUpdate(record, old, draft, reading.warnings, applied=True))
+    return await store_update(state, request, target, ObjectUpdate(record, old, draft, reading.warnings, applied=True))
 
 
 def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:

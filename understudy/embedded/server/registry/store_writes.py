@@ -3,9 +3,9 @@
 import random
 from collections.abc import Callable
 
-import msgspec
 from msgspec import UNSET
 
+from understudy.embedded.api.partial_objects import at_revision
 from understudy.embedded.schema.errors import ApiError
 from understudy.embedded.schema.served_resource import Draft
 from understudy.embedded.schema.types.meta import ObjectMeta
@@ -43,12 +43,6 @@ def check_size(size: int) -> None:
     if size > MAX_OBJECT:
         said = f"the object has {size} bytes, at most {MAX_OBJECT} can be stored"
         raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
-
-
-def at_revision(body: bytes, revision: int) -> bytes:
-    document = msgspec.json.decode(body)
-    document["metadata"]["resourceVersion"] = str(revision)
-    return msgspec.json.encode(document)
 
 
 def stamp(meta: ObjectMeta, key: Key, now: str) -> None:

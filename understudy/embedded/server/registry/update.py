@@ -44,9 +44,9 @@ class ObjectUpdate(msgspec.Struct, frozen=True):
     applied: bool = False  # managedFields are right already
 
 
-async def replace(state: ServerState, call: Request, target: Target) -> Response:
-    body = await read_json(call)
-    reading = target.served.form.read(body, call.strictness)
+async def replace(state: ServerState, request: Request, target: Target) -> Response:
+    body = await read_json(request)
+    reading = target.served.form.read(body, request.strictness)
     record = find_record(state, target)
     resource = target.served.resource
     if not reading.draft.metadata.resource_version and needs_revision(state, target):
@@ -55,11 +55,11 @@ async def replace(state: ServerState, call: Request, target: Target) -> Response
         )
         raise invalid(resource.kind, resource.group, target.name, [problem])
     old = target.served.form.load(record.body)
-    return await store_update(state, call, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
+    return await store_update(state, request, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
 
 
 def needs_revision(state: ServerState, target: Target) -> bool:
-    return target.served.resource.key in _CONDITIONAL or state.registry.is_custom(target.served)
+    return target.served.resource.key in _CONDITIONAL or state.resources.is_custom(target.served)
 
 
 def find_record(state: ServerState, target: Target) -> Record:
@@ -70,22 +70,22 @@ def find_record(state: ServerState, target: Target) -> Record:
     return record
 
 
-async def store_update(state: ServerState, call: Request, target: Target, amendment: ObjectUpdate) -> Response:
+async def store_update(state: ServerState, request: Request, target: Target, amendment: ObjectUpdate) -> Response:
     old, draft = amendment.old, amendment.draft
     check_identity(target, draft.metadata, old.metadata)
     target.served.form.admit_update(draft, old, target.sub, state.lookup)
     _check_finalizers(target, draft.metadata, old.metadata)
-    escalation.check(state.authorizer, call.user, target, draft, old)
+    escalation.check(state.authorizer, request.user, target, draft, old)
     if not amendment.applied:
-        _track(draft, old, field_writer(call, target, state.timestamp()), target.served.form.list_keys)
-    body = await store_draft(state, amendment.record, draft, dry_run=call.dry_run)
-    return with_warnings(object_response(call, target, body), amendment.warnings)
+        _track(draft, old, field_writer(request, target, state.timestamp()), target.served.form.list_keys)
+    body = await store_draft(state, amendment.record, draft, dry_run=request.dry_run)
+    return with_warnings(object_response(request, target, body), amendment.warnings)
 
 
-def field_writer(call: Request, target: Target, now: str, *, applying: bool = False) -> Writer:
+def field_writer(request: Request, target: Target, now: str, *, applying: bool = False) -> Writer:
     """Whoever applies has to give a name."""
-    agent = "" if applying else call.headers.get(b"user-agent", b"").decode("latin-1")
-    named = call.query.get("fieldManager", "")
+    agent = "" if applying else request.headers.get(b"user-agent", b"").decode("latin-1")
+    named = request.query.get("fieldManager", "")
     manager = manager_name(named, agent) if named or not applying else ""
     return Writer(manager, target.api_version, now, target.sub)
 
@@ -148,14 +148,14 @@ def check_identity(target: Target, meta: ObjectMeta, old: ObjectMeta) -> None:
         raise conflict(resource.plural, resource.group, target.name, _MODIFIED)
 
 
-async def finalize_namespace(state: ServerState, call: Request, target: Target) -> Response:
+async def finalize_namespace(state: ServerState, request: Request, target: Target) -> Response:
     """PUT namespaces/{name}/finalize: only spec.finalizers counts."""
-    body = await read_json(call)
-    given = target.served.form.read(body, call.strictness).draft
+    body = await read_json(request)
+    given = target.served.form.read(body, request.strictness).draft
     record = find_record(state, target)
     draft = target.served.form.load(record.body)
     if not isinstance(given, Namespace) or not isinstance(draft, Namespace):
         raise bad_request("only a namespace can be finalized")
     check_identity(target, given.metadata, draft.metadata)
     draft.spec = msgspec.structs.replace(draft.spec, finalizers=given.spec.finalizers)
-    return object_response(call, target, await store_draft(state, record, draft, dry_run=call.dry_run))
+    return object_response(request, target, await store_draft(state, record, draft, dry_run=request.dry_run))

@@ -46,21 +46,21 @@ _binding = msgspec.json.Decoder(Binding).decode
 _seatings = msgspec.json.Decoder(Seatings).decode
 
 
-async def bind_pod(state: ServerState, call: Request, target: Target) -> Response:
-    given = read_as(_binding, await read_json(call), "Binding")
+async def bind_pod(state: ServerState, request: Request, target: Target) -> Response:
+    given = read_as(_binding, await read_json(request), "Binding")
     if not given.target.name:
         raise bad_request("target.name: Required value")
     seating = PodBinding(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
     if given.metadata.name not in ("", target.name):
         raise bad_request("name in URL does not match name in Binding object")
     write = _seated(state, target.namespace, seating)
-    if write is not None and not call.dry_run:
+    if write is not None and not request.dry_run:
         await state.store.submit([write])
     return success(code=201)
 
 
-async def bind_gang(state: ServerState, call: Request, namespace: str) -> Response:
-    given = read_as(_seatings, await read_json(call), "list of seatings").seatings
+async def bind_gang(state: ServerState, request: Request, namespace: str) -> Response:
+    given = read_as(_seatings, await read_json(request), "list of seatings").seatings
     if not 0 < len(given) <= _MOST_SEATS:
         raise bad_request(f"seatings: give between 1 and {_MOST_SEATS} of them")
     if len({seating.pod for seating in given}) < len(given):
@@ -69,7 +69,7 @@ async def bind_gang(state: ServerState, call: Request, namespace: str) -> Respon
         if state.store.newest(Key(PODS.key, namespace, seating.pod)) is None:
             raise conflict(PODS.plural, "", seating.pod, "the pod is gone")
     writes = [write for seating in given if (write := _seated(state, namespace, seating, repeatable=True)) is not None]
-    if writes and not call.dry_run:
+    if writes and not request.dry_run:
         await state.store.submit(writes)
     return success(code=201)
 

@@ -30,14 +30,14 @@ class Departures(msgspec.Struct, frozen=True):
 _departures = msgspec.json.Decoder(Departures).decode
 
 
-async def delete_pods(state: ServerState, call: Request, namespace: str) -> Response:
-    given = read_as(_departures, await read_json(call), "list of departures").departures
+async def delete_pods(state: ServerState, request: Request, namespace: str) -> Response:
+    given = read_as(_departures, await read_json(request), "list of departures").departures
     if not 0 < len(given) <= _MOST:
         raise bad_request(f"departures: give between 1 and {_MOST} of them")
     if len({departure.pod for departure in given}) < len(given):
         raise bad_request("departures: a pod stands there twice")
     writes = list(_writes(state, namespace, given))
-    if writes and not call.dry_run:
+    if writes and not request.dry_run:
         await state.store.submit(writes)
     return success(code=201)
 

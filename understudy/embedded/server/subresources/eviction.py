@@ -32,8 +32,8 @@ class Eviction(msgspec.Struct, rename="camel", frozen=True):
 _decode = msgspec.json.Decoder(Eviction).decode
 
 
-async def evict_pod(state: ServerState, call: Request, target: Target) -> Response:
-    options = _read(await read_json(call, may_be_empty=True)).delete_options or DeleteOptions()
+async def evict_pod(state: ServerState, request: Request, target: Target) -> Response:
+    options = _read(await read_json(request, may_be_empty=True)).delete_options or DeleteOptions()
     options.check()
     record = find_record(state, target)
     pod = decode_partial_pod(record.body)
@@ -43,7 +43,7 @@ async def evict_pod(state: ServerState, call: Request, target: Target) -> Respon
     draft = mark_for_deletion(target.served, record, options, state.now())
     assert isinstance(draft, Pod)
     draft.status.conditions = _disrupted(draft, state.timestamp())
-    await store_draft(state, record, draft, dry_run=call.dry_run or bool(options.dry_run))
+    await store_draft(state, record, draft, dry_run=request.dry_run or bool(options.dry_run))
     return success(code=201)
 
 

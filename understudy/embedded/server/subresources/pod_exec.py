@@ -28,17 +28,17 @@ class _Size(msgspec.Struct, rename="pascal"):
     height: int = 0
 
 
-async def serve_exec(state: ServerState, call: Request, target: Target, socket: Socket) -> None:
+async def serve_exec(state: ServerState, request: Request, target: Target, socket: Socket) -> None:
     """What is wrong with the request is its answer. What the agent has to say against it goes to the error channel:
     kubectl takes a refused upgrade for a server that knows no WebSockets."""
     protocol = next((one for one in PROTOCOLS if one in socket.subprotocols), None)
     if protocol is None:
         raise bad_request(f"unable to upgrade: none of the subprotocols {', '.join(PROTOCOLS)} was offered")
-    request = request_of(state, call, target)
+    asked = exec_request_of(state, request, target)
     await socket.accept(protocol)
     try:
-        async with await agent_protocol.open_exec(state.folder.agent_socket, request) as session:
-            status = await _talk(state, session, socket, request)
+        async with await agent_protocol.open_exec(state.folder.agent_socket, asked) as session:
+            status = await _talk(state, session, socket, asked)
     except AgentRefused as closed:
         status = status_document(ApiError(500, "InternalError", str(closed)))
     if status is not None:
@@ -46,10 +46,10 @@ async def serve_exec(state: ServerState, call: Request, target: Target, socket: 
     await socket.close()
 
 
-def request_of(state: ServerState, call: Request, target: Target) -> ExecRequest:
+def exec_request_of(state: ServerState, request: Request, target: Target) -> ExecRequest:
     pod = target.served.form.load(find_record(state, target).body)
     assert isinstance(pod, Pod)
-    command = tuple(call.every("command"))
+    command = tuple(request.every("command"))
     if not command:
         raise bad_request("you must specify at least one command for the container")
     if sum(map(len, command)) > _LONGEST_COMMAND:
@@ -58,16 +58,16 @@ def request_of(state: ServerState, call: Request, target: Target) -> ExecRequest
         raise bad_request(f"cannot exec into a container in a completed pod; current phase is {pod.status.phase}")
     return ExecRequest(
         pod_uid=str(pod.metadata.uid),
-        container=container_of(pod, call.query.get("container", "")),
+        container=container_of(pod, request.query.get("container", "")),
         command=command,
-        stdin=call.flag("stdin"),
-        tty=call.flag("tty"),
+        stdin=request.flag("stdin"),
+        tty=request.flag("tty"),
     )
 
 
-async def _talk(state: ServerState, session: ExecSession, socket: Socket, request: ExecRequest) -> bytes | None:
+async def _talk(state: ServerState, session: ExecSession, socket: Socket, asked: ExecRequest) -> bytes | None:
     """What the error channel is told at the end; None where nobody listens any more."""
-    inward = asyncio.ensure_future(_inward(session, socket, request))
+    inward = asyncio.ensure_future(_inward(session, socket, asked))
     outward = asyncio.ensure_future(_outward(session, socket))
     try:
         waited: set[asyncio.Future[Any]] = {inward, outward, state.closing}
@@ -88,16 +88,16 @@ async def _outward(session: ExecSession, socket: Socket) -> bytes:
     return exit_status(session.exit_code or 0)
 
 
-async def _inward(session: ExecSession, socket: Socket, request: ExecRequest) -> None:
+async def _inward(session: ExecSession, socket: Socket, asked: ExecRequest) -> None:
     """Until the peer goes. A command that no longer listens does not end the talk: its output may still be coming."""
     async for message in socket:
         with contextlib.suppress(AgentRefused):
-            await _pass_on(session, message, request)
+            await _pass_on(session, message, asked)
 
 
-async def _pass_on(session: ExecSession, message: bytes, request: ExecRequest) -> None:
+async def _pass_on(session: ExecSession, message: bytes, asked: ExecRequest) -> None:
     match message[:1]:
-        case b"\x00" if request.stdin and len(message) > 1:
+        case b"\x00" if asked.stdin and len(message) > 1:
             await session.send(message[1:])
         case b"\x04":
             with contextlib.suppress(msgspec.DecodeError):
@@ -107,9 +107,9 @@ async def _pass_on(session: ExecSession, message: bytes, request: ExecRequest) -
             await session.close_stdin()
 
 
-async def exec_without_upgrade(state: ServerState, call: Request, target: Target) -> Response:
+async def exec_without_upgrade(state: ServerState, request: Request, target: Target) -> Response:
     """What is wrong with the request itself is said first."""
-    request_of(state, call, target)
+    exec_request_of(state, request, target)
     raise bad_request(
         "exec works over WebSockets only: use kubectl 1.30 or newer, or 1.29 with "
         "KUBECTL_REMOTE_COMMAND_WEBSOCKETS=true"

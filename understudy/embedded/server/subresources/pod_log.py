@@ -15,12 +15,12 @@ from understudy.embedded.server.registry.update import find_record
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 
 
-async def read_log(state: ServerState, call: Request, target: Target) -> StreamedResponse:
+async def read_log(state: ServerState, request: Request, target: Target) -> StreamedResponse:
     pod = target.served.form.load(find_record(state, target).body)
     assert isinstance(pod, Pod)
-    container = container_of(pod, call.query.get("container", ""))
+    container = container_of(pod, request.query.get("container", ""))
     try:
-        pieces = container_logs.read(state.folder, str(pod.metadata.uid), container, _options(call))
+        pieces = container_logs.read(state.folder, str(pod.metadata.uid), container, _options(request))
     except container_logs.NoLog as none:
         said = str(none).replace(f'container "{container}"', f'container "{container}" in pod "{target.name}"', 1)
         raise bad_request(said) from None
@@ -42,19 +42,19 @@ def container_of(pod: Pod, asked: str) -> str:
     return names[0]
 
 
-def _options(call: Request) -> container_logs.LogOptions:
-    since = call.query.get("sinceTime")
-    seconds = call.number("sinceSeconds")
+def _options(request: Request) -> container_logs.LogOptions:
+    since = request.query.get("sinceTime")
+    seconds = request.number("sinceSeconds")
     if since and seconds is not None:
         raise bad_request("at most one of sinceTime or sinceSeconds may be specified")
     return container_logs.LogOptions(
-        follow=call.flag("follow"),
-        tail_lines=_at_least(0, "tailLines", call.number("tailLines")),
+        follow=request.flag("follow"),
+        tail_lines=_at_least(0, "tailLines", request.number("tailLines")),
         since_seconds=_at_least(1, "sinceSeconds", seconds),
         since_time=_moment(since) if since else None,
-        timestamps=call.flag("timestamps"),
-        previous=call.flag("previous"),
-        limit_bytes=_at_least(1, "limitBytes", call.number("limitBytes")),
+        timestamps=request.flag("timestamps"),
+        previous=request.flag("previous"),
+        limit_bytes=_at_least(1, "limitBytes", request.number("limitBytes")),
     )
 
 

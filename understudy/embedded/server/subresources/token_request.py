@@ -58,26 +58,26 @@ _read_request = msgspec.json.Decoder(_Request).decode
 _read_object = msgspec.json.Decoder(_Object).decode
 
 
-async def create_token(state: ServerState, call: Request, target: Target) -> Response:
-    request = read_as(_read_request, await read_json(call), "TokenRequest")
-    if request.kind not in ("", "TokenRequest") or request.api_version not in ("", f"{_GROUP}/v1"):
+async def create_token(state: ServerState, request: Request, target: Target) -> Response:
+    asked = read_as(_read_request, await read_json(request), "TokenRequest")
+    if asked.kind not in ("", "TokenRequest") or asked.api_version not in ("", f"{_GROUP}/v1"):
         raise bad_request(f"a TokenRequest of {_GROUP}/v1 is expected here")
     account = _read_object(find_record(state, target).body)
-    spec = _checked(request.spec, target.name)
+    spec = _checked(asked.spec, target.name)
     private = _bound(state, target, spec, BoundObject(target.name, account.metadata.uid))
     seconds = spec.expiration_seconds or DEFAULT_SECONDS
     audiences = spec.audiences or AUDIENCES
-    token, expires = ("", 0) if call.dry_run else state.accounts.issue(private, audiences, seconds)
+    token, expires = ("", 0) if request.dry_run else state.accounts.issue(private, audiences, seconds)
     document: dict[str, Any] = {
         "kind": "TokenRequest",
         "apiVersion": f"{_GROUP}/v1",
-        "metadata": {"name": target.name, "namespace": target.namespace, "creationTimestamp": rfc3339(call.now)},
+        "metadata": {"name": target.name, "namespace": target.namespace, "creationTimestamp": rfc3339(request.now)},
         "spec": {
             "audiences": audiences,
             "expirationSeconds": seconds,
             "boundObjectRef": spec.bound_object_ref,
         },
-        "status": {"token": token, "expirationTimestamp": rfc3339(expires or call.now + seconds)},
+        "status": {"token": token, "expirationTimestamp": rfc3339(expires or request.now + seconds)},
     }
     return Response(msgspec.json.encode(document), 201)
 

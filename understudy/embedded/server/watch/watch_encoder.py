@@ -1,81 +1,89 @@
-"""What a change in the store is to a watcher: news of one kind or another, or nothing; put into lines once for all who
-want the same."""
+"""Watch events as lines of JSON: encoded once for all watchers that want the same."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
-from understudy.embedded.api.selectors import Selection
-from understudy.embedded.server.http.object_response import WatchEncoder
-from understudy.embedded.server.registry.store_writes import at_revision
-from understudy.embedded.store.records import EventType, Record, StoreEvent
+from understudy.embedded.api.negotiation import View
+from understudy.embedded.api.partial_objects import partial_metadata
+from understudy.embedded.api.tables.table import table
+from understudy.embedded.server.http.object_response import head_of, in_version, include_of, view_of
+from understudy.embedded.server.http.request import Request
+from understudy.embedded.server.http.request_target import Target
+from understudy.embedded.server.watch.watch_filter import WatchFilter
+from understudy.embedded.store.records import StoreEvent
 
-_REMEMBERED = 16  # pieces that others may still ask for
-_LARGEST = 1024 * 1024
-
-TypedBody = tuple[str, bytes]  # the type of an event, and the object
-
-
-class WatchFilter(msgspec.Struct, frozen=True):
-    """What a watch is about."""
-
-    namespace: str
-    selection: Selection
-
-    def see(self, event: StoreEvent) -> TypedBody | None:
-        key = event.record.key
-        if self.namespace and key.namespace != self.namespace:
-            return None
-        if self.selection.everything:
-            return event.type.value, event.record.body
-        if self.selection.name is not None and key.name != self.selection.name:
-            return None
-        was = event.before is not None and self.selection.matches(event.before.body)
-        now = event.type is not EventType.DELETED and self.selection.matches(event.record.body)
-        match was, now:
-            case False, True:
-                return "ADDED", event.record.body
-            case True, True:
-                return "MODIFIED", event.record.body
-            case True, False:
-                return "DELETED", _left(event)
-            case _:
-                return None
-
-    def holds(self, record: Record) -> bool:
-        return self.selection.everything or self.selection.matches(record.body)
+_CACHED_BATCHES = 16
+_LARGEST_CACHED = 1024 * 1024  # bytes of one encoded batch
+_OPENINGS = {
+    kind: f'{{"type":"{kind}","object":'.encode() for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
+}
+_encode = msgspec.json.Encoder().encode
 
 
-class SharedPieces:
-    """Most watchers of a resource want the same: for them the lines of a batch are put together once."""
+class WatchEncoder:
+    """Encodes the lines of one watch. Only its first table has column definitions."""
+
+    def __init__(self, request: Request, target: Target, now: Callable[[], float]) -> None:
+        self._target = target
+        self._view = view_of(request)
+        self._include = include_of(request)
+        self._now = now
+        self._has_columns = False
+        self.is_plain = self._view is View.OBJECT
+        self.head = head_of(target)
+
+    def event(self, kind: str, body: bytes) -> bytes:
+        shown = in_version(self.head, body) if self.is_plain else self._transformed(body)
+        return b"".join((_OPENINGS[kind], shown, b"}\n"))
+
+    def batch(self, events: Sequence[StoreEvent], wanted: WatchFilter) -> bytes:
+        return b"".join([self.event(*seen) for event in events if (seen := wanted.event(event)) is not None])
+
+    def bookmark(self, revision: str, *, initial_end: bool = False) -> bytes:
+        resource = self._target.served.resource
+        meta: dict[str, Any] = {"resourceVersion": revision, "creationTimestamp": None}
+        if initial_end:
+            meta["annotations"] = {"k8s.io/initial-events-end": "true"}
+        body: dict[str, Any] = {"kind": resource.kind, "apiVersion": self._target.api_version, "metadata": meta}
+        if self._view is View.TABLE:
+            partial_meta = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
+            body = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": revision}}
+            body |= {"columnDefinitions": [], "rows": [{"cells": [], "object": partial_meta}]}
+        return b"".join((_OPENINGS["BOOKMARK"], _encode(body), b"}\n"))
+
+    def _transformed(self, body: bytes) -> bytes:
+        if self._view is not View.TABLE:
+            return _encode(partial_metadata(body))
+        shown = table(self._target.served, [body], self._now(), self._include, header=not self._has_columns)
+        self._has_columns = True
+        return _encode(shown)
+
+
+class BatchCache:
+    """The encoded batches of late. Most watchers of a resource want the same events in the same form."""
 
     def __init__(self) -> None:
-        self._pieces: dict[tuple[object, ...], bytes] = {}
+        self._batches: dict[tuple[object, ...], bytes] = {}
 
-    def piece(self, events: Sequence[StoreEvent], question: WatchFilter, lines: WatchEncoder) -> bytes:
-        if not (question.selection.everything and lines.plain):
-            return _piece(events, question, lines)
-        key = (events[0].record.revision, events[-1].record.revision, question.namespace, lines.head)
-        found = self._pieces.get(key)
+    def batch(self, events: Sequence[StoreEvent], wanted: WatchFilter, encoder: WatchEncoder) -> bytes:
+        if not (wanted.selection.everything and encoder.is_plain):
+            return encoder.batch(events, wanted)
+        key = (events[0].record.revision, events[-1].record.revision, wanted.namespace, encoder.head)
+        found = self._batches.get(key)
         if found is None:
-            found = _piece(events, question, lines)
-            self._remember(key, found)
+            found = encoder.batch(events, wanted)
+            self._keep(key, found)
         return found
 
-    def _remember(self, key: tuple[object, ...], piece: bytes) -> None:
-        if len(piece) > _LARGEST:
+    def _keep(self, key: tuple[object, ...], batch: bytes) -> None:
+        if len(batch) > _LARGEST_CACHED:
             return
-        self._pieces[key] = piece
-        if len(self._pieces) > _REMEMBERED:
-            del self._pieces[next(iter(self._pieces))]
+        self._batches[key] = batch
+        if len(self._batches) > _CACHED_BATCHES:
+            del self._batches[next(iter(self._batches))]
 
 
-def _piece(events: Sequence[StoreEvent], question: WatchFilter, lines: WatchEncoder) -> bytes:
-    return b"".join([lines.event(*seen) for event in events if (seen := question.see(event)) is not None])
-
-
-def _left(event: StoreEvent) -> bytes:
-    """An object that no longer matches is told as it last did, at the revision of the change that took it away."""
-    if event.type is EventType.DELETED or event.before is None:
-        return event.record.body
-    return at_revision(event.before.body, event.record.revision)
+def error_line(status: bytes) -> bytes:
+    return b"".join((_OPENINGS["ERROR"], status, b"}\n"))
