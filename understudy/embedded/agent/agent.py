@@ -1,4 +1,4 @@
-"""The agent as a process: puts its parts together, follows the cluster, and ends when it is told to."""
+"""Puts the parts of the agent together, follows nodes, pods and services, and ends when it is asked to."""
 
 import asyncio
 import contextlib
@@ -38,22 +38,20 @@ log = logging.getLogger(__name__)
 
 
 class Agent:
-    """`server` is the address of the API as pods are to know it; `tokens`, where they get theirs from."""
+    """`server` is the address of the API as pods see it; `tokens` issues the service account tokens of pods."""
 
     def __init__(self, folder: ClusterFolder, cluster: Cluster, server: str, tokens: TokenSource) -> None:
-        self.event_delay = 0.0  # seconds by which events are late, and so is clearing up
+        self.event_delay = 0.0  # seconds by which events and the removal of pod folders are delayed
         self._folder = folder
         self._cluster = cluster
         self._server = server
         self._tokens = tokens
 
     async def run(self, stopped: asyncio.Event) -> None:
-        """Until `stopped` is set. Pods run on when it ends."""
+        """Runs until `stopped` is set. The pods keep running afterwards."""
         settings = self._folder.read_settings()
         self._folder.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
-        hanging = node_pid_files.kill_all_nodes(
-            self._folder.nodes
-        )  # of an agent that was killed: no order of it is left to be heard
+        hanging = node_pid_files.kill_all_nodes(self._folder.nodes)  # of an agent that was killed: its orders are void
         nursery = ForkServerClient(self._folder.path / "fork-server")
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(nursery.close)
@@ -69,7 +67,7 @@ class Agent:
             registry = NodeRegistry(self._cluster, settings.nodes, self._folder.path)
             stack.callback(registry.close)
             for name in hanging & registry.names:
-                registry.fail(name)  # a machine that hangs does so whoever asks
+                registry.fail(name)  # a hanging node still hangs after a restart of the agent
             tenancy = PodManager(deps, registry)
             stack.push_async_callback(tenancy.close)
             door = AgentSocket(self._folder.agent_socket, tenancy)
@@ -113,7 +111,7 @@ class Agent:
 
 
 def _noted(change: Change, note: Callable[[Change], None]) -> None:
-    """One object that cannot be dealt with is not to keep the agent from all the others."""
+    """An error about one object must not stop the agent from handling the others."""
     try:
         note(change)
     except Exception:
@@ -121,7 +119,7 @@ def _noted(change: Change, note: Callable[[Change], None]) -> None:
 
 
 async def _rewrite_hosts_files(names: PodNames) -> None:
-    """Names that could not be written down, since the disk was full."""
+    """Writes the names that could not be written while the disk was full."""
     while True:
         await asyncio.sleep(_PAUSE)
         names.mend()
@@ -159,7 +157,7 @@ def _note_service(change: Change, names: PodNames) -> None:
 
 
 def _record_images_not_pulled(recorder: EventRecorder, settings: ClusterSettings) -> None:
-    """Once in the life of a cluster: the event has one name."""
+    """Records the event once in the life of a cluster: it always has the same name."""
     if settings.runtime != PROCESS or not settings.nodes:
         return
     log.info(IMAGES_NOT_PULLED)
@@ -169,7 +167,7 @@ def _record_images_not_pulled(recorder: EventRecorder, settings: ClusterSettings
 
 
 def raise_file_limit() -> None:
-    """Every container costs the agent a descriptor."""
+    """Raises the limit of open files: every container costs the agent a descriptor."""
     _, hard = limits.getrlimit(limits.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         limits.setrlimit(limits.RLIMIT_NOFILE, (hard, hard))

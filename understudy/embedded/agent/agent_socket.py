@@ -1,4 +1,4 @@
-"""The agent's socket: answers requests to run commands in containers, and to let nodes fail and recover."""
+"""The agent's socket: serves requests to run commands in containers, and to let nodes fail and recover."""
 
 import asyncio
 import contextlib
@@ -34,11 +34,11 @@ from understudy.embedded.agent_protocol import (
 )
 
 _BLOCK = 1 << 15
-_END_OF_INPUT = b"\x04"  # what a terminal takes for it
+_END_OF_INPUT = b"\x04"  # Ctrl-D, which a terminal takes for the end of the input
 
 
 class AgentRequests(Protocol):
-    """Who can be asked for behind the door. All raise LookupError or NotRunning in words."""
+    """What the socket serves. All methods raise LookupError or NotRunning, whose text is the answer."""
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> ExecProcess: ...
 
@@ -104,13 +104,13 @@ async def _say(writer: asyncio.StreamWriter, message: ControlMessage) -> None:
 
 
 class ExecStream:
-    """One command in a container, on behalf of whoever came to the door."""
+    """One command in a container, with its streams copied to and from the client of the socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: ExecRequest) -> None:
         self._reader = reader
         self._writer = writer
         self._request = request
-        self._outputs: list[tuple[int, int]] = []  # channels, with where to read what goes there
+        self._outputs: list[tuple[int, int]] = []  # pairs of a channel and the descriptor whose data goes there
         self._input: int | None = None
         self._terminal: int | None = None
 
@@ -128,7 +128,7 @@ class ExecStream:
         inward.add_done_callback(lambda task: _hang_up_if_gone(task, exec_process))
         try:
             how = await asyncio.shield(exec_process.finished)
-            if not how.problem:  # else there may be no end to what it has to say, or it stands still
+            if not how.problem:  # after a problem, the output may never end
                 await asyncio.gather(*copies)
             await _say(self._writer, Denied(how.problem) if how.problem else Ended(how.exit_code))
         finally:
@@ -172,12 +172,12 @@ class ExecStream:
             while block := await reader.read(_BLOCK):
                 await agent_protocol.write_frame(self._writer, channel, block)
         except OSError:
-            pass  # how a terminal says that nobody is there any more
+            pass  # a terminal whose other side is closed raises an error at its end
         finally:
             transport.close()
 
     async def _inward(self) -> None:
-        """Until the visitor hangs up."""
+        """Copies input until the client closes the connection."""
         try:
             while True:
                 channel, data = await agent_protocol.read_frame(self._reader)
@@ -211,7 +211,7 @@ class ExecStream:
             except BlockingIOError:
                 await _writable(self._input)
             except OSError:
-                self._close_input()  # the command does not listen any more
+                self._close_input()  # the command has closed its input
                 return
 
     def _close_input(self) -> None:
@@ -231,7 +231,7 @@ async def _writable(file: int) -> None:
 
 
 def _hang_up_if_gone(task: "asyncio.Task[None]", exec_process: ExecProcess) -> None:
-    """The visitor has left, or said something that cannot be understood."""
+    """Kills the command when the client has closed the connection or has sent an invalid message."""
     if not task.cancelled():
         task.exception()
         exec_process.kill()

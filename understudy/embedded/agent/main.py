@@ -1,4 +1,4 @@
-"""The agent of one cluster, from its folder to its end."""
+"""The agent as a process: connects to the API of its cluster, and runs until SIGTERM or SIGINT."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from understudy.embedded.process_log import log_to_stderr
 from understudy.ports import Cluster
 
 _ROLE = "agent"
-_SWITCH = 0.0002  # seconds the loop waits for a thread that searches or clears up, whenever it has waited for a file
+_SWITCH = 0.0002  # seconds until a thread that scans processes or removes folders yields to the event loop
 
 
 def _tokens(folder: ClusterFolder, cluster: Cluster) -> TokenSource:
@@ -24,7 +24,7 @@ def _tokens(folder: ClusterFolder, cluster: Cluster) -> TokenSource:
 
 
 def run(folder: ClusterFolder) -> None:
-    """Until SIGTERM or SIGINT."""
+    """Runs until SIGTERM or SIGINT."""
     asyncio.run(main(folder))
 
 

@@ -1,1 +1,1 @@
-"""`mpirun` for machines without MPI: starts a process a slot in each worker of a job, through the agent's door."""
+"""`mpirun` for machines without MPI: starts one process for each slot of each worker, through the agent's socket."""

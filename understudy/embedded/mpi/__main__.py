@@ -1,4 +1,4 @@
-"""mpirun as a program: reads its command line and its hosts, runs the ranks, and ends as they do."""
+"""mpirun as a program: reads its command line and hosts, runs the ranks, and exits as they do."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _USAGE = "mpirun [-np N] [--hostfile FILE | -H HOST[:SLOTS],...] [-x NAME[=VALUE
 
 
 def main(socket: Path, words: Sequence[str]) -> int:
-    """`socket` is the agent's."""
+    """`socket` is the path of the agent's socket."""
     try:
         options = parse_options(words)
         if options.asks:
@@ -59,14 +59,14 @@ def _listed(options: Options, given: Mapping[str, str]) -> list[MpiHost]:
 
 
 def _moved(path: str, given: Mapping[str, str]) -> str:
-    """Where a file of a container is, on machines on which mounts cannot be private."""
+    """The path of a container's file, where mounts cannot be private."""
     moved: dict[str, str] = msgspec.json.decode(given.get(MOUNTS) or "{}")
     target = max((one for one in moved if path.startswith(f"{one}/")), key=len, default="")
     return f"{moved[target]}{path.removeprefix(target)}" if target else path
 
 
 def exported(options: Options, given: Mapping[str, str]) -> dict[str, str]:
-    """What the processes get besides the variables of their own host: those asked for, and MPI's parameters."""
+    """The variables of all ranks: those of -x, and the parameters of MPI."""
     found = {name: value for name, value in given.items() if name.startswith("OMPI_MCA_")}
     found |= {f"OMPI_MCA_{name}": value for name, value in options.parameters.items()}
     for text in options.variables:

@@ -1,5 +1,5 @@
-"""Runs in a pod that is told to go, before it goes: mpirun, and the processes it started there, are told to end and are
-waited for, so that they can save what they have. A program of its own, like the warden.
+"""The preStop hook of MPI pods: sends SIGTERM to mpirun and the ranks in this pod and waits for them, so that they can
+save their work. A program of its own, like the rank supervisor.
 """
 
 import contextlib
@@ -11,8 +11,10 @@ from collections.abc import Iterator
 
 
 def main(mark: str, *programs: str) -> None:
-    """`mark` names the variable by which the processes of a container are known; `programs` are what those to be ended
-    have at the beginning of their command lines, behind the interpreter and its option."""
+    """`mark` names the variable that marks the processes of a container.
+
+    `programs` occur in the command lines of the processes to end, after the interpreter and its option.
+    """
     own = f"{mark}={os.environ.get(mark, '')}".encode()
     ends = []
     for pid in _running(own, [program.encode() for program in programs]):

@@ -1,4 +1,4 @@
-"""Hosts and their slots, from a host file or a command line, into ranks: which process runs where."""
+"""Hosts with slots, from a host file or a command line, into ranks: which process runs on which host."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,18 +16,18 @@ class MpiHost(msgspec.Struct, frozen=True):
 
 
 class Rank(msgspec.Struct, frozen=True):
-    """One process: its number among all, and on its host."""
+    """One process, with its number among all and on its host."""
 
     number: int
     host: str
     local: int
     local_size: int
     size: int
-    universe: int  # how many there could be
+    universe: int  # the number of all slots
 
     @property
     def variables(self) -> dict[str, str]:
-        """Open MPI's names. None of those by which its libraries would look for a daemon that is not there."""
+        """Open MPI's variables, except those that make its libraries look for a daemon."""
         return {
             "OMPI_COMM_WORLD_RANK": str(self.number),
             "OMPI_COMM_WORLD_SIZE": str(self.size),
@@ -60,8 +60,9 @@ def host_of(text: str) -> MpiHost:
 
 
 def chosen_hosts(options: Options, listed: Sequence[MpiHost], here: MpiHost) -> list[MpiHost]:
-    """Those named on the command line, with the slots the host file gives them where they say nothing; else those of
-    the host file; else this machine."""
+    """The hosts of the command line, by default with the slots of the host file; else those of the host file; else this
+    machine.
+    """
     if not options.hosts:
         return [host for host in listed if host.slots] or [here]
     by_file = {host.name: host.slots for host in listed}
@@ -87,7 +88,7 @@ def place_ranks(options: Options, hosts: Sequence[MpiHost]) -> list[Rank]:
 
 
 def _counts(options: Options, hosts: Sequence[MpiHost]) -> dict[str, int]:
-    """How many processes each host gets."""
+    """The number of processes of each host."""
     if options.per_node is not None:
         return _per_node(options, hosts, options.per_node)
     slots = sum(host.slots for host in hosts)
@@ -121,6 +122,6 @@ def _per_node(options: Options, hosts: Sequence[MpiHost], count: int) -> dict[st
 
 
 def _in_turn(counts: dict[str, int]) -> list[str]:
-    """One of each host, then the next of each, as long as they have any."""
+    """Round robin: one of each host, then the next of each."""
     rounds: Iterable[int] = range(max(counts.values(), default=0))
     return [name for turn in rounds for name, count in counts.items() if turn < count]

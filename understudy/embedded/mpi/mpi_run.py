@@ -1,4 +1,4 @@
-"""Runs the ranks of one mpirun: a warden a host, all of them ended with the first that fails."""
+"""Runs the ranks of one mpirun: one rank supervisor on each host; all ranks are ended when the first fails."""
 
 import asyncio
 import contextlib
@@ -21,25 +21,25 @@ from understudy.objects.mpi import LOST_WORKER
 SUPERVISOR = (sys.executable, "-I", rank_supervisor.__file__)
 NOT_STARTED, TIMED_OUT = 1, 124
 _KILLED = 128 + signal.SIGKILL
-_PATIENCE = 10.0  # seconds the others have to end by themselves
+_PATIENCE = 10.0  # seconds between SIGTERM and SIGKILL for the other ranks
 
 
 class RankSupervision(Protocol):
-    """One warden at work."""
+    """A running rank supervisor."""
 
     async def end(self) -> int:
-        """Passes on what its processes say, and returns how it ended."""
+        """Copies the output of its ranks, and returns its exit code."""
         ...
 
     async def tell(self, line: str) -> None:
-        """What to start, at first; later names of signals."""
+        """Sends the start order first, later names of signals."""
         ...
 
     async def close(self) -> None: ...
 
 
 class RemoteSupervision:
-    """In another pod. One that is killed, or cut off, was lost with its worker."""
+    """In another pod. A supervisor that is killed or disconnected was lost with its worker."""
 
     def __init__(self, session: ExecSession) -> None:
         self._session = session
@@ -61,7 +61,7 @@ class RemoteSupervision:
 
 
 class LocalSupervision:
-    """Here, as a child of this process."""
+    """In this pod, as a child process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -88,15 +88,15 @@ def _write(file: int, data: bytes) -> None:
 
 
 class MpiRun:
-    """`run` starts everything, waits for it, and says how it ended."""
+    """`run` starts all ranks, waits for them, and returns the exit code."""
 
     def __init__(self, options: Options, entrance: WorkerExec, variables: Mapping[str, str]) -> None:
         self._options = options
         self._entrance = entrance
         self._variables = variables
         self._watches: dict[str, RankSupervision] = {}
-        self._started = False  # everybody has been told what to start
-        self._told: signal.Signals | None = None  # what this program was sent
+        self._started = False  # all supervisors have their start order
+        self._told: signal.Signals | None = None  # the signal that this program has received
         self._chores: set[asyncio.Task[None]] = set()
 
     async def run(self, ranks: Sequence[Rank]) -> int:
@@ -122,7 +122,7 @@ class MpiRun:
             await asyncio.gather(*(watch.close() for watch in self._watches.values()))
 
     async def _all(self, ranks: Sequence[Rank]) -> int:
-        """All hosts are entered before anything starts: a process has no use for peers that are not there."""
+        """Enters all hosts before any rank starts, since ranks need all their peers."""
         by_host: dict[str, list[Rank]] = {}
         for rank in ranks:
             by_host.setdefault(rank.host, []).append(rank)
@@ -133,7 +133,7 @@ class MpiRun:
         return await self._ends()
 
     async def _ends(self) -> int:
-        """Whoever loses a peer tends to fail, and may be heard of first; so one that is lost counts before all."""
+        """Ranks that lose a peer tend to fail, and may end first; so a lost worker counts before all other codes."""
         codes: list[int] = []
         for ended in asyncio.as_completed([self._end(host) for host in self._watches]):
             code = await ended
@@ -172,7 +172,7 @@ class MpiRun:
         return msgspec.json.encode(order).decode()
 
     def _own_folder(self) -> str:
-        """'' where it belongs to this pod alone."""
+        """The working folder; empty where it exists only in this pod."""
         folder = os.getcwd()
         return "" if self._entrance.pod_uid in Path(folder).parts else folder
 
@@ -185,7 +185,7 @@ class MpiRun:
         return code
 
     async def _stop(self) -> None:
-        """Everybody else is asked to end, and then made to."""
+        """Sends SIGTERM to all other ranks, and SIGKILL after a pause."""
         await self._tell_all("TERM")
         await asyncio.sleep(_PATIENCE)
         await self._tell_all("KILL")

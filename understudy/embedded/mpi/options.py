@@ -1,4 +1,4 @@
-"""The command line of mpirun, in Open MPI's words: how many processes, where, with which variables, and of what."""
+"""The command line of mpirun, with Open MPI's options."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class BadOptions(Exception):
-    """What cannot be understood, with the way to mend it."""
+    """What is wrong with the command line, and how to correct it."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -15,7 +15,7 @@ class Options(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()  # each perhaps with `:slots`
     host_file: str = ""
     per_node: int | None = None
-    by_node: bool = False  # processes are dealt out to the hosts in turn
+    by_node: bool = False  # processes are placed on the hosts round robin
     oversubscribe: bool = False
     variables: tuple[str, ...] = ()  # NAME, or NAME=value
     parameters: Mapping[str, str] = {}  # for MPI itself
@@ -79,7 +79,7 @@ def _parameter(options: Options, words: Sequence[str]) -> Options:
 
 
 def _map_by(options: Options, words: Sequence[str]) -> Options:
-    """`node` deals out; `ppr:2:node` says how many a host; all else is about cores, and fills slot after slot."""
+    """`node` is round robin; `ppr:2:node` a number for each host; all else fills slot after slot."""
     way, *more = words[0].lower().split(":")
     if "oversubscribe" in more:
         options = msgspec.structs.replace(options, oversubscribe=True)
@@ -108,7 +108,7 @@ _KNOWN: Mapping[str, tuple[int, Taker]] = {
     "timeout": (1, _timeout),
     **dict.fromkeys(("version", "V"), (0, _set(asks="version"))),
     **dict.fromkeys(("help", "h"), (0, _set(asks="help"))),
-    # taken, and of no effect here: one machine, no cores to bind to, nothing to show
+    # accepted without effect: there are no cores to bind to
     **dict.fromkeys(("bind-to", "rank-by", "prefix", "cpus-per-proc", "cpus-per-rank", "stdin"), (1, _same)),
     **dict.fromkeys(
         ("allow-run-as-root", "nooversubscribe", "report-bindings", "display-map", "display-allocation", "bind-to-core",

@@ -1,4 +1,4 @@
-"""Puts mpirun and what belongs to it into a folder that every container has at the end of its PATH."""
+"""Installs mpirun and its helpers as scripts in a folder at the end of the PATH of every container."""
 
 import os
 import shlex
@@ -17,15 +17,15 @@ _MODULES = {"mpirun": "__main__", "mpiexec": "__main__", REMOTE_SHELL: "rsh"}
 
 
 def install(folder: Path, socket: Path) -> Path:
-    """`socket` is the agent's, which they go through."""
+    """`socket` is the path of the agent's socket, which the programs use."""
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     for name, text in _scripts(socket).items():
         if _is_installed(folder / name, text):
-            continue  # also where the disk is full
+            continue  # so that a full disk does not matter
         fresh = folder / f".{name}"
         fresh.write_text(text)
         fresh.chmod(0o755)
-        fresh.rename(folder / name)  # one may be being read
+        fresh.rename(folder / name)  # atomically: a process may be reading the old script
     return folder
 
 
@@ -42,7 +42,7 @@ def _scripts(socket: Path) -> Mapping[str, str]:
 
 
 def _starter(module: str, socket: Path) -> list[str]:
-    """Whatever the container says about Python is not for these programs."""
+    """The arguments of an isolated Python: the container's settings of Python do not apply to these programs."""
     lines = (
         "import pathlib, sys",
         f"sys.path.insert(0, {str(_ROOT)!r})",

@@ -1,6 +1,7 @@
-"""Runs in a worker, or wherever ranks run: starts the processes of its host, passes signals on to them, and ends as the
-first that fails. On its standard input come a line of JSON that says what to start, then names of signals, a line each;
-its end is theirs. A program of its own, without anything but the standard library, so that it is there at once.
+"""Supervises the ranks of one host: starts them, passes signals on, and exits as the first that fails.
+
+Its standard input has a line of JSON with the ranks to start, then names of signals, one on each line; at its end the
+ranks are killed. A program of its own that imports only the standard library, so that it starts fast.
 """
 
 import contextlib
@@ -13,16 +14,16 @@ import sys
 import time
 from typing import Any
 
-LEAVING = 219  # this worker is told to go; what its processes did since is not their fault
-KILLED = 250  # a process was killed; 137, which would say so, is what is heard of a warden that was killed itself
-_PATIENCE = 10.0  # seconds processes have to end when one of them has failed
+LEAVING = 219  # this worker is being stopped; the exit codes of its ranks do not count
+KILLED = 250  # a rank was killed; 137 means that the supervisor itself was killed
+_PATIENCE = 10.0  # seconds that ranks have to end after the first failure
 _NOT_FOUND, _NOT_RUN = 127, 126
 _NAMES = {"TERM": signal.SIGTERM, "INT": signal.SIGINT, "KILL": signal.SIGKILL}
 
 
 class RankSupervisor:
     def __init__(self, order: dict[str, Any], heard: bytes) -> None:
-        """`heard` are signals that came with the order."""
+        """`heard` are names of signals that arrived with the order."""
         self._order = order
         self._heard = heard
         self._running: dict[int, subprocess.Popen[bytes]] = {}
@@ -35,7 +36,7 @@ class RankSupervisor:
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._told_to_go)
-        signal.signal(signal.SIGINT, lambda *_: None)  # it comes on the line, if it is meant
+        signal.signal(signal.SIGINT, lambda *_: None)  # it arrives on standard input where it is meant
         for variables in self._order["ranks"]:
             if self._failed or not self._start(variables):
                 break
@@ -77,11 +78,11 @@ class RankSupervisor:
             self._bury()
 
     def _time_left(self) -> float | None:
-        """In milliseconds; None: as long as it takes."""
+        """In milliseconds; None without a deadline."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic()) * 1000
 
     def _listen(self) -> bool:
-        """Whether there may be more to hear."""
+        """Reads names of signals. False at the end of the input."""
         words = os.read(0, 4096)
         self._pass_on(words or b"KILL")
         return bool(words)
@@ -96,13 +97,13 @@ class RankSupervisor:
             if code is None:
                 continue
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)  # what it left behind
+                os.killpg(process.pid, signal.SIGKILL)  # processes that the rank left behind
             del self._running[process.pid]
             if code:
                 self._fail(KILLED if code in (-signal.SIGKILL, 128 + signal.SIGKILL) else code)
 
     def _fail(self, code: int) -> None:
-        """The first failure is that of all; the others are told to end."""
+        """The first failure determines the exit code; the other ranks get SIGTERM."""
         if not self._failed:
             self._failed = 128 - code if code < 0 else code
             self._deadline = time.monotonic() + _PATIENCE
@@ -119,7 +120,7 @@ class RankSupervisor:
 
 
 def _folder(order: dict[str, Any]) -> str | None:
-    """That of mpirun where it is here as well, or the one that was asked for; else that of the worker."""
+    """The folder of the command line or of mpirun, where it exists here; else the worker's."""
     folder: str = order["folder"]
     return folder if folder and (order["folder_is_asked"] or os.path.isdir(folder)) else None
 

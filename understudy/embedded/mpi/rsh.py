@@ -1,4 +1,4 @@
-"""The remote shell a real MPI is given: `understudy-rsh HOST COMMAND` runs a command in the pod of that name."""
+"""The remote shell for a real MPI: `understudy-rsh HOST COMMAND` runs a command in the pod of that name."""
 
 import asyncio
 import contextlib
@@ -11,12 +11,12 @@ from understudy.embedded.agent_protocol import STDERR, AgentRefused, ExecSession
 from understudy.embedded.mpi.mpi_run import NOT_STARTED
 from understudy.embedded.mpi.worker_exec import WorkerExec, WorkerUnreachable, is_local
 
-_WITH_VALUE = frozenset(f"-{letter}" for letter in "oplibcemEF")  # options of secure shells that have a value
+_WITH_VALUE = frozenset(f"-{letter}" for letter in "oplibcemEF")  # options of ssh that have a value
 _BLOCK = 1 << 15
 
 
 def target(words: Sequence[str]) -> tuple[str, str]:
-    """The host and the command, without what only a secure shell has a use for."""
+    """The host and the command, without the options of ssh."""
     left = list(words)
     while left and left[0].startswith("-"):
         option = left.pop(0)
@@ -39,7 +39,7 @@ def main(socket: Path, words: Sequence[str]) -> int:
         sys.stderr.write(f"understudy-rsh: {problem}\n")
         code = NOT_STARTED
     sys.stderr.flush()
-    os._exit(code)  # a thread may still be reading what nobody writes any more
+    os._exit(code)  # without waiting for the thread that reads standard input
 
 
 async def _run(entrance: WorkerExec, host: str, command: str) -> int:

@@ -1,4 +1,4 @@
-"""The way into a worker: turns a host's name into a command that runs there, as soon as the worker does."""
+"""Runs a command in a worker, given by its host name, as soon as the worker runs."""
 
 import asyncio
 import os
@@ -11,21 +11,21 @@ import msgspec
 
 from understudy.embedded.agent_protocol import GOING, MARK, AgentRefused, ExecRequest, ExecSession, open_exec
 
-PATIENCE = 600.0  # seconds a worker has to be there: it may be waiting for its code, or be made again elsewhere
+PATIENCE = 600.0  # seconds until a worker must run: it may still be loading its code, or be recreated elsewhere
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class WorkerUnreachable(Exception):
-    """Why a worker could not be entered, in words."""
+    """Why a worker could not be entered."""
 
 
 class WorkerLeaving(WorkerUnreachable):
-    """It is on its way out."""
+    """The worker is being deleted."""
 
 
 class WorkerExec(msgspec.Struct, frozen=True):
-    """Where this program runs: the agent's socket, and the pod it is part of."""
+    """The agent's socket, and the pod of this program."""
 
     socket: Path
     pod_uid: str
@@ -36,7 +36,7 @@ class WorkerExec(msgspec.Struct, frozen=True):
         return WorkerExec(socket, variables.get(MARK, "").partition("/")[0])
 
     async def enter(self, host: str, command: tuple[str, ...]) -> ExecSession:
-        """Waits for a worker that is not there yet."""
+        """Waits until the worker runs."""
         if not self.pod_uid:
             raise WorkerUnreachable(
                 f"{host} cannot be entered: {MARK} is not set, so this is no container of a cluster"
@@ -60,6 +60,6 @@ class WorkerExec(msgspec.Struct, frozen=True):
 
 
 def is_local(host: str) -> bool:
-    """Whether a host is where this program runs itself."""
+    """Whether a host is this pod."""
     own = {socket.gethostname(), os.environ.get("HOSTNAME", "")}
     return host in _LOCAL or host in own or host.partition(".")[0] in own

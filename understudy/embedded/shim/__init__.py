@@ -1,1 +1,1 @@
-"""Shims: one small process a container that owns it, writes its log and outlives whoever asked for it."""
+"""Shims: one small process for each container, which starts it, writes its log, and outlives the agent."""

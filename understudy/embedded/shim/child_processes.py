@@ -1,6 +1,6 @@
-"""A process's children and their children: learns when they end, and ends those that are left over.
+"""The children of a process: learns when they end, and kills those that are left over.
 
-To be used by one process that adopts orphans: whatever a command starts, and however it hides, ends up as its child.
+For one process that adopts orphans: every process that a command starts ends up as its child.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ _POKES_PER_LOOK = 1000
 
 
 class ChildProcesses:
-    """Wakes whoever polls `wake` when a child has ended."""
+    """The descriptor `wake` becomes readable when a child has ended."""
 
     def __init__(self) -> None:
         self.wake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -21,7 +21,7 @@ class ChildProcesses:
         signal.signal(signal.SIGCHLD, _noted)
 
     def ended(self) -> dict[int, int]:
-        """Children that have ended since the last look, with how: an exit code, or less than 0 for a signal."""
+        """Children that have ended since the last call, with their exit codes; below 0 for a signal."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.wake, _POKES_PER_LOOK)
         found = {}
@@ -32,11 +32,11 @@ class ChildProcesses:
 
 
 def _noted(*_: object) -> None:
-    """That there is a handler makes the wake-up come."""
+    """Only with a handler does the signal write to the wake-up descriptor."""
 
 
 def kill_descendants() -> None:
-    """Ends every descendant. Each round kills the children; theirs become ours, and are found in the next."""
+    """Kills every descendant. Each round kills the children; their orphans are adopted and found in the next."""
     while pids := linux.children(os.getpid()):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Runs a command beside a container: in its mounts, environment, folder and limits; its streams come from outside."""
+"""Runs a command in a container: in its mounts, environment, folder and limits; the caller passes the streams."""
 
 import contextlib
 import fcntl
@@ -29,11 +29,11 @@ from understudy.embedded.shim.shim import send_message
 
 _SIGNALLED = 128
 _NOT_RUN = 126
-_NAMESPACES = ("user", "mnt", "uts")  # the user namespace first: it gives the right to enter the others
+_NAMESPACES = ("user", "mnt", "uts")  # the user namespace first: it grants the right to enter the others
 
 
 class _HungUp(Exception):
-    """Nobody wants to know how the command ends."""
+    """The client has closed the connection."""
 
 
 def _hang_up(*_: object) -> None:
@@ -41,7 +41,7 @@ def _hang_up(*_: object) -> None:
 
 
 def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socket) -> None:
-    """Ends with the command; when the listener is gone, or this process is told to end, the command is killed."""
+    """Runs until the command ends. On SIGTERM, or when the agent is gone, the command is killed."""
     os.setsid()
     with contextlib.suppress(OSError):
         linux.set_name("understudy-exec")
@@ -113,7 +113,7 @@ def _prepare(order: messages.ExecOrder, launch: Launch, state: ShimState, stream
 
 
 def _join_namespaces(pid: int) -> None:
-    """And take the container's root folder, which need not be that of its mounts."""
+    """Also takes the container's root folder, which may differ from that of its mount namespace."""
     namespaces = [(f"/proc/{pid}/ns/{name}", f"/proc/self/ns/{name}") for name in _NAMESPACES]
     foreign = [theirs for theirs, ours in namespaces if os.stat(theirs).st_ino != os.stat(ours).st_ino]
     files = [os.open(name, os.O_RDONLY | os.O_CLOEXEC) for name in foreign]

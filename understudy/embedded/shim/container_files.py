@@ -1,4 +1,4 @@
-"""What an agent and a shim tell each other through files: how to start a container, that it runs, how it ended."""
+"""The files between agent and shim: how to start a container, that it runs, how it ended."""
 
 import contextlib
 import os
@@ -15,34 +15,36 @@ class Mount(msgspec.Struct, frozen=True):
     source: str
     target: str
     read_only: bool = False
-    shared: bool = False  # with the machine: mount points that lack in it are not made there
-    optional: bool = False  # a container without it is better than none
+    shared: bool = False  # with the machine: missing mount points are not created in it
+    optional: bool = False  # the container starts without it where it cannot be mounted
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: str
-    root: str  # where it starts when `cwd` does not exist
-    private: str  # for stand-ins of folders that lack a mount point
-    isolated: bool = True  # it has mounts and a host name of its own
+    root: str  # the working folder where `cwd` does not exist
+    private: str  # a folder for replacements of folders without the mount point
+    isolated: bool = True  # it has its own mounts and host name
     hostname: str = ""
     mounts: tuple[Mount, ...] = ()
-    hold_folder: str = ""  # a folder left open for it, where it waits for its cue: mounts may hide the path
-    preload: str = ""  # a library to load before those of the command
+    hold_folder: str = (
+        ""  # of an understudy: a folder that is open in it, where it waits for its activation; mounts may hide the path
+    )
+    preload: str = ""  # a library for LD_PRELOAD
     cgroups: tuple[str, ...] = ()
     address_space: int = 0  # bytes; 0: no limit
-    niceness: int = 0  # that of whoever started the cluster
-    afterwards: tuple[str, ...] = ()  # a command to run when it has ended, whatever happened
-    delay: float = 0.0  # the back-off that came before this start, for whoever works out the next
+    niceness: int = 0  # that of the process that started the cluster
+    afterwards: tuple[str, ...] = ()  # a command to run after the container has ended
+    delay: float = 0.0  # the back-off before this start, from which the next is computed
 
 
 class ShimState(msgspec.Struct, frozen=True, kw_only=True):
     shim: int
     pid: int
-    pid_birth: int  # tells a process from a later one with the same id
+    pid_birth: int  # the start time, which tells the process from a later one with the same pid
     started_at: float
-    notes: tuple[str, ...] = ()  # what could not be had as asked, in words
+    notes: tuple[str, ...] = ()  # requests that could not be met
 
 
 class ContainerExit(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +65,7 @@ T = TypeVar("T")
 
 
 def read(path: Path, kind: type[T]) -> T | None:
-    """What the file says; None where there is none."""
+    """The content of a file; None where it does not exist."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
@@ -71,7 +73,7 @@ def read(path: Path, kind: type[T]) -> T | None:
 
 
 def write(path: Path, value: Any, *, durable: bool = False) -> None:
-    """All or nothing: whoever reads sees the old file or the new one. Durable ones outlive a power cut, too."""
+    """Replaces the file atomically. Durable writes also survive a power failure."""
     text, aside = msgspec.json.encode(value), _aside(path)
     try:
         with _opened(aside) as file:
@@ -89,7 +91,7 @@ def write(path: Path, value: Any, *, durable: bool = False) -> None:
 
 
 def reserve(path: Path) -> None:
-    """Room for what this process is going to write there; the disk may be full by then. Raises OSError."""
+    """Reserves room for a later write of this process, since the disk may be full by then. Raises OSError."""
     with _opened(_aside(path)) as file:
         _write_all(file, bytes(_RESERVED))
 
@@ -99,7 +101,7 @@ def _aside(path: Path) -> Path:
 
 
 def _write_all(file: int, text: bytes) -> None:
-    """On a disk that is nearly full, a write may be done in part."""
+    """On a nearly full disk, a write may be partial."""
     view = memoryview(text)
     while view:
         view = view[os.pwrite(file, view, len(text) - len(view)) :]
@@ -107,7 +109,7 @@ def _write_all(file: int, text: bytes) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """Not truncated: what was reserved is to be written over."""
+    """Not truncated, so that reserved room is kept."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         yield file

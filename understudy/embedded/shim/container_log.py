@@ -1,4 +1,4 @@
-"""Turns what a container writes into the lines of its log file, and keeps that file small."""
+"""The log of a container: turns its output into the lines of log files, and rotates them."""
 
 import contextlib
 import itertools
@@ -11,9 +11,9 @@ LARGEST_LOG_BYTES = 10 * 1024 * 1024
 
 
 class ContainerLog:
-    """A line a line, `TIME STREAM TAG TEXT`: tag F where it ends there, P where more of it follows.
+    """Each line is `TIME STREAM TAG TEXT`, with the tag F for a full line and P for a part of one.
 
-    A full disk costs lines of the log, never the container. How much is missing is said when there is room again.
+    A full disk costs lines of the log, never the container. Once there is room, a line says how much is missing.
     """
 
     def __init__(self, folder: AttemptFolder, largest: int = LARGEST_LOG_BYTES) -> None:
@@ -63,7 +63,7 @@ class ContainerLog:
             while written < len(text):
                 written += os.write(file, memoryview(text)[written:])
         except OSError:
-            written = text.rfind(b"\n", 0, written) + 1  # readers have taken whole lines only
+            written = text.rfind(b"\n", 0, written) + 1  # readers have read only whole lines
             with contextlib.suppress(OSError):
                 os.ftruncate(file, self._size + written)
             raise

@@ -1,4 +1,4 @@
-"""Turns a Launch into a process: forks, arranges what the process will see and may use, becomes its command."""
+"""Turns a Launch into a process: forks, sets up mounts, limits and streams, and executes the command."""
 
 import contextlib
 import os
@@ -16,7 +16,9 @@ from understudy.embedded.shim.container_files import Launch
 
 _CANNOT_EXEC = 126
 _PRELOAD = "LD_PRELOAD"
-HOLD_FOLDER = "UNDERSTUDY_HOLD_FOLDER"  # the variable that names the descriptor of the folder where the cue will lie
+HOLD_FOLDER = (
+    "UNDERSTUDY_HOLD_FOLDER"  # the variable with the descriptor of the folder where the activation will be written
+)
 
 
 class Streams(msgspec.Struct, frozen=True):
@@ -28,11 +30,11 @@ class Streams(msgspec.Struct, frozen=True):
 
 
 class CannotStart(Exception):
-    """Why a command did not run, in words."""
+    """Why a command did not run."""
 
 
 def spawn(launch: Launch, streams: Streams) -> tuple[int, tuple[str, ...]]:
-    """The id of the new process, once it has become its command, and what it could not get as asked."""
+    """The pid of the process, once it executes its command, and notes on requests that could not be met."""
     report_out, report_in = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
@@ -48,7 +50,7 @@ def spawn(launch: Launch, streams: Streams) -> tuple[int, tuple[str, ...]]:
 
 
 def _become(launch: Launch, streams: Streams, report: int) -> NoReturn:
-    """Never returns into the shim's code, whatever happens."""
+    """Never returns into the code of the shim."""
     try:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         hold_folder = os.open(launch.hold_folder, flags) if launch.hold_folder else None
@@ -88,7 +90,7 @@ def _prepare(launch: Launch, streams: Streams) -> list[str]:
 
 
 def change_folder(launch: Launch) -> list[str]:
-    """To the working folder; else to the pod's own; else, where a mount hides that, to the top."""
+    """Changes to the working folder; else to the pod's own folder; else, where a mount hides that, to the root."""
     notes: list[str] = []
     for folder in dict.fromkeys((launch.cwd, launch.root, "/")):
         try:
@@ -100,7 +102,7 @@ def change_folder(launch: Launch) -> list[str]:
 
 
 def environment(launch: Launch) -> dict[str, str]:
-    """To be asked for when all mounts are there: a library that they hide is better not loaded than complained of."""
+    """To be called after the mounts: a library that they hide must not be preloaded."""
     if not launch.preload or not os.path.exists(launch.preload):
         return dict(launch.env)
     wanted = launch.env.get(_PRELOAD, "")
@@ -108,7 +110,7 @@ def environment(launch: Launch) -> dict[str, str]:
 
 
 def join_cgroup(cgroup: str) -> str:
-    """What went wrong, or nothing: a container without its limits is better than none."""
+    """What went wrong, or an empty text: the container starts without its limits then."""
     try:
         Path(cgroup, "cgroup.procs").write_text("0")
         return ""
@@ -117,12 +119,12 @@ def join_cgroup(cgroup: str) -> str:
 
 
 def _ignored() -> set[int]:
-    """Whoever started the cluster may ignore some, as a shell has it for background jobs."""
+    """The process that started the cluster may ignore signals, as shells do for background jobs."""
     settable = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
     return {number for number in settable if signal.getsignal(number) is signal.SIG_IGN}
 
 
-# Found out once: a look at each signal takes as long as half of what a start takes.
+# Read once: reading all signals takes half as long as a start.
 _TO_RESTORE = _ignored() | {
     signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD,
 }  # fmt: skip
@@ -135,7 +137,7 @@ def restore_signals() -> None:
 
 
 def take_streams(streams: Streams) -> None:
-    """Descriptors above the three are closed on exec, so these three are all the command gets."""
+    """All other descriptors are closed on exec, so the command gets only these three."""
     sources = [os.dup(file) for file in (streams.stdin, streams.stdout, streams.stderr)]
     for number, source in enumerate(sources):
         os.dup2(source, number)

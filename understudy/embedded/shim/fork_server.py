@@ -1,7 +1,7 @@
-"""A process that does nothing but fork: turns an agent's orders into shims, each in about a millisecond.
+"""The fork server: turns the orders of an agent into shims by forking, each in about a millisecond.
 
-It imports little and does all slow work before the first order, since every shim is a copy of it. The first one
-of a machine forks a nursery for every node; that one is the parent of the node's shims. They end when their agent
+It imports little and does all slow work before the first order, since every shim is a copy of it. The fork server of
+the machine forks one for each node; that one is the parent of the node's shims. Fork servers end when their agent
 does; the shims do not.
 """
 
@@ -28,18 +28,18 @@ from understudy.embedded.shim.shim import run_shim, send_message
 from understudy.embedded.shim.shim_pool import ShimPool
 
 _STREAMS = 3
-_LULL = 0.1  # seconds without an order, in which shims are forked ahead
+_LULL = 0.1  # seconds without an order after which a shim is forked ahead
 
 
 class ForkServer:
-    """The machine's, which forks one for every node; or a node's, which forks shims and tells that it is alive.
+    """The machine's, which forks one for each node; or a node's, which forks shims and sends heartbeats.
 
-    A node's nursery is that node's life: it is killed or stands still with the node, and its agent notices.
+    The fork server of a node is that node's life: when it is killed or stopped, so is the node.
     """
 
     def __init__(self, news: socket.socket, hello: messages.Hello, lock: int | None = None, reserve: int = 0) -> None:
-        """`lock` shows that the machine has a nursery; none of those it forks may hold it."""
-        self._unwritten_pid_file: Path | None = None  # the record of a node's process that could not be written yet
+        """`lock` is the lock of the machine's fork server; none of its children may hold it."""
+        self._unwritten_pid_file: Path | None = None  # the pid file that could not be written yet
         self._news = news
         self._reserve = ShimPool(reserve, lambda work: self._fork(work, Path(os.devnull)))
         self._hello = hello
@@ -63,7 +63,7 @@ class ForkServer:
                     self._embody(order, files)
 
     def _beat(self) -> None:
-        """Until there is an order. Also between orders that come one after the other, nobody is to take it for dead."""
+        """Returns when there is an order; sends heartbeats and forks idle shims meanwhile."""
         poll = select.poll()
         poll.register(self._news, select.POLLIN)
         while True:
@@ -72,7 +72,7 @@ class ForkServer:
                 self._due = time.monotonic() + messages.HEARTBEAT_SECONDS
                 if self._unwritten_pid_file is not None:
                     self.write_pid(self._unwritten_pid_file)
-                with contextlib.suppress(OSError):  # an agent that does not listen needs no second one
+                with contextlib.suppress(OSError):  # a full socket already holds unread heartbeats
                     self._news.send(
                         messages.encode(messages.Heartbeat(time.time())), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
                     )
@@ -89,7 +89,7 @@ class ForkServer:
         send_message(self._news, messages.NodeForked(order.serial, pid))
 
     def _live(self, record: Path, file: int, reserve: int) -> None:
-        """On record before it says a word: an agent that comes later must be able to end it."""
+        """Writes its pid file before its first message, so that a later agent can end it."""
         self._news.close()
         os.setsid()
         with contextlib.suppress(OSError):
@@ -102,7 +102,7 @@ class ForkServer:
         node.serve()
 
     def write_pid(self, record: Path) -> None:
-        """Where the disk is full, it is done when there is room: to end for it would be to kill the node."""
+        """On a full disk, the pid file is written later: to end for it would be to kill the node."""
         try:
             write_pid_file(record)
             self._unwritten_pid_file = None
@@ -110,7 +110,7 @@ class ForkServer:
             self._unwritten_pid_file = record
 
     def _launch(self, folder: AttemptFolder) -> None:
-        """The lock is taken before the fork: at no moment is a shim on its way and nothing shows it."""
+        """Takes the lock before the fork, so that a shim is visible from the moment of its order."""
         try:
             lock = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -137,13 +137,13 @@ class ForkServer:
         send_message(self._news, messages.ExecStarted(order.session, pid))
 
     def _fork(self, work: Callable[[], None], fault: Path) -> int:
-        """`fault` is where it is written if the work does not end as it should."""
+        """`fault` is the file for the traceback of an error."""
         pid = os.fork()
         if pid:
             return pid
         try:
             if self._lock is not None:
-                os.close(self._lock)  # or the next nursery would wait for this process
+                os.close(self._lock)  # or the next fork server would wait for this process
             self._reserve.close_inherited()
             _let_go_of_streams()
             work()
@@ -159,7 +159,7 @@ def _write_fault(path: Path) -> None:
 
 
 def _let_go_of_streams() -> None:
-    """Whoever reads what the agent says must not have to wait for the end of its pods."""
+    """Detaches from the streams of the agent: their readers must not wait for the end of the pods."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -167,10 +167,10 @@ def _let_go_of_streams() -> None:
 
 
 def machine_fork_server(news: socket.socket, home: Path) -> ForkServer:
-    """The machine's. `home` is a folder of its own: one at a time holds its lock."""
+    """The machine's fork server. Only one at a time holds the lock on its folder `home`."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(lock, fcntl.LOCK_EX)  # an earlier one may have orders left to carry out
+    fcntl.flock(lock, fcntl.LOCK_EX)  # an earlier fork server may still carry out orders
     problem = mounts.why_not_private(home)
     if not problem:
         mounts.enter_private_view(home)
@@ -182,11 +182,11 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         linux.set_name("understudy-fork")
-        linux.adopt_orphans()  # what a shim that was killed leaves behind is nobody's zombie either
+        linux.adopt_orphans()  # adopts the children of killed shims
     news = socket.socket(fileno=int(sys.argv[1]))
-    news.set_inheritable(False)  # it is for shims, not for what they run
+    news.set_inheritable(False)  # for shims, not for containers
     nursery = machine_fork_server(news, Path(sys.argv[2]))
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that end are nobody's zombies
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()
     gc.freeze()
     nursery.serve()

@@ -7,18 +7,18 @@ import shutil
 import subprocess
 from pathlib import Path
 
-ADDRESS = "UNDERSTUDY_ADDRESS"  # the variable that tells it the pod's own address
+ADDRESS = "UNDERSTUDY_ADDRESS"  # the variable with the address of the pod
 _SOURCE = Path(__file__).with_suffix(".c")
 _COMPILERS = ("cc", "gcc", "clang")
 _SECONDS = 60
 
 
 class CannotBuild(Exception):
-    """Why pods have to share the machine's ports, in words."""
+    """Why pods have to share the ports of the machine."""
 
 
 def cache() -> Path | None:
-    """A folder for what every cluster of this user can use; None where others could put something there."""
+    """A folder that all clusters of this user share; None where other users could write to it."""
     place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "understudy"
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def cache() -> Path | None:
 
 
 def build(folder: Path) -> Path:
-    """The library, compiled now or before."""
+    """The library, compiled now or earlier."""
     version = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
     library = folder / f"interposer-{platform.machine()}-{version}.so"
     if library.exists():

@@ -1,4 +1,4 @@
-"""System calls that Python 3.11 has no words for, and what /proc tells about processes. On other systems: OSError."""
+"""System calls that Python 3.11 does not offer, and facts about processes from /proc. Other systems: OSError."""
 
 import contextlib
 import ctypes
@@ -58,18 +58,18 @@ def set_hostname(name: str) -> None:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """What lies at the two paths changes places, at one moment for all who look."""
+    """Exchanges the files or folders at two paths atomically."""
     here = ctypes.c_int(_AT_THIS_FOLDER)
     _call("renameat2", here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(_EXCHANGE))
 
 
 def adopt_orphans() -> None:
-    """Processes whose parents end become children of this one, not of the first process of the machine."""
+    """Orphaned descendants become children of this process, not of the machine's first process."""
     _call("prctl", _SET_CHILD_SUBREAPER, ctypes.c_ulong(1), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
 
 
 def die_with_parent() -> None:
-    """Even where this process stands still, and could not see it."""
+    """The kernel kills this process when its parent ends, even if it is stopped."""
     _when_the_parent_dies(signal.SIGKILL)
 
 
@@ -83,7 +83,7 @@ def _when_the_parent_dies(number: int) -> None:
 
 
 def set_name(name: str) -> None:
-    """As `ps` shows it; 15 letters at most."""
+    """The name that `ps` shows; 15 characters at most."""
     zero = ctypes.c_ulong(0)
     _call("prctl", _SET_NAME, ctypes.c_char_p(name.encode()), zero, zero, zero)
 
@@ -93,17 +93,17 @@ def _stat(pid: int) -> list[str] | None:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return text[text.rindex(")") + 2 :].split()  # the name before may hold anything
+    return text[text.rindex(")") + 2 :].split()  # the process name before may contain any character
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process began, in the kernel's ticks; None where there is none. No two with one id share it."""
+    """When a process started, in the kernel's ticks; None where none runs. A reused pid has another start time."""
     fields = _stat(pid)
     return None if fields is None or fields[_STATE_FIELD] in "ZX" else int(fields[_BIRTH_FIELD])
 
 
 def started_at(pid: int) -> float | None:
-    """The same as `birth`, in seconds since 1970."""
+    """When a process started, in seconds since 1970."""
     ticks = start_ticks(pid)
     if ticks is None:
         return None
@@ -148,7 +148,7 @@ def all_pids() -> list[int]:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether it was stopped by a signal: it hears no other one, but for SIGKILL, until it may go on."""
+    """Whether a signal has stopped the process: until SIGCONT it reacts to SIGKILL only."""
     fields = _stat(pid)
     return fields is not None and fields[_STATE_FIELD] == "T"
 
@@ -159,7 +159,7 @@ def session(pid: int) -> int | None:
 
 
 def children(pid: int) -> list[int]:
-    """Including those that have ended and nobody has asked about yet."""
+    """Including zombies."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except ProcessLookupError:
@@ -169,7 +169,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> set[int]:
-    """Children, and theirs, at this moment: some may fork while one looks."""
+    """All descendants at this moment; more may be forked meanwhile."""
     found: set[int] = set()
     left = [pid]
     while left:

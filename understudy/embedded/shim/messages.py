@@ -1,4 +1,4 @@
-"""What is said between an agent, its nursery and the shims, one message a packet."""
+"""The messages between an agent, its fork servers and the shims, each in one packet."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ class LaunchOrder(msgspec.Struct, frozen=True, tag="launch"):
 
 
 class ExecOrder(msgspec.Struct, frozen=True, tag="enter"):
-    """Run a command beside a container. Its stdin, stdout and stderr travel with the message."""
+    """Run a command in a container. Its stdin, stdout and stderr are attached to the message."""
 
     session: int
     folder: str
@@ -17,33 +17,33 @@ class ExecOrder(msgspec.Struct, frozen=True, tag="enter"):
 
 
 class NodeOrder(msgspec.Struct, frozen=True, tag="node"):
-    """Fork a nursery for one node. The socket it is to serve travels with the message."""
+    """Fork the process of a node. The socket that it serves is attached to the message."""
 
     serial: int
-    record: str  # the file by which its process is found from outside
-    reserve: int = 0  # shims to have ready ahead of orders
+    record: str  # its pid file
+    reserve: int = 0  # idle shims to fork ahead
 
 
 ForkServerOrder = LaunchOrder | ExecOrder | NodeOrder
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    """What this machine lets the nursery do."""
+    """What this machine permits the fork server."""
 
     mounts: bool
     why_not: str = ""
-    pid: int = 0  # of the nursery that says so
+    pid: int = 0  # of the sender
 
 
 class NodeForked(msgspec.Struct, frozen=True, tag="embodied"):
-    """A node has a process of its own."""
+    """The process of a node was forked."""
 
     serial: int
     pid: int
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag="beat"):
-    """A node's process is alive, and was at this moment."""
+    """The process of a node was alive at this moment."""
 
     at: float
 
@@ -76,8 +76,8 @@ ForkServerMessage = (
     Hello | NodeForked | Heartbeat | ShimForked | ContainerStarted | ContainerEnded | ExecStarted | ExecEnded
 )
 
-HEARTBEAT_SECONDS = 1.0  # seconds between two beats of a node's process
-LARGEST_ORDER = 180_000  # what fits a socket's buffer; the command line of an exec is the only thing that can be long
+HEARTBEAT_SECONDS = 1.0  # between two heartbeats of a node's process
+LARGEST_ORDER = 180_000  # bytes that fit the buffer of a socket; only the command line of an exec can be that long
 LARGEST_PACKET = 1 << 18
 encode = msgspec.json.Encoder().encode
 decode_order = msgspec.json.Decoder(ForkServerOrder).decode

@@ -1,7 +1,7 @@
-"""Gives a container its own view of this machine's files: turns a list of mounts into bind mounts nobody else sees.
+"""The mounts of a container: turns a list of mounts into bind mounts that only the container sees.
 
-A mount point that the machine lacks is never made on the machine. The nearest folder that exists is replaced, for
-this container only, by a stand-in that shows everything the folder holds and has room for the mount point.
+A mount point that is missing on the machine is never created there. Its nearest existing parent folder is replaced,
+for this container only, by a folder that shows the same entries and has room for the mount point.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ _KEPT_FLAGS = {
 
 
 class CannotMount(Exception):
-    """Why a mount cannot be had, in words."""
+    """Why a mount is not possible."""
 
 
 def why_not_private(scratch: Path) -> str:
-    """What speaks against private mounts here, or nothing. Tried in a process of its own: it cannot be undone."""
+    """Why private mounts are not possible, or an empty text. Tried in a child process, since it cannot be undone."""
     child = os.fork()
     if child == 0:
         code = errno.EPERM
@@ -44,9 +44,9 @@ def why_not_private(scratch: Path) -> str:
 
 
 def enter_private_view(scratch: Path) -> None:
-    """Mounts made from here on are seen by this process and its children only; those of the machine still come in.
+    """From here on, only this process and its children see new mounts; mounts of the machine still propagate to them.
 
-    `scratch` is an empty folder; it stays empty for everybody else.
+    `scratch` is an empty folder; other processes keep seeing it empty.
     """
     try:
         linux.unshare(linux.NEW_MOUNTS | linux.NEW_HOSTNAME)
@@ -58,7 +58,7 @@ def enter_private_view(scratch: Path) -> None:
 
 
 def _enter_user_namespace() -> None:
-    """A user who is not root may mount where only he sees it. He stays who he is."""
+    """Lets a user without root rights mount in a namespace of its own; the user id stays the same."""
     user, group = os.getuid(), os.getgid()
     linux.unshare(linux.NEW_USERS | linux.NEW_MOUNTS | linux.NEW_HOSTNAME)
     Path("/proc/self/setgroups").write_text("deny")
@@ -67,7 +67,7 @@ def _enter_user_namespace() -> None:
 
 
 def _make_room_for_termination_log(scratch: Path) -> None:
-    """Nearly every container has this mount point, so the stand-in for its folder is made once for all of them."""
+    """Nearly every container has this mount point, so its folder is replaced once for all."""
     if not os.path.lexists(TERMINATION_LOG):
         linux.mount("none", str(scratch), 0, "tmpfs", "mode=755")
         _make(str(scratch / os.path.basename(TERMINATION_LOG)), is_folder=False)
@@ -75,8 +75,10 @@ def _make_room_for_termination_log(scratch: Path) -> None:
 
 
 def _make_room_for_service_account(scratch: Path) -> None:
-    """The same for the folder that most containers have their access to the API in. New entries of the machine's /run
-    are not seen by containers that start later; those in its folders are."""
+    """The same for the folder of the service account.
+
+    Containers that start later do not see new entries of the machine's /run, but those of its subfolders.
+    """
     point = os.path.realpath(SERVICE_ACCOUNT)
     nearest = point
     while not os.path.isdir(nearest):
@@ -90,9 +92,9 @@ def _make_room_for_service_account(scratch: Path) -> None:
 
 
 def make_mounts(mounts: Sequence[Mount], private: Path) -> None:
-    """To be called in a process that is about to become the container, and has a view of its own.
+    """To be called in the process that is about to become the container, in its own mount namespace.
 
-    What is to be mounted is opened first: one mount may hide what another is made of.
+    All sources are opened first: one mount may hide the source of another.
     """
     view = _View(_pinned(private))
     sources = [(mount, _pinned(Path(mount.source))) for mount in mounts]
@@ -105,7 +107,7 @@ def make_mounts(mounts: Sequence[Mount], private: Path) -> None:
 
 
 def _pinned(path: Path) -> str:
-    """A name that leads to the same place for as long as this process lives, whatever is mounted over the path."""
+    """A path that leads to the same file for the lifetime of this process, whatever is mounted over it."""
     return f"/proc/self/fd/{os.open(path, os.O_PATH | os.O_CLOEXEC)}"
 
 
@@ -113,8 +115,8 @@ class _View:
     def __init__(self, private: str) -> None:
         self._private = private
         self._stand_ins = 0
-        self._own: set[str] = set()  # folders in which mount points may be made
-        self._own_trees: list[str] = []  # the same for all below them
+        self._own: set[str] = set()  # folders in which mount points may be created
+        self._own_trees: list[str] = []  # the same, with all folders below
 
     def add(self, mount: Mount, source: str) -> None:
         is_folder = os.path.isdir(source)
@@ -157,8 +159,8 @@ class _View:
 
 
 def stand_in(folder: str, backing: str) -> None:
-    """Puts `backing`, a mount point, in the place of `folder`, showing all that the folder holds."""
-    linux.mount(None, backing, linux.UNBINDABLE)  # else it would be bound into itself with one of its parents
+    """Replaces `folder` by the mount point `backing`, which shows all entries of the folder."""
+    linux.mount(None, backing, linux.UNBINDABLE)  # else it could be mounted into itself with one of its parents
     found = _entries(folder)
     if len(found) > _MOST_ENTRIES:
         raise CannotMount(
@@ -175,7 +177,7 @@ def stand_in(folder: str, backing: str) -> None:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """What this user may not see, such as another user's home, he does not miss."""
+    """Folders that this user may not read, such as another user's home, count as empty."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -201,6 +203,6 @@ def _make(place: str, is_folder: bool) -> None:
 
 
 def _kept_flags(point: str) -> int:
-    """Those the file system has already; without root they cannot be taken off, and leaving them out would."""
+    """Flags that the file system has already: without root rights, a remount must keep them."""
     given = os.statvfs(point).f_flag
     return sum(flag for ours, flag in _KEPT_FLAGS.items() if given & ours)

@@ -1,4 +1,4 @@
-"""The processes of nodes, as their files tell: a file a node, by which anyone finds its process, and can end it."""
+"""The pid files of node processes: one for each node, by which other programs find the process and can end it."""
 
 import contextlib
 import os
@@ -15,10 +15,10 @@ _LOOK = 0.001
 
 
 class NodePid(msgspec.Struct, frozen=True):
-    """Under which id the process of a node runs."""
+    """The content of a pid file."""
 
     pid: int
-    pid_birth: int  # tells it from a later one with the same id
+    pid_birth: int  # the start time, which tells it from a later process with the same pid
 
 
 def pid_file(folder: Path, node: str) -> Path:
@@ -26,13 +26,13 @@ def pid_file(folder: Path, node: str) -> Path:
 
 
 def write_pid_file(path: Path) -> None:
-    """By the process itself, before it does anything else."""
+    """Called by the process itself before it does anything else."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     container_files.write(path, NodePid(os.getpid(), linux.start_ticks(os.getpid()) or 0))
 
 
 def running_nodes(folder: Path) -> dict[str, NodePid]:
-    """The processes that run, by node."""
+    """The processes that run, by the name of their node."""
     known = {path.stem: _read(path) for path in folder.glob("*.json")} if folder.is_dir() else {}
     return {node: body for node, body in known.items() if body and linux.start_ticks(body.pid) == body.pid_birth}
 
@@ -45,7 +45,7 @@ def _read(path: Path) -> NodePid | None:
 
 
 def kill_all_nodes(folder: Path) -> set[str]:
-    """Ends what an agent that was killed has left behind; says which of them stood still, as a node that hangs does."""
+    """Kills the node processes that a killed agent has left, and returns the nodes that hung."""
     left = running_nodes(folder)
     hanging = {node for node, body in left.items() if linux.is_stopped(body.pid)}
     for body in left.values():

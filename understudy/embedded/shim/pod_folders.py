@@ -1,6 +1,6 @@
-"""Where a pod and its containers keep their files: names and uids, checked, into paths.
+"""The folders of a pod and its containers: turns checked names and uids into paths.
 
-A pod has one folder; in it, each start of each container has one of its own, numbered from 0.
+A pod has one folder; in it, each start of each container has its own, numbered from 0.
 """
 
 import re
@@ -23,17 +23,17 @@ class PodFolder(msgspec.Struct, frozen=True):
 
     @property
     def record(self) -> Path:
-        """What the agent gave the pod: address, devices, node."""
+        """What the agent has assigned to the pod: address, devices, node."""
         return self.path / "record.json"
 
     @property
     def root(self) -> Path:
-        """Where its processes start, and where what they write beside their volumes goes."""
+        """The working folder of its processes, where they write what is not in a volume."""
         return self.path / "root"
 
     @property
     def private(self) -> Path:
-        """Stand-ins for folders of this machine in which the pod has a mount point that the machine has not."""
+        """Replacements of folders in which the pod has a mount point that the machine lacks."""
         return self.path / "private"
 
     @property
@@ -42,7 +42,7 @@ class PodFolder(msgspec.Struct, frozen=True):
 
     @property
     def account(self) -> Path:
-        """What client libraries need to talk to the API."""
+        """The service account: token, authority and namespace, as client libraries expect them."""
         return self.path / "account"
 
     @property
@@ -62,7 +62,7 @@ class PodFolder(msgspec.Struct, frozen=True):
         return AttemptFolder(self.container(name) / str(number))
 
     def attempts(self, name: str) -> list[int]:
-        """The starts of a container that left traces, oldest first."""
+        """The numbers of the starts of a container that have a folder, oldest first."""
         folder = self.container(name)
         if not folder.is_dir():
             return []
@@ -70,7 +70,7 @@ class PodFolder(msgspec.Struct, frozen=True):
 
 
 class AttemptFolder(msgspec.Struct, frozen=True):
-    """One start of one container. A shim that is alive holds a lock on the folder itself."""
+    """One start of one container. A running shim holds the lock on the folder."""
 
     path: Path
 
@@ -84,22 +84,22 @@ class AttemptFolder(msgspec.Struct, frozen=True):
 
     @property
     def exit(self) -> Path:
-        """Written last: whoever sees it sees the whole log, too."""
+        """Written last: once it exists, the log is complete."""
         return self.path / "exit.json"
 
     @property
     def stopped(self) -> Path:
-        """There if the container was asked to end because the whole cluster goes down: how it ended tells nothing."""
+        """Exists if the container was stopped with the whole cluster: its exit code says nothing then."""
         return self.path / "stopped"
 
     @property
     def activation(self) -> Path:
-        """What an understudy needs to know to become the member it steps in for; it is asleep on `cue_call` before."""
+        """What an understudy needs to become its member; until it exists, it sleeps on `activation_fifo`."""
         return self.path / "activation.json"
 
     @property
     def holding(self) -> Path:
-        """There once it has loaded all it can."""
+        """Exists once the understudy has loaded its program."""
         return self.path / "holding"
 
     @property
@@ -108,7 +108,7 @@ class AttemptFolder(msgspec.Struct, frozen=True):
 
     @property
     def fault(self) -> Path:
-        """What went wrong in a shim that ended before its time."""
+        """The traceback of a shim that failed."""
         return self.path / "fault"
 
     @property
@@ -120,7 +120,7 @@ class AttemptFolder(msgspec.Struct, frozen=True):
         return self.path / "termination-log"
 
     def logs(self) -> list[Path]:
-        """All log files there may be, oldest first."""
+        """All possible log files, oldest first."""
         return [self.path / f"log.{number}" for number in range(LOG_FILES - 1, 0, -1)] + [self.log]
 
 

@@ -1,6 +1,6 @@
-"""A shim: turns a Launch into a running container, its log, and at the end the record of how it ended.
+"""A shim: turns a Launch into a running container, its log, and its exit file.
 
-Nobody waits for a shim, and it asks nobody: what it knows is in the files of its folder.
+A shim depends on no other process: all that it knows is in the files of its folder.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from understudy.embedded.shim.pod_folders import AttemptFolder
 _BLOCK = 1 << 16
 _SIGNALLED = 128  # what shells and Kubernetes add to the number of the signal
 _CLEAN_UP_SECONDS = 60
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds before something is written that could not be
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds until a failed write is repeated
 
 
 def run_shim(folder: AttemptFolder, news: socket.socket) -> None:
-    """From start to end. The caller holds the lock on the folder, and the process ends with this."""
+    """Runs the container to its end. The caller holds the lock on the folder and exits afterwards."""
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends when its container does
@@ -35,7 +35,7 @@ def run_shim(folder: AttemptFolder, news: socket.socket) -> None:
         linux.adopt_orphans()
     launch = container_files.read(folder.launch, Launch)
     if launch is None or folder.state.exists() or folder.exit.exists():
-        return  # an order given twice
+        return  # the order was sent twice
     ending = _run(folder, launch, news)
     if launch.afterwards:
         _clean_up(launch)
@@ -44,7 +44,7 @@ def run_shim(folder: AttemptFolder, news: socket.socket) -> None:
 
 
 def _persistently(folder: AttemptFolder, work: Callable[[], None]) -> None:
-    """A disk that is full now has room later, and nobody else knows what is to be written."""
+    """Repeats the work until the disk has room: only this process knows what has to be written."""
     pause = _FIRST_PAUSE
     while True:
         try:
@@ -59,7 +59,9 @@ def _persistently(folder: AttemptFolder, work: Callable[[], None]) -> None:
 def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> ContainerExit:
     journal, children = ContainerLog(folder), child_processes.ChildProcesses()
     try:
-        _persistently(folder, lambda: container_files.reserve(folder.state))  # once it runs, there is no way back
+        _persistently(
+            folder, lambda: container_files.reserve(folder.state)
+        )  # before the container runs: afterwards it cannot be undone
         outputs, streams = _streams()
         try:
             pid, notes = spawn(launch, streams)
@@ -84,7 +86,7 @@ def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> Containe
 
 
 def _streams() -> tuple[dict[bytes, int], Streams]:
-    """Where the shim reads what the container writes, by stream; and what the container gets."""
+    """The descriptors from which the shim reads the output, by stream; and the streams of the container."""
     (out_read, out_write), (err_read, err_write) = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     for file in (out_read, err_read):
         os.set_blocking(file, False)
@@ -95,7 +97,7 @@ def _streams() -> tuple[dict[bytes, int], Streams]:
 def _attend(
     pid: int, children: child_processes.ChildProcesses, outputs: dict[bytes, int], journal: ContainerLog
 ) -> int:
-    """Copies output into the log until the container's own process ends; asleep whenever nothing happens."""
+    """Copies output into the log until the container's main process ends."""
     streams = {file: stream for stream, file in outputs.items()}
     poll = select.poll()
     for file in (children.wake, *streams):
@@ -122,7 +124,7 @@ def _copy(file: int, stream: bytes, journal: ContainerLog) -> bool:
 
 
 def _drain(file: int, stream: bytes, journal: ContainerLog) -> None:
-    """What was written before the end. A process that got away may hold the pipe open; it is not waited for."""
+    """Copies the rest of the output. The end of the pipe is not awaited: a process that escaped may hold it open."""
     with contextlib.suppress(BlockingIOError):
         while data := os.read(file, _BLOCK):
             journal.write(stream, data)
@@ -144,7 +146,7 @@ def _ending(code: int, started_at: float, launch: Launch) -> ContainerExit:
 
 
 def _was_out_of_memory(cgroup: Path) -> bool:
-    """Both generations of cgroups count in a line `oom_kill N`, in files of different names."""
+    """Both versions of control groups have a line `oom_kill N`, in files of different names."""
     for name in ("memory.events", "memory.oom_control"):
         with contextlib.suppress(OSError):
             lines = (cgroup / name).read_text().splitlines()
@@ -166,6 +168,6 @@ def _clean_up(launch: Launch) -> None:
 
 
 def send_message(news: socket.socket, message: messages.ForkServerMessage) -> None:
-    """Whoever listens learns it sooner; whoever has gone finds it in the files."""
+    """A message only speeds the agent up: an agent that misses it finds the same in the files."""
     with contextlib.suppress(OSError):
         news.send(messages.encode(message), socket.MSG_NOSIGNAL)

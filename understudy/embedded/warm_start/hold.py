@@ -1,8 +1,8 @@
-"""Holds before the first line of a program: turns a command into a process with its imports loaded, that waits for its
-cue, and then becomes the command under the environment the cue gives it.
+"""Holds before the first line of a program: loads the imports of a command, waits for the activation, and then becomes
+the command under the environment of the activation.
 
-Run by path, by whatever Python >= 3.8 the command itself would run under, so it imports nothing but the standard
-library. The folder in which the cue will lie is open already: its path might be hidden by what is mounted here.
+Run by path, by the Python >= 3.8 of the command itself, so it imports only the standard library. The folder of the
+activation is already open: mounts might hide its path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple  # noqa: UP03
 
 FIFO, ACTIVATION, HOLDING = "activation.fifo", "activation.json", "holding"
 LOADER, HOLD_FOLDER = "LD_PRELOAD", "UNDERSTUDY_HOLD_FOLDER"
-MOST_FILES = 200  # of the program's own, looked through for what they import
+MOST_FILES = 200  # files of the program itself that are searched for imports
 
 Import = Tuple[str, Tuple[str, ...]]  # noqa: UP006  a module, and what is wanted from it
 
@@ -30,7 +30,9 @@ Import = Tuple[str, Tuple[str, ...]]  # noqa: UP006  a module, and what is wante
 def main() -> None:
     mode, target, extra = (*sys.argv[1:4], "", "", "")[:3]
     folder = _take_folder()
-    fifo = os.open(FIFO, os.O_RDWR | os.O_CLOEXEC, dir_fd=folder)  # open before the first look: no cue is missed
+    fifo = os.open(
+        FIFO, os.O_RDWR | os.O_CLOEXEC, dir_fd=folder
+    )  # opened before the first read, so that no activation is missed
     if mode:
         _set_path(mode, target)
         load([name for name in extra.split(",") if name], mode, target)
@@ -48,7 +50,7 @@ def main() -> None:
 
 
 def _interpreter(activation: Dict[str, Any]) -> Optional[List[str]]:  # noqa: UP006, UP045
-    """The words before the program, as this process was started with them; None where the cue names no program."""
+    """The interpreter and options this process was started with; None where the activation names no program."""
     return sys.argv[4:] if "mode" in activation else None
 
 
@@ -68,11 +70,11 @@ def _await_activation(folder: int, fifo: int) -> Dict[str, Any]:  # noqa: UP006
             os.read(fifo, 1)
 
 
-# What is loaded ahead
+# Loading
 
 
 def load(names: List[str], mode: str, target: str) -> None:  # noqa: UP006
-    """Imports what the program will, as far as that is not the program itself: nothing of that runs before its cue."""
+    """Imports the libraries of the program; no code of the program itself runs before the activation."""
     for name in names:
         _import(name, ())
     for name, parts in list(imports_of(mode, target)):
@@ -82,7 +84,7 @@ def load(names: List[str], mode: str, target: str) -> None:  # noqa: UP006
 def _import(name: str, parts: Tuple[str, ...]) -> None:  # noqa: UP006
     try:
         module = importlib.import_module(name)
-    except BaseException as problem:  # whatever it is, the program will meet it again and say so in its own way
+    except BaseException as problem:  # the program will meet the same error and report it in its own way
         if isinstance(problem, KeyboardInterrupt):
             raise
         sys.stderr.write(f"understudy: {name} cannot be imported ahead: {problem!r}\n")
@@ -91,12 +93,12 @@ def _import(name: str, parts: Tuple[str, ...]) -> None:  # noqa: UP006
         if not hasattr(module, part):
             try:
                 importlib.import_module(f"{name}.{part}")
-            except Exception:  # it may be made only when the program runs
+            except Exception:  # it may be created only when the program runs
                 continue
 
 
 def imports_of(mode: str, target: str) -> Iterator[Import]:
-    """What the program, and the files of its own that it is made of, import at the top."""
+    """The imports at the top of the program and of its own files."""
     waiting: List[str] = []  # noqa: UP006
     if mode == "code":
         waiting.append(target)
@@ -137,7 +139,7 @@ def _imports_in(text: str) -> Iterator[Import]:
 
 
 def _own_file(name: str) -> Optional[str]:  # noqa: UP045
-    """The file of a module that is the program's own; None for libraries, and where there is no such module."""
+    """The file of a module of the program itself; None for libraries and missing modules."""
     path = _file_of(name.partition(".")[0])
     if path is None or not os.path.isabs(path):
         return None
@@ -151,7 +153,7 @@ def _own_file(name: str) -> Optional[str]:  # noqa: UP045
 
 
 def _file_of(name: str) -> Optional[str]:  # noqa: UP045
-    """Without running anything of a program of one file; the packages above a module are run."""
+    """Finds the file of a module; only packages above it are executed."""
     try:
         spec = importlib.util.find_spec(name) if "." not in name else None
         if spec is None and "." in name:
@@ -169,11 +171,11 @@ def _below(places: List[str], parts: List[str]) -> Iterator[str]:  # noqa: UP006
         yield os.path.join(place, *parts, "__init__.py")
 
 
-# On the cue
+# Activation
 
 
 def apply_activation(activation: Dict[str, Any]) -> None:  # noqa: UP006
-    """Becomes the member it stands in for, to all who look from inside."""
+    """Takes the environment, folder and host name of the member that it stands in for."""
     loader = os.environ.get(LOADER)
     os.environ.clear()
     os.environ.update(activation["env"])
@@ -186,12 +188,12 @@ def apply_activation(activation: Dict[str, Any]) -> None:  # noqa: UP006
         except OSError:
             continue
     if activation.get("hostname"):
-        with contextlib.suppress(OSError):  # without root it keeps the name it came with
+        with contextlib.suppress(OSError):  # without root rights it keeps its host name
             socket.sethostname(activation["hostname"])
 
 
 def _set_path(mode: str, target: str) -> None:
-    """As Python itself would have begun. This file's own folder is none of the program's business."""
+    """Sets sys.path as Python itself does for the program, without the folder of this file."""
     isolated = sys.flags.isolated or getattr(sys.flags, "safe_path", False)
     if isolated:
         return
@@ -216,7 +218,7 @@ def run_program(mode: str, target: str, args: List[str]) -> None:  # noqa: UP006
 
 
 def _run(mode: str, target: str) -> None:
-    """In a module that is not taken down at the end: threads and exit handlers may still use it."""
+    """Runs the program in a module that stays alive: threads and exit handlers may still use it."""
     main_module = types.ModuleType("__main__")
     name = target if mode == "script" else "<string>"
     if mode == "script":

@@ -1,6 +1,6 @@
-"""Which Python program a command runs: turns its words into an interpreter and what it is to run, where that is plain.
+"""The Python program of a command: turns the command line into interpreter, mode, target and arguments.
 
-What is not plain is held without a look inside, and started from nothing on its cue; that is always right, and slower.
+A command that cannot be analysed is held without loading anything, and starts cold on activation: correct but slower.
 """
 
 import os
@@ -14,20 +14,20 @@ import msgspec
 _PYTHON = re.compile(r"python(3(\.\d+)?)?", re.ASCII)
 _FLAGS = re.compile(r"-[bBdEIOPsSuvq]+", re.ASCII)
 _SHELLS = ("sh", "bash", "dash")
-_SHELL_WORDS = re.compile(r"[^\w\s./:,@%+=\"'-]", re.ASCII)  # anything by which a shell may mean more than it says
+_SHELL_WORDS = re.compile(r"[^\w\s./:,@%+=\"'-]", re.ASCII)  # characters that a shell may interpret
 _LITERAL = re.compile(r"'[^']*'")
 _FIRST_LINE = 256
 
 
 class PythonProgram(msgspec.Struct, frozen=True):
-    interpreter: tuple[str, ...]  # the words before the program
+    interpreter: tuple[str, ...]  # with its options
     mode: str  # script, module or code
     target: str
     args: tuple[str, ...] = ()
 
 
 def python_program(argv: Sequence[str], path: str) -> PythonProgram | None:
-    """`path` is where commands are looked for."""
+    """`path` is the search path of commands."""
     if not argv:
         return None
     name = os.path.basename(argv[0])
@@ -39,7 +39,7 @@ def python_program(argv: Sequence[str], path: str) -> PythonProgram | None:
 
 
 def _plain_words(line: str) -> list[str]:
-    """The words of a command that a shell would not change; none where it might."""
+    """The words of a command line that a shell would not change; none where it might."""
     meant = _LITERAL.sub("", line.strip())
     if _SHELL_WORDS.search(meant) or "\n" in meant:
         return []

@@ -1,5 +1,4 @@
-"""Holds a container before its command, and gives it its cue: turns a Launch into one that waits, and into what it is
-told when it is somebody's turn."""
+"""Turns a Launch into one that holds before its command, and writes the activation that lets it go on."""
 
 import contextlib
 import os
@@ -19,7 +18,7 @@ _HOLD = str(Path(__file__).with_name("hold.py"))
 
 
 def warm_launch(launch: Launch, folder: AttemptFolder, imports: Iterable[str] = ()) -> Launch:
-    """The same container, holding; `imports` are modules to load besides those the program names."""
+    """The same container, holding; `imports` are modules to load besides those that the program imports."""
     with contextlib.suppress(FileExistsError):
         os.mkfifo(folder.activation_fifo, 0o600)
     program = python_program(launch.argv, launch.env.get("PATH", os.defpath))
@@ -31,14 +30,14 @@ def warm_launch(launch: Launch, folder: AttemptFolder, imports: Iterable[str] = 
 
 
 def write_activation(folder: AttemptFolder, launch: Launch) -> None:
-    """What it is to become, for when it is called. It reads that once, however often it is written."""
+    """Writes what the container becomes once it is activated. It reads the file once, however often it is written."""
     program = python_program(launch.argv, launch.env.get("PATH", os.defpath))
     activation: dict[str, Any] = {
         "argv": launch.argv,
         "env": launch.env,
         "cwd": launch.cwd,
         "root": launch.root,
-        "hostname": launch.hostname if launch.isolated else "",  # else it would be the machine's
+        "hostname": launch.hostname if launch.isolated else "",  # else it would change the name of the machine
     }
     container_files.write(
         folder.activation, activation if program is None else activation | msgspec.to_builtins(program)
@@ -46,8 +45,8 @@ def write_activation(folder: AttemptFolder, launch: Launch) -> None:
 
 
 def activate(folder: AttemptFolder) -> None:
-    """It is its turn. Whoever has gone on already does not hear it."""
-    with contextlib.suppress(OSError):  # nobody listens yet: it looks before it listens
+    """Wakes the holding container. One that has gone on already ignores it."""
+    with contextlib.suppress(OSError):  # the container has not opened the FIFO yet: it reads the activation first
         activate = os.open(folder.activation_fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             os.write(activate, b"\n")

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that pods refer to: turns names into what they hold, fetched once for all who ask."""
+"""ConfigMaps and Secrets that pods refer to: turns names into data; concurrent requests for one object share a read."""
 
 import asyncio
 import base64
@@ -41,7 +41,7 @@ def secret(name: str) -> ConfigSource:
 
 
 def sources_of_environment(container: Container) -> Iterator[ConfigSource]:
-    """What a container's environment needs."""
+    """The ConfigMaps and Secrets that a container's environment refers to."""
     for group in container.env_from:
         if group.config_map_ref:
             yield config_map(group.config_map_ref.name)
@@ -55,7 +55,7 @@ def sources_of_environment(container: Container) -> Iterator[ConfigSource]:
 
 
 def sources_of_volume(volume: Volume) -> Iterator[ConfigSource]:
-    """What a volume's files are made of."""
+    """The ConfigMaps and Secrets that a volume projects."""
     if volume.config_map:
         yield config_map(volume.config_map.name)
     if volume.secret:
@@ -70,13 +70,13 @@ def sources_of_volume(volume: Volume) -> Iterator[ConfigSource]:
 class ConfigReader:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._known: dict[tuple[str, ConfigSource], Mapping[str, bytes]] = {}  # as last seen
+        self._known: dict[tuple[str, ConfigSource], Mapping[str, bytes]] = {}  # as last read
         self._fetching: dict[tuple[str, ConfigSource], asyncio.Task[Mapping[str, bytes] | None]] = {}
 
     async def fetch(self, namespace: str, wanted: Iterable[ConfigSource]) -> ConfigData:
-        """As they are now; while the cluster is away, as they were when last asked for.
+        """Returns the current data; while the API is unreachable, the data last read.
 
-        Raises Unreachable, or Refused for anything but absence.
+        Raises Unreachable, or Refused for any reason but absence.
         """
         unique = list(dict.fromkeys(wanted))
         tasks = [self._task(namespace, source) for source in unique]

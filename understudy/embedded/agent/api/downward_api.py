@@ -1,4 +1,4 @@
-"""What a pod may be told about itself: turns a field or resource reference into text."""
+"""The downward API: turns a field or resource reference of a pod into text."""
 
 import re
 from collections.abc import Mapping
@@ -20,16 +20,16 @@ _ENTRY = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 
 
 class UnsupportedField(Exception):
-    """What was asked for and cannot be told, in words."""
+    """Why a field or resource reference has no value."""
 
 
 class PodFacts(msgspec.Struct, frozen=True):
-    """A pod as far as it can be told about itself."""
+    """What the downward API knows of a pod."""
 
     pod: Pod
     address: str
     host: str
-    allocatable: Mapping[str, Quantity] = {}  # of its node: stands for limits that were not set
+    allocatable: Mapping[str, Quantity] = {}  # of its node: replaces limits that are not set
     tokens: Mapping[TokenProjection, str] = {}
 
 

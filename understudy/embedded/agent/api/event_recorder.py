@@ -1,4 +1,4 @@
-"""Events: what happened, told to whoever looks at the object it happened to; never at the cost of what happens."""
+"""The event recorder: writes events about pods and nodes in the background, so that nothing waits for it."""
 
 import asyncio
 import contextlib
@@ -20,12 +20,12 @@ _MOST_WAITING = 10_000
 _MOST_REMEMBERED = 4_096
 _NOT_FOUND = 404
 _LONGEST_NAME = 220
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # seconds between attempts to reach a server that is away
-_QUIET = 5.0  # seconds for which a repetition is counted and not written
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # seconds between attempts while the API is unreachable
+_QUIET = 5.0  # seconds in which repetitions are counted but not written
 
 
 class EventSubject(msgspec.Struct, frozen=True):
-    """Whom an event is about."""
+    """The object that an event is about."""
 
     kind: str
     name: str
@@ -40,7 +40,7 @@ class AgentEvent(msgspec.Struct, frozen=True):
     type: str
     reason: str
     message: str
-    name: str = ""  # where it is to be told once and for all
+    name: str = ""  # set where the event is recorded once in the life of the cluster
 
 
 class _WrittenEvent(msgspec.Struct):
@@ -50,9 +50,9 @@ class _WrittenEvent(msgspec.Struct):
 
 
 class EventRecorder:
-    """Writes in its own time, in order, one after the other; repetitions raise a count, now and then.
+    """Writes events in order, one after the other; repetitions raise the count of the first.
 
-    `delay` are seconds by which it is late: when pods start by the dozen, the machine has something better to do.
+    `delay` is in seconds: when many pods start, their processes need the machine more than the events do.
     """
 
     def __init__(self, cluster: Cluster, now: Callable[[], float] = time.time) -> None:
@@ -106,8 +106,7 @@ class EventRecorder:
         await self._insist(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
 
     async def _insist(self, write: Callable[[], Awaitable[object]]) -> None:
-        """Writes again when the server comes back. Events keep their names, so none is there twice; what is told
-        meanwhile waits, up to _MOST_WAITING of them."""
+        """Repeats the write until the API answers. Events keep their names, so that none is created twice."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -142,7 +141,7 @@ def event_document(event: AgentEvent, name: str, moment: float) -> dict[str, Any
 
 
 class PodEventRecorder:
-    """Tells events of one pod."""
+    """Records events about one pod."""
 
     def __init__(self, recorder: EventRecorder, subject: EventSubject) -> None:
         self._recorder = recorder

@@ -1,4 +1,4 @@
-"""What an agent reads of a pod: JSON text into typed values, defaults as Kubernetes fills them in."""
+"""The part of a pod that the agent reads: JSON text into typed values, with the defaults of Kubernetes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -149,7 +149,7 @@ class Container(Part, frozen=True, gc=False):
     liveness_probe: Probe | None = None
     readiness_probe: Probe | None = None
     lifecycle: ContainerLifecycle = ContainerLifecycle()
-    restart_policy: str = ""  # Always makes an init container a sidecar
+    restart_policy: str = ""  # `Always` makes an init container a sidecar
     termination_message_path: str = "/dev/termination-log"
     termination_message_policy: str = "File"
 
@@ -177,7 +177,7 @@ class ConfigMapVolume(Part, frozen=True, gc=False):
 
 
 class SecretVolume(Part, frozen=True, gc=False):
-    """`name` where it is one of several sources, `secretName` where it is a volume of its own."""
+    """`name` in a projected volume, `secretName` in a volume of its own."""
 
     secret_name: str = ""
     name: str = ""
@@ -200,7 +200,7 @@ class DownwardApiVolume(Part, frozen=True, gc=False):
 
 class TokenProjection(Part, frozen=True, gc=False):
     path: str
-    audience: str = ""  # none: the API itself
+    audience: str = ""  # empty: the API itself
     expiration_seconds: int = 3600
 
 
@@ -288,17 +288,17 @@ class Pod(Part, frozen=True, gc=False):
 
     @property
     def title(self) -> str:
-        """As the kubelet names it in messages."""
+        """The form in which the kubelet names a pod in messages."""
         return f"{self.metadata.name}_{self.metadata.namespace}({self.metadata.uid})"
 
     @property
     def hostname(self) -> str:
-        """At most 63 letters, since the kernel and DNS take no more."""
+        """At most 63 characters, the limit of the kernel and of DNS."""
         return self.spec.hostname or self.metadata.name[:63].rstrip("-.")
 
     @property
     def grace(self) -> int:
-        """Seconds between being asked to end and being made to."""
+        """Seconds between SIGTERM and SIGKILL."""
         given = self.metadata.deletion_grace_period_seconds
         return self.spec.termination_grace_period_seconds if given is None else given
 
@@ -308,7 +308,7 @@ class Pod(Part, frozen=True, gc=False):
 
     @property
     def is_doomed(self) -> bool:
-        """Going, or known to have to."""
+        """Being deleted, or about to be."""
         marks = ("DisruptionTarget", LEFT_TO_END)
         return self.is_going or any(one.type in marks and one.status == "True" for one in self.status.conditions)
 
@@ -328,7 +328,7 @@ _decode = msgspec.json.Decoder(Pod).decode
 
 
 def decode_pod(raw: bytes) -> Pod:
-    """Raises msgspec.ValidationError. Null means not given, as everywhere in Kubernetes."""
+    """Raises msgspec.ValidationError. Null means absent, as everywhere in Kubernetes."""
     try:
         return _decode(raw)
     except msgspec.ValidationError:
@@ -346,5 +346,5 @@ def _without_nulls(value: Any) -> Any:
 
 
 def is_sidecar(container: Container) -> bool:
-    """Said of init containers only."""
+    """Only for init containers."""
     return container.restart_policy == "Always"

@@ -1,4 +1,4 @@
-"""One start of a container, as its files and processes show it: looks, and strikes."""
+"""One start of a container: reads its files and the state of its shim, and sends signals to its process."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ _LAST_LINES = 80
 
 
 def shim_is_alive(folder: AttemptFolder) -> bool:
-    """It holds the lock on the folder from before its first breath to after its last."""
+    """The lock on the folder is taken before the shim is forked, and held until it has ended."""
     return linux.is_locked(folder.path)
 
 
@@ -37,7 +37,7 @@ def exit_of(folder: AttemptFolder) -> ContainerExit | None:
 
 
 def write_lost_exit(folder: AttemptFolder, *, durable: bool) -> ContainerExit:
-    """The shim was killed, and so is what it kept: its end is written down in its place."""
+    """Writes the exit file of a container whose shim was killed, and its processes with it."""
     state = state_of(folder)
     lost = ContainerExit(
         exit_code=_LOST_CODE,
@@ -52,7 +52,7 @@ def write_lost_exit(folder: AttemptFolder, *, durable: bool) -> ContainerExit:
 
 
 def signal_container(folder: AttemptFolder, number: signal.Signals) -> bool:
-    """Sends the container's own process a signal. False where it is no longer there."""
+    """Sends a signal to the container's main process. False where it no longer exists."""
     state = state_of(folder)
     if state is None:
         return False
@@ -61,9 +61,7 @@ def signal_container(folder: AttemptFolder, number: signal.Signals) -> bool:
     except ProcessLookupError:
         return False
     try:
-        if (
-            linux.start_ticks(state.pid) != state.pid_birth
-        ):  # with the handle open, the id cannot be reused from here on
+        if linux.start_ticks(state.pid) != state.pid_birth:  # while the pidfd is open, the pid is not reused
             return False
         if handle is None:
             os.kill(state.pid, number)
@@ -78,7 +76,7 @@ def signal_container(folder: AttemptFolder, number: signal.Signals) -> bool:
 
 
 def _handle(pid: int) -> int | None:
-    """None where the system has no such thing, or no more of them."""
+    """None where the system has no pidfds, or no descriptors are left."""
     try:
         return os.pidfd_open(pid)
     except ProcessLookupError:
@@ -107,7 +105,7 @@ def _reason(how: ContainerExit) -> str:
 
 
 def termination_message(folder: AttemptFolder, *, from_log: bool) -> str:
-    """What the container left for its status; else, where it asked for that, the end of its log."""
+    """The termination message of the container; else, where its policy says so, the end of its log."""
     with contextlib.suppress(OSError):
         with open(folder.termination_message, "rb") as file:
             if text := file.read(_LONGEST_MESSAGE):

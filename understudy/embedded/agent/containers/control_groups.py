@@ -1,6 +1,6 @@
-"""CPU and memory limits: turns what a container asks for into control groups of this machine, where it lets us.
+"""CPU and memory limits: turns the limits of a container into control groups, where this machine permits that.
 
-Both generations of control groups are spoken: one tree for all (v2), or one tree for each controller (v1).
+Both versions are supported: one tree for all controllers (v2), or one tree for each controller (v1).
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from understudy.embedded.agent.api.pod_types import Container
 from understudy.model.quantity import parse_quantity
 
 ROOT = Path("/sys/fs/cgroup")
-_PERIOD = 100_000  # microseconds over which CPU time is counted
+_PERIOD = 100_000  # microseconds over which CPU time is measured
 _SHORTEST_QUOTA = 1_000
 _CONTROLLERS = ("cpu", "memory")
 
@@ -41,17 +41,17 @@ def limits_of(container: Container) -> ContainerLimits:
 class ControlGroups(Protocol):
     @property
     def bases(self) -> tuple[Path, ...]:
-        """The groups in which those of containers are."""
+        """The parent groups of the containers' groups."""
         ...
 
     def make(self, name: str, limits: ContainerLimits) -> tuple[str, ...]:
-        """The folders of a new group, for a process to join. None are made where nothing is limited."""
+        """Makes the groups of a container and returns their folders; none where nothing is limited."""
         ...
 
     def remove(self, name: str) -> None: ...
 
     def close(self) -> None:
-        """Takes away what is no longer used."""
+        """Removes groups that are no longer used."""
         ...
 
 
@@ -116,14 +116,14 @@ class ControlGroupsV1:
 
 
 def _remove(group: Path) -> None:
-    with contextlib.suppress(OSError):  # not there, or somebody still in it: it does no harm
+    with contextlib.suppress(OSError):  # absent, or a process is still in it: harmless
         group.rmdir()
 
 
 def control_groups(name: str, root: Path = ROOT, own: str | None = None) -> ControlGroups | None:
-    """Below a group of this name, as this machine has them and lets us; None where it does not.
+    """Control groups below a parent of this name; None where this machine does not permit them.
 
-    `own` is what /proc/self/cgroup says.
+    `own` is the content of /proc/self/cgroup.
     """
     if (root / "cgroup.controllers").exists():
         for parent in _parents(root, _own_groups() if own is None else own):
@@ -149,7 +149,7 @@ def _own_groups() -> str:
 
 
 def _parents(root: Path, own: str) -> Iterator[Path]:
-    """Where a group of ours may hang: at the top for root, else somewhere above this process."""
+    """Possible parents of our groups: the top for root, else the groups above this process."""
     yield root
     for line in own.splitlines():
         if line.startswith("0::/"):
@@ -158,7 +158,7 @@ def _parents(root: Path, own: str) -> Iterator[Path]:
 
 
 def _base_below(parent: Path, name: str) -> Path | None:
-    """A new group whose members can be limited, or None where this parent does not allow it."""
+    """A new group whose children can have limits, or None where the parent does not permit it."""
     base = parent / name
     try:
         if not _enable(parent):

@@ -1,4 +1,4 @@
-"""Accelerators: numbers them through all nodes of the cluster, hands them to containers, tells those which they got."""
+"""The device manager: numbers the accelerators of all nodes, assigns them to containers, and sets their variables."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,18 +18,18 @@ VENDORS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 DEVICES_ANNOTATION = "understudy.dev/devices"
 
-DeviceIds = tuple[str, ...]  # as the variables take them
-DeviceShares = dict[str, dict[str, DeviceIds]]  # containers, with the devices of each resource they have
+DeviceIds = tuple[str, ...]  # in the form of the variables
+DeviceShares = dict[str, dict[str, DeviceIds]]  # by container, the devices of each resource
 
 
 def is_device(resource: str) -> bool:
-    """Resources with a domain are counted things; `kubernetes.io` keeps its own for other uses."""
+    """Extended resources have a domain in their name; those of `kubernetes.io` are not devices."""
     domain, slash, _ = resource.partition("/")
     return bool(slash) and not domain.endswith("kubernetes.io")
 
 
 def device_variables(devices: Mapping[str, DeviceIds]) -> dict[str, str]:
-    """Every vendor's variables, so that a container that asked for none sees none."""
+    """The variables of every vendor, so that a container without devices sees none."""
     found: dict[str, str] = {}
     for resource, names in VENDORS.items():
         ids = devices.get(resource, ())
@@ -52,18 +52,18 @@ def requested_devices(container: Container) -> dict[str, int]:
 
 
 class DevicesExhausted(Exception):
-    """Which devices lack, in words."""
+    """Which devices are missing."""
 
 
 class DeviceManager:
-    """Who has which. They are given out in order, so the first pod of a machine gets its first devices."""
+    """Keeps which pod has which devices. They are assigned in order: the first pod gets the first devices."""
 
     def __init__(self, nodes: Iterable[Mapping[str, Any]]) -> None:
-        """`nodes` as documents, in the order in which their devices are numbered."""
+        """`nodes` are documents, in the order in which their devices are numbered."""
         self._offered: dict[tuple[str, str], DeviceIds] = {}
         self._taken: dict[str, DeviceShares] = {}
-        # How many pods have each device: after a restart of the agent, one that has ended and one that lives may both
-        # be on record with the same device, and what the first gives back is still the second's.
+        # How many pods hold each device. After a restart of the agent, the records of an ended and of a running pod may
+        # name the same device; when the first releases it, the second still holds it.
         self._held: dict[str, Counter[str]] = {}
         counted: dict[str, int] = {}
         for node in nodes:
@@ -76,7 +76,7 @@ class DeviceManager:
                     self._offered[node["metadata"]["name"], resource] = known.get(resource, numbers)
 
     def take(self, pod: Pod) -> DeviceShares:
-        """Raises Exhausted; then nothing has been taken."""
+        """Raises DevicesExhausted, and assigns nothing then."""
         uid = pod.metadata.uid
         if uid not in self._taken:
             self.restore(uid, self._share_out(pod))
@@ -89,19 +89,19 @@ class DeviceManager:
             self._held.setdefault(resource, Counter()).update(ids)
 
     def hand_over(self, giver: str, taker: str) -> DeviceShares:
-        """All that one pod has is another's from now on; nobody else can get at it in between."""
+        """Transfers all devices of one pod to another; no third pod can get them in between."""
         self._taken[taker] = self._taken.pop(giver, {})
         return self._taken[taker]
 
     def release(self, uid: str) -> bool:
-        """True where others may have been waiting for them."""
+        """True where devices became free that other pods may be waiting for."""
         freed = _by_resource(self._taken.pop(uid, {}))
         for resource, ids in freed.items():
             self._held[resource].subtract(ids)
         return bool(freed)
 
     def _share_out(self, pod: Pod) -> DeviceShares:
-        """Containers that run side by side have their own; an init container uses those of the ones after it."""
+        """Containers that run side by side have their own devices; an init container uses those of later ones."""
         together = [*filter(is_sidecar, pod.spec.init_containers), *pod.spec.containers]
         before = [container for container in pod.spec.init_containers if not is_sidecar(container)]
         shares: DeviceShares = {container.name: {} for container in (*together, *before)}
@@ -125,7 +125,7 @@ class DeviceManager:
 
 
 def _by_resource(shares: DeviceShares) -> dict[str, set[str]]:
-    """Each device of a pod once: an init container uses those of the containers after it."""
+    """Each device of a pod once, though an init container shares those of later containers."""
     found: dict[str, set[str]] = {}
     for share in shares.values():
         for resource, ids in share.items():
@@ -134,7 +134,7 @@ def _by_resource(shares: DeviceShares) -> dict[str, set[str]]:
 
 
 def _known_devices(annotations: Mapping[str, str]) -> dict[str, DeviceIds]:
-    """Where a node stands for real devices, it says which."""
+    """The ids of the real devices of a node, where it has an annotation that lists them."""
     return msgspec.json.decode(annotations.get(DEVICES_ANNOTATION, "{}"), type=dict[str, DeviceIds])
 
 

@@ -21,15 +21,15 @@ _NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*", re.ASCII)
 
 
 class BadEnvironment(Exception):
-    """What a container's environment refers to and does not exist, in words."""
+    """What the environment of a container refers to and does not exist."""
 
 
 def environment(
     facts: PodFacts, container: Container, holdings: ConfigData, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """In the order of Kubernetes: whole objects first, then one by one; a value may use those before it.
+    """In the order of Kubernetes: `envFrom` first, then `env`; a value may use the values before it.
 
-    `given` may be used in values and is part of the answer.
+    `given` are more variables: values may use them, and the result contains them.
     """
     values = dict(given)
     for group in container.env_from:
@@ -60,7 +60,7 @@ def _whole(group: EnvFromSource, holdings: ConfigData) -> Iterator[tuple[str, st
 
 
 def _looked_up(facts: PodFacts, container: Container, source: EnvVarSource, holdings: ConfigData) -> str | None:
-    """None where an optional one does not exist."""
+    """None where an optional source does not exist."""
     try:
         if source.field_ref:
             return field_value(facts, source.field_ref)
@@ -88,5 +88,5 @@ def _entry(source: ConfigSource, ref: KeyRef, facts: PodFacts, holdings: ConfigD
 
 
 def _text(value: bytes) -> str:
-    """A variable can hold neither broken text nor the byte that ends it."""
+    """A variable holds neither invalid UTF-8 nor null bytes."""
     return value.decode(errors="replace").replace("\0", "")

@@ -1,4 +1,4 @@
-"""Turns a container of a pod, and what the pod was given, into the Launch a shim carries out."""
+"""Turns a container and the setup of its pod into the Launch that a shim carries out."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from understudy.train import job_environment
 
 
 class NoCommand(Exception):
-    """An image without a command: images are not pulled here."""
+    """The container names no command. Images are not pulled, so the command of the image is not known."""
 
 
 class ContainerAttempt(msgspec.Struct, frozen=True):
@@ -39,18 +39,18 @@ class ContainerAttempt(msgspec.Struct, frozen=True):
 
 
 class PodSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What one pod was given."""
+    """What a pod has once it is set up: volumes, devices, names, facts for the downward API."""
 
     folder: PodFolder
     facts: PodFacts
     places: Mapping[str, VolumeLocation]
     shares: device_manager.DeviceShares
     hosts: Path
-    account: Path | None = None  # the folder with the pod's access to the API
+    account: Path | None = None  # the folder with token, authority and namespace
 
 
 def process_mark(uid: str, container: str, attempt: int) -> str:
-    """The value of a variable by which a container's processes are known, wherever they got to."""
+    """The value of the variable that marks all processes of a container."""
     return f"{uid}/{container}/{attempt}"
 
 
@@ -63,7 +63,7 @@ def runtime_container_name(uid: str, container: str, attempt: int) -> str:
 
 
 def build_launch(machine: Machine, outfit: PodSetup, attempt: ContainerAttempt, holdings: ConfigData) -> Launch:
-    """Raises BadEnvironment, BadVolume, NothingToRun. Limits are not in it: those are made, not said."""
+    """Raises BadEnvironment, BadVolume, NoCommand. Limits are added by the caller, which makes the control groups."""
     values = environment(outfit.facts, attempt.container, holdings, {**machine.api, **_training_variables(outfit)})
     mounts = tuple(_mounts(outfit, attempt, values))
     if machine.tool is not None:
@@ -77,7 +77,7 @@ def build_launch(machine: Machine, outfit: PodSetup, attempt: ContainerAttempt, 
 
 
 def _training_variables(outfit: PodSetup) -> dict[str, str]:
-    """What training code wants to know, as understudy.train reads it."""
+    """The variables that `understudy.train` reads."""
     pod = outfit.facts.pod
     values = {
         job_environment.POD: pod.metadata.name,
@@ -187,7 +187,7 @@ def _mounts(outfit: PodSetup, attempt: ContainerAttempt, values: Mapping[str, st
 
 
 def _absolute(path: str) -> str:
-    """A path within a container, as a kubelet and its runtime read it: from the root, and never above it."""
+    """A path within a container, read as a kubelet does: relative to the root, and never above it."""
     absolute = os.path.normpath("/" + path.lstrip("/"))
     if absolute == "/":
         raise BadVolume(f"mountPath {path!r} is the root of the container, which cannot be replaced")
@@ -195,7 +195,7 @@ def _absolute(path: str) -> str:
 
 
 def _relocated(launch: Launch, values: Mapping[str, str], namespace: str, directory: PodNames) -> Launch:
-    """Where mounts cannot be private: paths below a mount point become paths below its folder, names addresses."""
+    """Without private mounts, paths in a volume become paths in its folder, and pod names become addresses."""
     moved = {mount.target: mount.source for mount in launch.mounts if mount.target != "/etc/hosts"}
     env = dict(launch.env)
     for name in values:

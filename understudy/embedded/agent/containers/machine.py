@@ -1,4 +1,4 @@
-"""Turns a cluster's folder and settings into the household its pods share on this machine."""
+"""What all containers of this machine have in common: API address, hosts files, control groups, container runtime."""
 
 import asyncio
 import hashlib
@@ -30,17 +30,17 @@ log = logging.getLogger(__name__)
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What all containers of this machine have in common."""
+    """What the launch of every container on this machine depends on."""
 
-    isolated: bool  # mounts can be private to a container
-    api: Mapping[str, str]  # where the API is, as variables
+    isolated: bool  # containers have private mounts
+    api: Mapping[str, str]  # variables with the address of the API
     env: Mapping[str, str]
     directory: PodNames
     groups: ControlGroups | None = None
-    tool: ContainerRuntime | None = None  # docker or podman, where asked for
-    interposer: str = ""  # a library that gives pods ports of their own, unless they want those of the machine
+    tool: ContainerRuntime | None = None  # docker or podman, if chosen
+    interposer: str = ""  # a library that gives pods ports of their own, unless they use the host network
     niceness: int = 0  # of pods
-    programs: str = ""  # a folder of programs that every container finds after its own
+    programs: str = ""  # a folder at the end of the PATH of every container
 
     def close(self) -> None:
         self.directory.close()
@@ -49,7 +49,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuntimeNotInstalled(Exception):
-    """The tool that was to run containers is not there."""
+    """The chosen container runtime is not installed."""
 
 
 def tool_for(runtime: str) -> ContainerRuntime | None:
@@ -63,7 +63,7 @@ def tool_for(runtime: str) -> ContainerRuntime | None:
 
 
 async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: messages.Hello, server: str) -> Machine:
-    """`server` is where the API is."""
+    """`server` is the address of the API."""
     tool = tool_for(settings.runtime)
     if not hello.mounts and tool is None:
         log.warning("mounts cannot be private here (%s): paths and names are rewritten instead", hello.why_not)
@@ -81,7 +81,7 @@ async def machine_for(folder: ClusterFolder, settings: ClusterSettings, hello: m
 
 
 def _groups(folder: ClusterFolder) -> ControlGroups | None:
-    """On record, for whoever has to take them away should this process be killed."""
+    """Writes the names of the groups to a file, by which `down` removes them if this process is killed."""
     found = control_groups(group_base(folder))
     if found is not None:
         text = "".join(f"{base}\n" for base in found.bases)
@@ -94,7 +94,7 @@ def _groups(folder: ClusterFolder) -> ControlGroups | None:
 
 
 def group_base(folder: ClusterFolder) -> str:
-    """Clusters of other users, or in other places, may have the same name."""
+    """Unique by a digest: clusters in other folders may have the same name."""
     digest = hashlib.blake2b(os.fsencode(folder.path.resolve()), digest_size=6).hexdigest()
     return f"understudy-{folder.path.name}-{digest}"
 
@@ -115,7 +115,7 @@ def _machine_hosts() -> str:
 
 
 def api_variables(server: str) -> dict[str, str]:
-    """Where the API is, as pods are told everywhere."""
+    """The variables in which Kubernetes gives the address of the API to pods."""
     parts = urlsplit(server)
     port = str(parts.port or _DEFAULT_PORTS.get(parts.scheme, 443))
     return {
@@ -135,7 +135,7 @@ _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIB
 
 
 def machine_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """A clean one: of all that the agent has, what a program needs on this machine. `python` is always found."""
+    """The variables of the agent that programs need on this machine; `python` is always on PATH."""
     env = {name: given[name] for name in _INHERITED if name in given}
     path = env.get("PATH") or os.defpath
     return env | {"PATH": f"{path}{os.pathsep}{os.path.dirname(sys.executable)}"}

@@ -1,11 +1,11 @@
-"""What is known of a pod's containers at one moment: the values that decisions and statuses are made from."""
+"""What is observed of a container at one moment: the values from which decisions and statuses are made."""
 
 import enum
 
 import msgspec
 
-STATUS_UNKNOWN = "ContainerStatusUnknown"  # nobody knows how it ended
-CLUSTER_STOPPED = "ClusterStopped"  # it was asked to, because the whole cluster went down
+STATUS_UNKNOWN = "ContainerStatusUnknown"  # how the container ended is not known
+CLUSTER_STOPPED = "ClusterStopped"  # the cluster was stopped
 
 
 class Termination(msgspec.Struct, frozen=True, gc=False):
@@ -20,17 +20,17 @@ class Termination(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_success(self) -> bool:
-        """A program that saves its work and ends well because it is told to go has not done that work."""
+        """A program that saves its work and exits with 0 because the cluster stops has not completed that work."""
         return self.exit_code == 0 and self.reason != CLUSTER_STOPPED
 
     @property
     def is_disruption(self) -> bool:
-        """Nothing the container did."""
+        """Not a failure of the container itself."""
         return self.reason in (STATUS_UNKNOWN, CLUSTER_STOPPED)
 
 
 class StartRefusal(msgspec.Struct, frozen=True, gc=False):
-    """Why a container could not be made, and when to try again."""
+    """Why a container could not be started, and when to try again."""
 
     reason: str
     message: str
@@ -38,7 +38,7 @@ class StartRefusal(msgspec.Struct, frozen=True, gc=False):
 
 
 class StopRequest(msgspec.Struct, frozen=True, gc=False):
-    """That a container was asked to end."""
+    """A decision to stop the container."""
 
     begun: float
     grace: float
@@ -51,10 +51,10 @@ class HookState(enum.Enum):
 
 
 class ObservedContainer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One container. `attempt` counts its starts from 0 and is -1 before the first."""
+    """`attempt` counts the starts of the container from 0; it is -1 before the first."""
 
     attempt: int = -1
-    asked: bool = False  # it was told to start, and nothing has been heard yet
+    asked: bool = False  # its start was ordered and is not confirmed yet
     started_at: float | None = None
     end: Termination | None = None
     previous: Termination | None = None  # of the start before this one
@@ -74,7 +74,7 @@ class ObservedContainer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_busy(self) -> bool:
-        """It runs, or may run any moment."""
+        """It runs, or its start was ordered."""
         return self.asked or self.is_running
 
     @property

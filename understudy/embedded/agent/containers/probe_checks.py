@@ -1,4 +1,4 @@
-"""The checks behind probes and hooks: asks a container's own command, its web server or its socket."""
+"""The checks of probes and hooks: runs a command in a container, or asks its web server or its port."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from understudy.embedded.agent.api.pod_types import (
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """Of one check."""
+    """The result of one check."""
 
     passed: bool
     message: str = ""
@@ -33,7 +33,7 @@ _LONGEST_ANSWER = 10 * 1024
 async def run_check(
     action: CheckAction, container: Container, address: str, runner: CommandRunner, seconds: float
 ) -> CheckResult:
-    """Never raises: whatever goes wrong is a check that has failed."""
+    """Never raises: any error is a failed check."""
     try:
         match action:
             case ExecAction(command):
@@ -44,7 +44,7 @@ async def run_check(
             case TcpSocketAction():
                 async with asyncio.timeout(seconds):
                     return await _connect(_port(container, action.port), action.host or address)
-            case GrpcAction():  # its health service is not asked; that somebody listens has to do
+            case GrpcAction():  # only the port is checked, not the gRPC health service
                 async with asyncio.timeout(seconds):
                     return await _connect(action.port, address)
     except TimeoutError:
@@ -97,7 +97,7 @@ def _request(action: HttpGetAction, host: str) -> bytes:
 
 
 def _unchecked() -> ssl.SSLContext:
-    """As Kubernetes does: a probe asks whether somebody answers, not who."""
+    """As in Kubernetes, probes do not verify certificates."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -22,7 +22,7 @@ class ProbeOutcome(enum.Enum):
 
 
 class ResultStreak(msgspec.Struct, frozen=True):
-    """Results of one kind in a row."""
+    """Equal results in a row."""
 
     passed: bool = False
     count: int = 0
@@ -42,7 +42,7 @@ _LONGEST_OUTPUT = 10 * 1024
 
 
 class ContainerInterior(Protocol):
-    """The inside of a container."""
+    """A container in which commands can be run."""
 
     @property
     def address(self) -> str: ...
@@ -51,7 +51,7 @@ class ContainerInterior(Protocol):
 
 
 async def run_in_container(interior: ContainerInterior, argv: Sequence[str], seconds: float) -> CheckResult:
-    """What the command said is the message where it failed."""
+    """If the command fails, its output is the message."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     exec_process = interior.enter(argv, (nothing, writing, os.dup(writing)), tty=False)
@@ -70,7 +70,7 @@ async def run_in_container(interior: ContainerInterior, argv: Sequence[str], sec
 
 
 async def _output(pipe: IO[bytes]) -> str:
-    """To the end, so that the command never blocks; the beginning of it is kept."""
+    """Reads to the end, so that the command never blocks, and keeps the beginning."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
@@ -84,12 +84,12 @@ async def _output(pipe: IO[bytes]) -> str:
 
 
 class ProbeListener(Protocol):
-    """Who wants to know what probes find. `kind` is Startup, Liveness or Readiness."""
+    """Receives the results of probes. `kind` is Startup, Liveness or Readiness."""
 
     def found(self, kind: str, finding: ProbeOutcome) -> None: ...
 
     def failed(self, kind: str, message: str) -> None:
-        """One check, whatever the thresholds say."""
+        """One check has failed, whatever the thresholds are."""
         ...
 
 
@@ -101,7 +101,7 @@ class ProbeRunner:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, *, started: bool) -> None:
-        """`started` where the startup probe has passed before."""
+        """`started`: the startup probe has passed before."""
         if self._container.startup_probe is not None and not started:
             self._begin(self._watch("Startup", self._container.startup_probe))
         else:
@@ -166,7 +166,7 @@ class ProbeRunner:
 
 
 class ProbedContainers(Protocol):
-    """The containers of a pod, as far as probes read and change what is known of them."""
+    """The containers of a pod, as far as probes read and change them."""
 
     is_paused: bool
     observations: dict[str, ObservedContainer]
@@ -186,7 +186,7 @@ class ProbedContainers(Protocol):
 
 
 class ProbedContainer(msgspec.Struct, frozen=True):
-    """Hears of one container. What is said while its node does not answer means nothing."""
+    """One container with probes. Results are ignored while its node does not answer."""
 
     containers: ProbedContainers
     container: Container

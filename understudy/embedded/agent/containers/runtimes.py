@@ -1,4 +1,4 @@
-"""Command lines: how a container is run, and entered, as a process of this machine or by docker or podman."""
+"""Container runtimes: the command lines by which docker or podman runs, enters and removes a container."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ _NVIDIA = "nvidia.com/gpu"
 
 
 class ContainerRuntime(msgspec.Struct, frozen=True):
-    """A command-line tool that runs images: docker, or podman, which takes the same words."""
+    """docker, or podman, which takes the same options."""
 
     path: str
     name: str
@@ -26,13 +26,13 @@ class ContainerRuntime(msgspec.Struct, frozen=True):
 
 
 class RuntimeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A container in the words both ways of running it share."""
+    """A container to be run by docker or podman."""
 
-    name: str  # for the tool; unique on this machine
+    name: str  # unique on this machine
     image: str
     command: tuple[str, ...]
     args: tuple[str, ...]
-    values: Mapping[str, str]  # of its environment, without what this machine gives
+    values: Mapping[str, str]  # of its environment, without the variables of this machine
     cwd: str
     hostname: str
     mounts: tuple[Mount, ...]
@@ -43,12 +43,15 @@ class RuntimeRequest(msgspec.Struct, frozen=True, kw_only=True):
 def run_line(
     tool: ContainerRuntime, wanted: RuntimeRequest, machine: Mapping[str, str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The command line, and its environment. Values travel in the environment: command lines can be seen by all."""
+    """The command line and its environment. Values are passed in the environment, since all users see command lines."""
     line = [tool.path, "run", "--rm", "--name", wanted.name, "--network", "host", "--hostname", wanted.hostname]
     for mount in wanted.mounts:
         line += ["--volume", f"{mount.source}:{mount.target}{':ro' if mount.read_only else ''}"]
     for name, value in wanted.values.items():
-        line += ["--env", f"{name}={value}" if name in machine else name]  # those of this machine are the tool's own
+        line += [
+            "--env",
+            f"{name}={value}" if name in machine else name,
+        ]  # variables of this machine are also those of the runtime itself
     if wanted.cwd:
         line += ["--workdir", wanted.cwd]
     if wanted.limits.cpu is not None:

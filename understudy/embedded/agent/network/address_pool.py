@@ -1,7 +1,7 @@
-"""An address for every pod: turns a pod's name into a loopback address of the cluster's block that nobody else has.
+"""Pod addresses: turns a pod's name into a free loopback address of the cluster's block.
 
-A pod that is made again under its old name gets its old address wherever it can: whoever looked the name up before
-still reaches it.
+A pod that is recreated under its name gets its old address where possible: peers that resolved the name before still
+reach it.
 """
 
 import hashlib
@@ -11,17 +11,17 @@ DEFAULT_NETWORK = "127.64.0.0/12"
 
 
 class AddressPoolExhausted(Exception):
-    """The block is used up."""
+    """All addresses of the block are in use."""
 
 
 class AddressPool:
     def __init__(self, network: str = DEFAULT_NETWORK) -> None:
         self._network = IPv4Network(network)
-        self._owners: dict[str, str] = {}  # addresses, with the uid of the pod that has it
-        self._given: dict[str, str] = {}  # the same the other way round
+        self._owners: dict[str, str] = {}  # by address, the uid of its pod
+        self._given: dict[str, str] = {}  # by uid, the address
 
     def take(self, uid: str, title: str) -> str:
-        """The same address however often a pod asks. Raises NoAddress."""
+        """Always returns the same address for one pod. Raises AddressPoolExhausted."""
         if uid in self._given:
             return self._given[uid]
         size = self._network.num_addresses
@@ -44,5 +44,5 @@ class AddressPool:
 
 
 def _is_usable(address: IPv4Address) -> bool:
-    """Not those that look like a network or a broadcast, nor the one everybody calls localhost."""
+    """Not those that look like network or broadcast addresses, nor localhost."""
     return address.packed[3] not in (0, 255) and str(address) != "127.0.0.1"

@@ -1,7 +1,7 @@
-"""Hosts files that many processes read while they change: turns names that come and go into lines of a file.
+"""A hosts file that many processes read while it changes.
 
-The file is never replaced, since pods have it mounted, and no reader sees half a line: a new line is one append, and
-a line that goes becomes a comment by one byte.
+The file is never replaced, since pods have it mounted, and readers never see a part of a line: a new line is one
+append, and a removed line becomes a comment by one byte.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ _TOLERATED_WASTE = 1 << 16
 
 class HostsFile:
     def __init__(self, path: Path, opening: str, lines: Mapping[str, str]) -> None:
-        """`opening` comes first and stays; `lines` have keys by which they are dropped or replaced. Raises OSError."""
+        """`opening` is constant text at the top; `lines` have keys by which they are replaced. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._opening = opening
@@ -23,7 +23,7 @@ class HostsFile:
         self._places: dict[str, int] = {}
         self._size = 0
         self._waste = 0
-        self._is_stale = True  # the file does not say what the lines say
+        self._is_stale = True  # the file does not contain all lines
         try:
             self._rewrite()
         except OSError:
@@ -31,7 +31,7 @@ class HostsFile:
             raise
 
     def put(self, key: str, line: str) -> None:
-        """What cannot be written, since the disk is full, is made up for by `mend`."""
+        """A line that cannot be written to a full disk is written later, by `mend`."""
         if self._lines.get(key) == line:
             return
         self.drop(key)
@@ -58,7 +58,7 @@ class HostsFile:
             self.mend()
 
     def mend(self) -> None:
-        """Writes the file anew where it is not as it should be; to be called again until there is room."""
+        """Rewrites a stale file; to be called again until there is room on the disk."""
         if self._is_stale or self._waste:
             with contextlib.suppress(OSError):
                 self._rewrite()
@@ -71,7 +71,7 @@ class HostsFile:
         os.close(self._file)
 
     def _cut(self, size: int) -> None:
-        """Readers are not to see half a line."""
+        """Cuts the file after its last whole line."""
         self._is_stale = True
         with contextlib.suppress(OSError):
             os.ftruncate(self._file, size)

@@ -1,4 +1,4 @@
-"""The names pods know each other by: turns pods and services as they come and go into hosts files, one a namespace."""
+"""Pod DNS by hosts files: turns pods and services into the names of one hosts file for each namespace."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _DOMAIN = "cluster.local"
 
 
 class NamedPod(msgspec.Struct, frozen=True, gc=False):
-    """A pod that can be reached."""
+    """A pod with its names and its address."""
 
     uid: str
     namespace: str
@@ -38,7 +38,7 @@ class NamedService(msgspec.Struct, frozen=True, gc=False):
 
 
 def names_in_namespace(pod: NamedPod) -> list[str]:
-    """What it is called within its namespace."""
+    """The short names, for pods of the same namespace."""
     names = [pod.name, pod.hostname]
     if pod.subdomain:
         names.append(f"{pod.hostname}.{pod.subdomain}")
@@ -57,16 +57,18 @@ def _qualified(name: str, namespace: str) -> list[str]:
 
 class PodNames:
     def __init__(self, folder: Path, machine: str) -> None:
-        """`machine` is the text of this machine's own hosts file, which holds for pods as well."""
+        """`machine` is the text of the machine's own hosts file, which every file begins with."""
         self._folder = folder
         self._machine = machine
         self._pods: dict[str, NamedPod] = {}
         self._services: dict[str, dict[str, NamedService]] = {}  # by namespace and name
         self._files: dict[str, HostsFile] = {}
-        self._private: dict[str, tuple[str, HostsFile]] = {}  # of pods with aliases: their namespace, their own file
+        self._private: dict[
+            str, tuple[str, HostsFile]
+        ] = {}  # by uid of pods with host aliases: their namespace and their own file
 
     def hosts_file_of(self, namespace: str) -> Path:
-        """The file that pods of a namespace see; made when first asked for."""
+        """The hosts file of a namespace, created on first use."""
         if not _NAMESPACE.fullmatch(namespace):
             raise ValueError(f"{namespace!r} is not the name of a namespace")
         path = self._folder / namespace
@@ -75,7 +77,7 @@ class PodNames:
         return path
 
     def private_hosts(self, pod: NamedPod, aliases: tuple[HostAlias, ...], path: Path) -> Path:
-        """The same for one pod that has names of its own."""
+        """The hosts file of one pod with host aliases."""
         own = "".join(f"{alias.ip} {' '.join(alias.hostnames)}\n" for alias in aliases)
         self._close_private(pod.uid)
         file = HostsFile(path, self._machine.rstrip("\n") + "\n" + own, dict(self._lines(pod.namespace)))
@@ -115,13 +117,13 @@ class PodNames:
                 file.drop(_service_key(service, pod))
 
     def mend(self) -> None:
-        """Writes what could not be written before."""
+        """Rewrites files whose lines could not be written before."""
         for _, file in self._all_files():
             if file.is_stale:
                 file.mend()
 
     def resolve(self, name: str, namespace: str) -> str | None:
-        """For where files cannot be mounted: the address behind a name, as seen from a namespace."""
+        """The address of a name within a namespace, for containers without private mounts."""
         for _, line in self._lines(namespace):
             address, *names = line.split()
             if name in names:
@@ -172,7 +174,7 @@ def _service_line(service: NamedService, pod: NamedPod, namespace: str) -> tuple
 
 
 def with_address(text: str, namespace: str, directory: PodNames) -> str:
-    """A value that is nothing but such a name, with or without a scheme and a port, with the address in its place."""
+    """Replaces the name by its address in a value of the form NAME, NAME:PORT or SCHEME://NAME."""
     match = _WITH_PORT.fullmatch(text)
     address = directory.resolve(match[2], namespace) if match else None
     return text if match is None or address is None else f"{match[1]}{address}{match[3]}"

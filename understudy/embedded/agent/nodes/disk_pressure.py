@@ -1,4 +1,4 @@
-"""A disk that is nearly full: told of all nodes that live on it, so that nobody comes and who can moves away."""
+"""Disk pressure: reports on all nodes of this machine that the disk is nearly full, so that no pod is placed there."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from understudy.embedded.agent.pods.pod_status import timestamp
 from understudy.objects.resources import NODES
 from understudy.ports import Cluster, Ref, Refused, Unreachable
 
-LEAST_FREE_BYTES = 256 << 20  # bytes that have to be free
+LEAST_FREE_BYTES = 256 << 20  # less than that free is disk pressure
 _LOOK = 10.0
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def free_bytes(folder: Path) -> int:
 
 
 class DiskPressureMonitor:
-    """`free` says how many bytes there are, `now` the time."""
+    """`free` returns the free bytes, `now` the time."""
 
     def __init__(
         self, cluster: Cluster, names: Iterable[str], free: Callable[[], int], now: Callable[[], float]
@@ -31,11 +31,11 @@ class DiskPressureMonitor:
         self._names = sorted(names)
         self._free = free
         self._now = now
-        self._told = False  # as nodes are registered
+        self._told = False  # nodes register without disk pressure
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK)  # first: nodes that are being registered would not hear of it
+            await asyncio.sleep(_LOOK)  # first: a patch would not reach nodes that are still being registered
             await self.look()
 
     async def look(self) -> None:
@@ -53,13 +53,13 @@ class DiskPressureMonitor:
                 await self._tell(name, patch)
             self._told = full
         except (Refused, Unreachable) as problem:
-            log.warning("that cannot be told: %s", problem)  # it is tried again at the next look
+            log.warning("that cannot be told: %s", problem)  # tried again at the next check
 
     async def _tell(self, name: str, patch: dict[str, Any]) -> None:
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, sub="status")
         except Refused as refusal:
-            if refusal.code != 404:  # it is away, and registers anew
+            if refusal.code != 404:  # the node was deleted, and registers again later
                 raise
 
 

@@ -1,7 +1,7 @@
-"""What becomes of nodes: turns the death, the silence and the return of a node's process into what its pods suffer.
+"""Node failures: turns the death, the silence and the return of a node's process into actions on its pods.
 
-A node that dies takes its processes along before anybody is told of it. One that is silent is left alone: it may come
-back and go on. Only what was deleted meanwhile is killed at once, so that nothing runs beside what took its place.
+When a node dies, its processes are killed before the API is told. The pods of a silent node are left alone: the node
+may come back and go on. Only pods that are deleted meanwhile are killed, so that none runs beside its replacement.
 """
 
 import time
@@ -17,7 +17,7 @@ class NodeFailures:
     def __init__(
         self, deps: PodDependencies, registry: NodeRegistry, workers: Callable[[str], list[PodWorker]]
     ) -> None:
-        """`keepers` gives those of a node."""
+        """`workers` returns the workers of the pods on a node."""
         self._deps = deps
         self._registry = registry
         self._workers = workers
@@ -29,7 +29,9 @@ class NodeFailures:
     def beat(self, node: str, moment: float) -> None:
         if node in self._registry.unplugged:
             return
-        if node in self._silent_since and moment > self._silent_since[node]:  # not said before it fell silent
+        if (
+            node in self._silent_since and moment > self._silent_since[node]
+        ):  # older heartbeats were sent before the node fell silent
             self._wake(node)
         self._registry.beat(node, moment)
 
@@ -39,7 +41,7 @@ class NodeFailures:
             worker.pause()
 
     def died(self, node: str) -> None:
-        """The processes first: nothing takes the place of what may still run."""
+        """Kills the processes before the report: no replacement may start while they run."""
         self._fall(node)
         if node not in self._registry.unplugged:
             self._registry.report_gone(node)
@@ -63,7 +65,7 @@ class NodeFailures:
         self.silent(node)
 
     async def recover(self, node: str) -> bool:
-        """Whether its pods have to start anew; else they go on, or nothing had happened to it."""
+        """Whether the pods of the node have to start anew; else they go on, or the node had not failed."""
         if self._deps.node_processes.hangs(node):
             self._deps.node_processes.end(node)
             self._fall(node)
@@ -80,7 +82,7 @@ class NodeFailures:
             worker.wake()
 
     def _fall(self, node: str) -> None:
-        """Those that have lost their shim are looked for beside what follows; until then nothing is started here."""
+        """Processes without a shim are searched in the background; until they are killed, no container is started."""
         self._silent_since.pop(node, None)
         for worker in self._workers(node):
             if not worker.kill_with_node():

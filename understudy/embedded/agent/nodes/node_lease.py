@@ -1,4 +1,4 @@
-"""The leases of this machine's nodes: turns the moments at which a node was alive into renewals, as often as needed."""
+"""Node leases: turns the moments at which a node was alive into renewals of its lease, as often as needed."""
 
 import contextlib
 import time
@@ -16,21 +16,21 @@ _NOT_FOUND, _CONFLICT = 404, 409
 
 class NodeLeases:
     def __init__(self, cluster: Cluster, count: int, now: Callable[[], float] = time.time) -> None:
-        """`count` is how many nodes there are."""
+        """`count` is the number of nodes."""
         self._cluster = cluster
         self._count = count
         self._now = now
         self._renewed: dict[str, float] = {}
 
     def is_due(self, name: str, moment: float) -> bool:
-        """Whether that moment is worth a write: where there are many nodes, not every beat is."""
+        """Whether the lease is due for renewal: where there are many nodes, not every heartbeat renews it."""
         return (
             moment - self._renewed.get(name, 0.0)
             >= node_status.renewal_seconds(self._count) - messages.HEARTBEAT_SECONDS / 2
         )
 
     async def renew(self, name: str, moment: float | None = None) -> None:
-        """`moment` is when it was heard of; now, where nobody says."""
+        """`moment` is when the node was last known to be alive; default is now."""
         moment = self._now() if moment is None else moment
         lease = node_status.lease_document(name, self._count, moment)
         try:
@@ -46,7 +46,7 @@ class NodeLeases:
         try:
             await self._cluster.create(Ref(LEASES, LEASE_NAMESPACE), lease)
         except Refused as refusal:
-            if refusal.code == _CONFLICT:  # the first beat and the registration come at the same time
+            if refusal.code == _CONFLICT:  # the first heartbeat and the registration come at the same time
                 return
             if refusal.code != _NOT_FOUND:
                 raise

@@ -1,7 +1,7 @@
-"""The processes of this machine's nodes: starts one a node, gives it orders, and tells when it dies or hangs.
+"""Node processes: starts one for each node, sends it orders, and reports when it dies or hangs.
 
-A node's process is a nursery of its own, the parent of what runs on the node. While it lives it says so every second.
-So its death is known at once, by the end of the process, and its hanging by its silence.
+A node's process is a fork server of its own and the parent of all processes on the node. It sends a heartbeat every
+second. So the agent learns of its death at once, by the end of the process, and of its hanging by missing heartbeats.
 """
 
 import asyncio
@@ -18,24 +18,26 @@ from understudy.embedded.agent.processes.fork_server_connection import ExecProce
 from understudy.embedded.agent.processes.process_watch import ProcessWatch, watch_process
 from understudy.embedded.shim import linux, messages, node_pid_files
 
-EAGER_NODES = 64  # nodes; where there are more, each gets its process with its first pod
-_RESERVE, _MOST_RESERVE = 32, 8  # shims forked ahead of orders: on all nodes together, and on one
+EAGER_NODES = (
+    64  # up to so many nodes get their process at the start of the agent; more nodes get it with their first pod
+)
+_RESERVE, _MOST_RESERVE = 32, 8  # idle shims forked ahead: on all nodes together, and on one
 _SILENT_AFTER = 1.75 * messages.HEARTBEAT_SECONDS
 _LOOK = 0.25 * messages.HEARTBEAT_SECONDS
 _LAST_WORDS = 5.0
 
 
 class NodeListener(Protocol):
-    """Who is told of nodes."""
+    """Receives the reports about nodes."""
 
     def heard(self, news: ShimMessage) -> None:
-        """Of a shim."""
+        """A message of a shim."""
         ...
 
     def beat(self, node: str, moment: float) -> None: ...
 
     def died(self, node: str) -> None:
-        """Not by our doing."""
+        """The process ended without an order of the agent."""
         ...
 
     def silent(self, node: str) -> None: ...
@@ -46,13 +48,13 @@ class _NodeProcess:
         self.serial = serial
         self.line: ForkServerConnection | None = None
         self.watched: ProcessWatch | None = None
-        self.heard_at: float | None = None  # on our own clock
+        self.heard_at: float | None = None  # by the monotonic clock of the agent
         self.is_silent = False
 
 
 class NodeProcesses:
     def __init__(self, root: ForkServerClient, records: Path, nodes: int) -> None:
-        """`records` is a folder with a file a node; `nodes` says how many there may be."""
+        """`records` is the folder of pid files; `nodes` is the number of nodes."""
         self._reserve = min(_MOST_RESERVE, _RESERVE // max(nodes, 1))
         self.listener: NodeListener | None = None
         self._root = root
@@ -65,7 +67,7 @@ class NodeProcesses:
         self._check_heartbeats()
 
     def begin(self, node: str) -> None:
-        """Nothing where it has begun."""
+        """Does nothing where the process has been started."""
         if node in self._known:
             return
         body = self._known[node] = _NodeProcess(next(self._serials))
@@ -80,7 +82,7 @@ class NodeProcesses:
         self._root.fork_node(body.serial, node_pid_files.pid_file(self._records, node), theirs, self._reserve)
 
     def has_heartbeats(self, node: str) -> bool:
-        """Whether it speaks for itself."""
+        """Whether the node's process has sent a heartbeat."""
         body = self._known.get(node)
         return body is not None and body.heard_at is not None
 
@@ -91,7 +93,7 @@ class NodeProcesses:
         return body.is_silent or linux.is_stopped(body.watched.pid)
 
     def is_live(self, node: str) -> bool:
-        """It carries orders out."""
+        """Whether the node's process exists and does not hang."""
         body = self._known.get(node)
         return body is not None and not self.hangs(node)
 
@@ -99,13 +101,13 @@ class NodeProcesses:
         return [body.watched.pid for body in self._known.values() if body.watched is not None]
 
     def launch(self, node: str, folder: Path) -> None:
-        """Nothing where the node has no process: it is dead, and so is what it was to start."""
+        """Does nothing where the node has no process: the node has failed, and its pods with it."""
         body = self._known.get(node)
         if body is not None and body.line is not None:
             body.line.send(messages.LaunchOrder(str(folder)))
 
     def enter(self, node: str, folder: Path, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
-        """Raises LookupError; then the streams are still the caller's."""
+        """Raises LookupError; the streams then stay with the caller."""
         body = self._known.get(node)
         if body is None or body.line is None:
             raise LookupError(f"node {node!r} is dead")
@@ -118,13 +120,13 @@ class NodeProcesses:
             body.is_silent = True
 
     def end(self, node: str) -> None:
-        """By our doing: nobody is told. It has ended when this returns."""
+        """Kills the process without a report to the listener. It has ended when this returns."""
         body = self._known.pop(node, None)
         if body is not None:
             self._close(node, body)
 
     def close(self) -> None:
-        """No order is carried out any more; what was started goes on. One that hangs is left to the next agent."""
+        """Ends all node processes; containers keep running. A process that hangs is left to the next agent."""
         if self._timer is not None:
             self._timer.cancel()
         hanging = {node for node in self._known if self.hangs(node)}
@@ -147,7 +149,7 @@ class NodeProcesses:
             body.line.close(f"node {node} is dead")
 
     def _node_forked(self, serial: int, pid: int) -> None:
-        """Of one that has been ended since, nothing is wanted any more: it ends when it finds its line closed."""
+        """A process that is no longer wanted ends by itself when it finds its connection closed."""
         node = next((node for node, body in self._known.items() if body.serial == serial), None)
         if node is not None:
             self._watch(node, self._known[node], pid)
@@ -157,14 +159,14 @@ class NodeProcesses:
             body.watched = watch_process(pid, lambda: self._died(node, body))
 
     def _repeat_requests(self) -> None:
-        """The machine's nursery was killed; nobody knows whether it had heard these orders."""
+        """The machine's fork server was killed: the orders that it may not have received are sent again."""
         for node, body in self._known.items():
             if body.watched is None:
                 body.serial = next(self._serials)
                 self._request_fork(node, body)
 
     def _died(self, node: str, body: _NodeProcess) -> None:
-        """What was said last is heard first: it names processes that nobody else knows."""
+        """Reads the last messages first: they name processes that are known from nowhere else."""
         if body.line is not None:
             body.line.read()
         if self._known.get(node) is body:
@@ -189,15 +191,15 @@ class NodeProcesses:
 
     def _beat(self, node: str, body: _NodeProcess, moment: float) -> None:
         if body.is_silent and body.watched is not None and linux.is_stopped(body.watched.pid):
-            return  # it was said before
+            return  # the heartbeat was sent before the process was stopped
         body.heard_at, body.is_silent = time.monotonic(), False
         if self.listener is not None:
             self.listener.beat(node, moment)
 
     def _check_heartbeats(self) -> None:
-        """Now and then, for those who say nothing because they stand still.
+        """Checks now and then for processes that are late because they are stopped.
 
-        Others that are late may only have been kept from the processor; if they stay so, their lease runs out.
+        Others that are late may only lack processor time; if they stay late, their lease expires.
         """
         self._timer = asyncio.get_running_loop().call_later(_LOOK, self._check_heartbeats)
         for node, body in list(self._known.items()):

@@ -1,4 +1,4 @@
-"""Keeps the nodes of this machine known to the API: registers them, renews their leases, brings back lost ones."""
+"""Node registration: registers the nodes of this machine, renews their leases, and brings back recovered ones."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from understudy.embedded.failed_nodes import FailedNodes
 from understudy.objects.resources import NODES
 from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refused, Unreachable
 
-RETURN_AFTER = 60.0  # seconds after which a node that somebody deleted registers again, as a repaired machine would
+RETURN_AFTER = 60.0  # seconds after which a deleted node registers again, as a repaired machine would
 _AT_A_TIME = 8
 _FIRST_PAUSE, _PAUSE = 0.02, 1.0
 _NOT_FOUND, _CONFLICT = 404, 409
@@ -47,7 +47,7 @@ class NodeRegistry:
         folder: Path,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`folder` lies on the disk whose room the nodes offer, and keeps which of them have failed."""
+        """`folder` is on the disk whose capacity the nodes offer; the list of failed nodes is kept in it."""
         self._cluster = cluster
         self._documents = {node["metadata"]["name"]: node for node in documents}
         self._storage = shutil.disk_usage(folder).total
@@ -55,11 +55,13 @@ class NodeRegistry:
         known = failed_nodes.load(folder)
         self._save_timer: asyncio.TimerHandle | None = None
         self.failed: set[str] = known.dead & set(self._documents)
-        self.unplugged: set[str] = known.unplugged & set(self._documents)  # alive, and not heard
-        self.has_heartbeats: Callable[[str], bool] = lambda _: False  # the node has a process that beats
+        self.unplugged: set[str] = known.unplugged & set(
+            self._documents
+        )  # alive, but neither leases nor statuses are written
+        self.has_heartbeats: Callable[[str], bool] = lambda _: False  # whether the node's process sends heartbeats
         self._now = now
         self._leases = NodeLeases(cluster, len(self._documents), now)
-        self._beats: dict[str, float] = {}  # the newest of those whose lease is being renewed
+        self._beats: dict[str, float] = {}  # the newest heartbeat of each node whose lease is being renewed
         self._limit = asyncio.Semaphore(_AT_A_TIME)
         self._returning: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -68,10 +70,10 @@ class NodeRegistry:
     def names(self) -> frozenset[str]:
         return frozenset(self._documents)
 
-    # Being there
+    # Registration
 
     async def register_all(self) -> None:
-        """Returns when every node is registered; the cluster may take its time to come up."""
+        """Returns when every node is registered; retried until the API is up."""
 
         async def one(name: str) -> None:
             async with self._limit:
@@ -107,13 +109,13 @@ class NodeRegistry:
             known = _decoded(await self._cluster.get(Ref(NODES, name=name)))
             meta = {key: wanted["metadata"].get(key, {}) for key in ("labels", "annotations")}
             await self._cluster.patch(Ref(NODES, name=name), {"metadata": meta}, form=PatchForm.MERGE)
-        if self._is_silenced(name):  # since it was asked about
+        if self._is_silenced(name):  # it failed while the requests above were under way
             return
         status = node_status.node_status(node, self._storage, self._now(), known.status.conditions)
         await self._cluster.patch(Ref(NODES, name=name), {"status": status}, sub="status")
 
     def changed(self, change: Change) -> None:
-        """Of any node of the cluster."""
+        """Receives the changes of all nodes of the cluster."""
         if change.type is not ChangeType.DELETED:
             return
         name = _decoded(change.raw).metadata.name
@@ -135,10 +137,10 @@ class NodeRegistry:
     def _is_silenced(self, name: str) -> bool:
         return name in self.failed or name in self.unplugged
 
-    # Being alive
+    # Leases
 
     def beat(self, name: str, moment: float) -> None:
-        """The node was alive at that moment, and its lease is to tell so."""
+        """The node was alive at that moment: its lease is renewed where that is due."""
         if self._is_silenced(name) or name in self._returning:
             return
         if not self._leases.is_due(name, moment):
@@ -149,7 +151,7 @@ class NodeRegistry:
             self._begin(self._renew_by_beat(name))
 
     async def _renew_by_beat(self, name: str) -> None:
-        """One that cannot be told is made up for by the next."""
+        """A renewal that fails is made up for by the next heartbeat."""
         moment = None
         try:
             async with self._limit:
@@ -164,7 +166,7 @@ class NodeRegistry:
             del self._beats[name]
 
     async def renew_forever(self) -> None:
-        """Of those that do not speak for themselves: one lease after the other, evenly over the time."""
+        """Renews the leases of nodes without heartbeats, one after the other, evenly over the interval."""
         late = False
         while True:
             names = [name for name in self._documents if not self._is_renewed_by_heartbeats(name)]
@@ -179,7 +181,7 @@ class NodeRegistry:
                 else:
                     if late:
                         late = False
-                        break  # all of them are late: no waiting between them in the next round
+                        break  # after an outage all leases are late: the next round does not wait between them
                 await asyncio.sleep(step)
             else:
                 if not names:
@@ -196,29 +198,29 @@ class NodeRegistry:
         return self._is_silenced(name) or name in self._returning or self.has_heartbeats(name)
 
     async def _renew(self, name: str, moment: float | None = None) -> None:
-        if self._is_silenced(name):  # since its turn was planned
+        if self._is_silenced(name):  # it failed since its turn was planned
             return
         await self._leases.renew(name, moment)
 
-    # Failing
+    # Failure
 
     def fail(self, name: str) -> None:
-        """From here on nothing is heard of it."""
+        """The node has failed: neither its lease nor its status is written any more."""
         self.failed.add(name)
         self.unplugged.discard(name)
         self._save_failed()
 
     def unplug(self, name: str) -> None:
-        """It lives on, and nothing is heard of it."""
+        """The node keeps running, but neither its lease nor its status is written any more."""
         self.unplugged.add(name)
         self._save_failed()
 
     def report_gone(self, name: str) -> None:
-        """That the node died need not be found out by silence: whoever held the connection to it says so."""
+        """Reports the node as gone at once, so that nobody has to wait for its lease to expire."""
         self._begin(self._report_gone(name, self._now()))
 
     async def _report_late(self, name: str) -> None:
-        """Whoever was here before may not have come to it."""
+        """An earlier agent may have been killed before it reported the failure."""
         with contextlib.suppress(Refused, Unreachable):
             if _is_ready(_decoded(await self._cluster.get(Ref(NODES, name=name)))):
                 await self._report_gone(name, self._now())
@@ -239,7 +241,7 @@ class NodeRegistry:
             pause = min(pause * 2, _PAUSE)
 
     def recover(self, name: str) -> asyncio.Task[None]:
-        """Done when the API shows it as ready, and its lease as renewed."""
+        """The task is done when the API shows the node as ready, with a renewed lease."""
         self.failed.discard(name)
         self.unplugged.discard(name)
         self._save_failed()
@@ -255,7 +257,7 @@ class NodeRegistry:
             task.cancel()
 
     def _save_failed(self) -> None:
-        """For the next agent. Where the disk is full it is tried again, and all else goes on."""
+        """Saves the failed nodes for the next agent. On a full disk it is tried again later."""
         if self._save_timer is not None:
             self._save_timer.cancel()
             self._save_timer = None

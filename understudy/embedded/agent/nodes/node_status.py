@@ -1,4 +1,4 @@
-"""The nodes of this machine: turns what the cluster file says of them into what the API is told, status and leases."""
+"""Node status: turns the nodes of the cluster file into Node documents with status and conditions."""
 
 import platform
 import uuid
@@ -11,9 +11,9 @@ from understudy import __version__
 from understudy.embedded.agent.pods.pod_status import timestamp
 
 LEASE_NAMESPACE = "kube-node-lease"
-RENEWALS_PER_LEASE = 4  # how the control loops judge leases
+RENEWALS_PER_LEASE = 4  # the leases expire after so many intervals
 _SHORTEST_RENEWAL = 1.0
-_MOST_WRITES = 25.0  # leases renewed a second, over all nodes
+_MOST_WRITES = 25.0  # renewals a second, over all nodes
 _ADDRESS = "127.0.0.1"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -28,7 +28,7 @@ _CONDITIONS = (
 
 
 def renewal_seconds(nodes: int) -> float:
-    """Seconds between two renewals of one lease: longer where there are many, so that they stay a trickle."""
+    """Seconds between two renewals of one lease: longer where there are many nodes, to bound the writes a second."""
     return max(_SHORTEST_RENEWAL, nodes / _MOST_WRITES)
 
 
@@ -50,7 +50,7 @@ def precise_timestamp(moment: float) -> str:
 
 
 def node_document(node: Mapping[str, Any], storage: int, now: float) -> Document:
-    """The node as it is to be created; `storage` is how much room there is on this machine, in bytes."""
+    """The Node document to create; `storage` is the size of the disk in bytes."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -61,7 +61,7 @@ def node_document(node: Mapping[str, Any], storage: int, now: float) -> Document
 
 
 def node_status(node: Mapping[str, Any], storage: int, now: float, known: Sequence[Mapping[str, Any]] = ()) -> Document:
-    """`known` are the conditions the API has: those that stay as they were keep their time."""
+    """`known` are the conditions in the API: an unchanged condition keeps its transition time."""
     given = node.get("status", {})
     capacity = {"ephemeral-storage": str(storage), **given.get("capacity", {})}
     name = node["metadata"]["name"]
@@ -105,7 +105,7 @@ def node_conditions(now: float, known: Sequence[Mapping[str, Any]] = ()) -> list
 
 
 def gone_condition(now: float) -> Document:
-    """What is said of a node that cannot say anything any more; to the fraction of a second, for who counts them."""
+    """The Ready condition of a node whose process has ended; its time has fractions of a second, for measurements."""
     return {
         "type": "Ready",
         "status": "Unknown",

@@ -1,4 +1,4 @@
-"""Gets one start of a container under way, or says why it cannot be."""
+"""Starts a container once: prepares the pod and the launch file and orders the start, or returns why it cannot."""
 
 import contextlib
 import shutil
@@ -34,11 +34,11 @@ from understudy.kinds.annotations import WARM_FOR, WARM_IMPORTS
 from understudy.ports import Refused, Unreachable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 20.0
-_KEPT_ATTEMPTS = 2  # this one, and the one before for `logs --previous`
+_KEPT_ATTEMPTS = 2  # the current one, and the one before for `logs --previous`
 
 
 class ContainerStarter:
-    """Of one pod. What the pod as a whole needs is made with its first container."""
+    """Starts the containers of one pod. What the pod as a whole needs is made with its first container."""
 
     def __init__(self, deps: PodDependencies, folder: PodFolder, events: PodEventRecorder) -> None:
         self._deps = deps
@@ -51,11 +51,11 @@ class ContainerStarter:
 
     @property
     def began_at(self) -> float:
-        """To the fraction of a second: the API knows only the full one."""
+        """With fractions of a second, which the API does not keep."""
         return self._accepted_at if self.record is None else self.record.started_at
 
     async def start(self, pod: Pod, container: Container, order: StartContainer) -> StartRefusal | None:
-        """None: it is under way, or it has ended already; its folder tells."""
+        """None where the start was ordered or the container has ended already; its folder says which."""
         folder = self._folder.attempt(container.name, order.attempt)
         try:
             launch = await self._prepared(pod, ContainerAttempt(container, order.attempt, order.delay, folder))
@@ -80,7 +80,7 @@ class ContainerStarter:
         return None
 
     async def _prepared(self, pod: Pod, attempt: ContainerAttempt) -> Launch | None:
-        """None where there is nothing to run; then that is written down as the container's end."""
+        """None where there is no command to run; then the exit file says so."""
         if self.record is None:
             self.record = pod_setup.admit_pod(self._deps, pod, self._folder, self._accepted_at)
         if self._outfit is None:
@@ -114,7 +114,7 @@ class ContainerStarter:
                 shutil.rmtree(self._folder.attempt(attempt.container.name, number).path, ignore_errors=True)
 
     def _limited(self, pod: Pod, attempt: ContainerAttempt, launch: Launch) -> Launch:
-        """By control groups; else memory by an rlimit, which programs that use accelerators cannot bear."""
+        """Limits by control groups; else memory by an rlimit, under which programs that use accelerators cannot run."""
         limits = limits_of(attempt.container)
         if self._deps.machine.tool is not None:
             return launch
@@ -150,7 +150,7 @@ def _write_start_failure(folder: AttemptFolder, problem: str, now: float) -> Non
 
 
 def _link_volumes(folder: PodFolder, launch: Launch) -> None:
-    """Where mounts cannot be private, volumes are at least at their paths below the folder the container starts in."""
+    """Where mounts cannot be private, links put the volumes at their paths below the folder the container starts in."""
     for mount in launch.mounts:
         link = folder.root / mount.target.lstrip("/")
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What all pods of a machine share: the cluster, the processes of nodes, and what there is to hand out."""
+"""What all pods of a machine depend on: the cluster, node processes, devices, addresses, tokens, events."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from understudy.ports import Cluster
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
-    """What pods are told of their node."""
+    """What the downward API and the status of a pod say about its node."""
 
     address: str
     allocatable: Mapping[str, Quantity]
@@ -41,9 +41,11 @@ class PodDependencies(msgspec.Struct, kw_only=True):
     sweeper: ProcessSweeper
     cleanup: PodCleanup
     token_manager: TokenManager
-    authority: bytes = b""  # the certificate by which the API is known
+    authority: bytes = b""  # the certificate of the authority that signed the API's certificate
     now: Callable[[], float] = time.time
-    on_freed: Callable[[], None] = lambda: None  # devices came back; somebody may be waiting for them
+    on_freed: Callable[[], None] = lambda: (
+        None
+    )  # called when devices are free again: other pods may be waiting for them
 
 
 def _authority(folder: ClusterFolder) -> bytes:
@@ -53,7 +55,7 @@ def _authority(folder: ClusterFolder) -> bytes:
 def pod_dependencies(
     folder: ClusterFolder, cluster: Cluster, node_processes: NodeProcesses, machine: Machine, tokens: TokenSource
 ) -> PodDependencies:
-    """With what earlier agents gave to pods already taken."""
+    """Restores from the records of pods which addresses and devices earlier agents have given out."""
     settings = folder.read_settings()
     deps = PodDependencies(
         folder=folder,

@@ -1,6 +1,6 @@
-"""What to do next with a pod: turns the pod, the sights of its containers and the time into instructions.
+"""What to do next with a pod: turns the pod, its observed containers and the time into instructions.
 
-Nothing here does anything. Whoever carries the instructions out changes the sights and asks again.
+Nothing is carried out here. The pod worker carries the instructions out, updates the observations and asks again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ from understudy.embedded.agent.containers.observed_container import (
 )
 
 FIRST_DELAY, LONGEST_DELAY = 10.0, 300.0
-BACK_OFF_RESET_SECONDS = 600.0  # after this long a container that ends has no history
-MINIMUM_TERMINATION_SECONDS = 2.0  # seconds a container gets after SIGTERM when its hook used up the grace period
+BACK_OFF_RESET_SECONDS = 600.0  # a container that ran this long restarts without back-off
+MINIMUM_TERMINATION_SECONDS = 2.0  # seconds after SIGTERM, even where the preStop hook has used up the grace period
 
 
 class StartContainer(msgspec.Struct, frozen=True):
@@ -51,13 +51,13 @@ PodInstruction = StartContainer | BeginContainerStop | RunPostStart | RunPreStop
 
 
 class WakeAt(msgspec.Struct, frozen=True):
-    """Look again at this time, whatever happens until then."""
+    """Decide again at this time at the latest."""
 
     at: float
 
 
 class PodFailure(msgspec.Struct, frozen=True, gc=False):
-    """Why a pod failed as a whole, whatever its containers say."""
+    """Why a pod failed as a whole, independent of the exit codes of its containers."""
 
     reason: str
     message: str
@@ -70,9 +70,9 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     pod: Pod
     observations: Mapping[str, ObservedContainer]
     now: float
-    started_at: float  # of the pod, as its status tells
-    ending_since: float | None = None  # when it was first decided that the pod is to end
-    gone: bool = False  # the pod is no longer in the API: nobody waits for it to end well
+    started_at: float  # of the pod, as in its status
+    ending_since: float | None = None  # when the pod was first found to have to end
+    gone: bool = False  # the pod was deleted from the API: no grace period applies
 
     def observed(self, container: Container) -> ObservedContainer:
         return self.observations.get(container.name, NOT_OBSERVED)
@@ -86,8 +86,8 @@ class PodDecision(msgspec.Struct, frozen=True, kw_only=True):
     instructions: tuple[PodInstruction, ...] = ()
     wake_at: float | None = None
     failure: PodFailure | None = None
-    over: bool = False  # no container runs, and none will
-    ending: bool = False  # whatever runs still is to end
+    over: bool = False  # no container runs or will be started
+    ending: bool = False  # containers that still run have to end
 
 
 def decide(state: PodState) -> PodDecision:
@@ -121,7 +121,7 @@ def _deadline(state: PodState) -> Iterator[WakeAt]:
 
 
 def work_is_done(state: PodState) -> bool:
-    """All containers have ended for good, or one that the others wait for has failed for good."""
+    """All containers have ended for good, or an init container has failed for good."""
     policy = state.pod.spec.restart_policy
     for container in state.pod.spec.init_containers:
         end = state.observed(container).end
@@ -136,7 +136,7 @@ def restarts(policy: str, end: Termination) -> bool:
 
 
 def _start_steps(state: PodState) -> Iterator[PodInstruction | WakeAt]:
-    """Init containers one after the other, then all the others. A sidecar lets the next one start once it is up."""
+    """Starts init containers one after the other, then all others. A sidecar only has to have started."""
     begun = any(state.observed(container).attempt >= 0 for container in state.pod.spec.containers)
     for container in state.pod.spec.init_containers:
         observed = state.observed(container)
@@ -173,14 +173,14 @@ def _keep_running(state: PodState, container: Container, policy: str) -> Iterato
 
 
 def start_time(observed: ObservedContainer) -> float:
-    """When a container that does not run may start."""
+    """When a container that does not run may be started."""
     if observed.refusal is not None:
         return observed.refusal.until
     return observed.end.finished_at + next_delay(observed) if observed.end else 0.0
 
 
 def next_delay(observed: ObservedContainer) -> float:
-    """The first restart comes at once; then 10 s, doubling to 5 min; a good run wipes the slate clean."""
+    """The first restart has no delay; then 10 s, doubling to 5 min; a run of 10 min resets it."""
     if observed.end is None or observed.attempt == 0 or _ran_well(observed.end):
         return 0.0
     return min(observed.delay * 2, LONGEST_DELAY) or FIRST_DELAY
@@ -191,7 +191,7 @@ def _ran_well(end: Termination) -> bool:
 
 
 def _shutdown_steps(state: PodState) -> Iterator[PodInstruction | WakeAt]:
-    """Sidecars serve the others to the end: they go last, the last one started first."""
+    """Stops sidecars after all other containers, in the reverse order of their start."""
     sidecars = [container for container in state.pod.spec.init_containers if is_sidecar(container)]
     others = [container for container in state.pod.all_containers() if container not in sidecars]
     deadline = (state.now if state.ending_since is None else state.ending_since) + state.grace
@@ -212,7 +212,7 @@ def _shutdown_steps(state: PodState) -> Iterator[PodInstruction | WakeAt]:
 
 
 def _stop_steps(state: PodState, container: Container, deadline: float) -> Iterator[PodInstruction | WakeAt]:
-    """The next step towards a container's end: hook, SIGTERM, SIGKILL."""
+    """The next step to stop a container: preStop hook, SIGTERM, SIGKILL."""
     observed, now = state.observed(container), state.now
     if not observed.is_running or observed.killed:
         return

@@ -1,4 +1,4 @@
-"""The containers of one pod: starts them, watches their shims, signals them, and knows how each of them is."""
+"""The containers of one pod: starts them, watches their shims, signals them, and keeps what is observed of each."""
 
 import asyncio
 import logging
@@ -35,9 +35,9 @@ from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
 from understudy.kinds.annotations import WARM_FOR
 from understudy.train.job_environment import SIGNAL_ANNOTATION, signal_named
 
-_SOON = 0.05  # seconds after which a shim that was about to say something is looked at again,
-_LATER = 1.0  # a look that failed is tried again,
-_LATE = 10.0  # and news should have come
+_SOON = 0.05  # seconds until the files of a shim that is about to write them are read again,
+_LATER = 1.0  # until a failed read is tried again,
+_LATE = 10.0  # and until a start is checked even without a message
 _POST_START_SECONDS = 120.0
 _CUT_OFF = 137
 
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 class NotRunning(Exception):
-    """A container that cannot be entered: why, in words."""
+    """Why a command cannot be run in a container."""
 
 
 class PodContainers:
@@ -63,7 +63,7 @@ class PodContainers:
         self._probe_runners: dict[str, ProbeRunner] = {}
         self._exec_processes: dict[str, set[ExecProcess]] = {}
         self._found_again: set[str] = set()
-        self._forked: set[str] = set()  # their newest start has a shim, or had one
+        self._forked: set[str] = set()  # names of containers whose newest start has, or had, a shim
         self._ordered_again: set[AttemptFolder] = set()
 
     @property
@@ -80,7 +80,7 @@ class PodContainers:
 
     @property
     def uids(self) -> tuple[str, ...]:
-        """The pod's, and that of the understudy it was: some of its processes and groups are known by that one."""
+        """The uid of the pod, and that of the understudy it was: some processes and control groups carry the latter."""
         held_as = self.record.held_as if self.record is not None else ""
         return (self.pod.metadata.uid, held_as) if held_as else (self.pod.metadata.uid,)
 
@@ -95,16 +95,16 @@ class PodContainers:
         return self._starter.began_at
 
     def close(self) -> None:
-        """Lets go of the containers; they run on."""
+        """Stops watching the containers; they keep running."""
         for name in list(self._shims):
             self._shims.pop(name).close()
         for attendant in self._probe_runners.values():
             attendant.stop()
 
-    # How they are
+    # Observation
 
     def adopt(self) -> None:
-        """Finds the containers again that were started by an agent before this one."""
+        """Finds the containers that an earlier agent has started."""
         for container in self.pod.all_containers():
             numbers = self._folder.attempts(container.name)
             while numbers and not self._was_launched(container, numbers[-1]):
@@ -130,24 +130,24 @@ class PodContainers:
         )
 
     def examine(self, name: str) -> None:
-        """Looks at the files of the newest start, and takes from them what is new."""
+        """Reads the files of the newest start, and updates what is observed."""
         observed, container = self.observations.get(name, NOT_OBSERVED), self.pod.container(name)
         if container is None or observed.attempt < 0 or observed.end is not None:
             return
         try:
             self._look(container, observed)
-        except OSError as problem:  # too many open files, perhaps, or a full disk
+        except OSError as problem:  # for example too many open files, or a full disk
             log.error("container %s of pod %s: %s", name, self.pod.title, problem)
             asyncio.get_running_loop().call_later(_LATER, self.examine, name)
 
     def _look(self, container: Container, observed: ObservedContainer) -> None:
         name = container.name
         folder = self._folder.attempt(name, observed.attempt)
-        alive = attempts.shim_is_alive(folder)  # asked first: a shim writes everything before it lets go of its folder
+        alive = attempts.shim_is_alive(folder)  # read first: a shim writes its files before it releases the lock
         state, how = attempts.state_of(folder), attempts.exit_of(folder)
         if how is not None:
             if state is not None and not observed.is_running and not self.is_killed:
-                self._tell_of_start(name, state)  # it ran and ended since the last look
+                self._tell_of_start(name, state)  # it started and ended since the last read
             self._ended(container, how)
         elif alive and state is not None:
             if not observed.is_running:
@@ -157,7 +157,7 @@ class PodContainers:
                 fencing.kill_lock_holders(folder, but=self._deps.node_processes.processes())
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
         elif self.is_killed and self._may_come(name):
-            pass  # it is killed when it is there
+            pass  # it is killed once its shim exists
         elif self.is_killed:
             self._ended(container, attempts.write_lost_exit(folder, durable=False))
         elif state is not None or folder in self._ordered_again:
@@ -168,7 +168,7 @@ class PodContainers:
             self._deps.node_processes.launch(self.node, folder.path)
 
     def _may_come(self, name: str) -> bool:
-        """Its start was ordered, and the order may yet be carried out."""
+        """Whether a start was ordered that the node's process may still carry out."""
         return name not in self._forked and self._deps.node_processes.is_live(self.node)
 
     def examine_all(self) -> None:
@@ -177,13 +177,13 @@ class PodContainers:
                 self.examine(name)
 
     def forked(self, name: str, shim: int) -> None:
-        """From here on, even a shim that dies before it says anything is noticed."""
+        """Watches the shim: its death is noticed even if it has not sent a message."""
         self._forked.add(name)
         if name not in self._shims:
             self._shims[name] = watch_process(shim, lambda: self._shim_ended(name))
 
     def _shim_ended(self, name: str) -> None:
-        """One that left no word was killed, perhaps with its whole node: then nobody is to hear of it first."""
+        """A shim without an exit file was killed, perhaps with its node: the node's failure must be handled first."""
         self._shims.pop(name, None)
         if self.is_killed or self._attempt_folder(name).exit.exists():
             self.examine(name)
@@ -193,7 +193,7 @@ class PodContainers:
     def _runs(self, container: Container, state: ShimState) -> None:
         name = container.name
         self.forked(name, state.shim)
-        if self.is_killed:  # before it was there
+        if self.is_killed:  # the kill was decided before the container existed
             self.note(name, asked=False, started_at=state.started_at)
             self._kill_shim_tree(name)
             return
@@ -217,7 +217,7 @@ class PodContainers:
             self.events.warning("NotAsAsked", note, name)
 
     def _holds(self, name: str) -> bool:
-        """An understudy is ready when it has loaded all it can, which is looked for until it is so."""
+        """An understudy is ready once it has loaded its program; until then this is checked again and again."""
         if self._attempt_folder(name).holding.exists():
             return True
         asyncio.get_running_loop().call_later(_SOON, self._look_whether_it_holds, name)
@@ -228,7 +228,7 @@ class PodContainers:
             self.note(name, ready=True)
 
     def _known(self, name: str) -> ContainerStatus:
-        """What the API says of a container that was found again: its probes need not start over."""
+        """The status in the API of a container that an earlier agent started: its probes need not start over."""
         status = self.pod.status
         for known in (*status.container_statuses, *status.init_container_statuses):
             if known.name == name and name in self._found_again:
@@ -260,7 +260,7 @@ class PodContainers:
         self.observations[name] = msgspec.structs.replace(self.observations.get(name, NOT_OBSERVED), **changes)
         self.on_change()
 
-    # What is done with them
+    # Actions
 
     async def start(self, order: StartContainer) -> None:
         container = self.pod.container(order.container)
@@ -269,7 +269,9 @@ class PodContainers:
         before = self.observations.get(order.container, NOT_OBSERVED)
         asked = ObservedContainer(attempt=order.attempt, asked=True, previous=before.end, delay=order.delay)
         self._forked.discard(order.container)
-        self.observations[order.container] = asked  # at once: news of it may come before the answer
+        self.observations[order.container] = (
+            asked  # before the start: messages about it may arrive before this coroutine goes on
+        )
         refusal = await self._starter.start(self.pod, container, order)
         if refusal is not None:
             self.observations[order.container] = msgspec.structs.replace(before, refusal=refusal)
@@ -279,7 +281,7 @@ class PodContainers:
             asyncio.get_running_loop().call_later(_LATE, self._look_anyway, order.container)
 
     def _look_anyway(self, name: str) -> None:
-        """Should the news of a start ever be lost, its files are not."""
+        """Reads the files of a start whose messages may have been lost."""
         observed = self.observations.get(name, NOT_OBSERVED)
         if observed.asked:
             folder = self._folder.attempt(name, observed.attempt)
@@ -289,13 +291,13 @@ class PodContainers:
                 asyncio.get_running_loop().call_later(_LATE, self._look_anyway, name)
 
     def retry(self) -> None:
-        """What was refused may be granted now."""
+        """Ends the back-off of refused starts: devices may be free now."""
         for name, observed in list(self.observations.items()):
             if observed.refusal is not None:
                 self.note(name, refusal=msgspec.structs.replace(observed.refusal, until=0.0))
 
     def begin_stop(self, name: str, grace: float) -> None:
-        if not self.is_killed:  # nobody is left on a dead node who could tell
+        if not self.is_killed:  # a failed node does not record events
             self.events.normal("Killing", f"Stopping container {name}", name)
         self.note(name, stop=StopRequest(self._deps.now(), grace))
 
@@ -304,7 +306,7 @@ class PodContainers:
         self.note(name, terminated_at=self._deps.now())
 
     def _stop_signal(self, name: str) -> signal.Signals:
-        """The one the pod asked for, in the place of SIGTERM."""
+        """The signal that the pod asked for instead of SIGTERM."""
         asked = self.pod.metadata.annotations.get(SIGNAL_ANNOTATION)
         found = signal.SIGTERM if asked is None else signal_named(asked)
         if found is None:
@@ -317,12 +319,14 @@ class PodContainers:
         self.note(name, killed=True)
 
     def freeze(self) -> None:
-        """Nothing of them goes on, and they do not know."""
+        """Stops all processes by SIGSTOP, as on a machine that hangs."""
         for shim in self._shims.values():
             fencing.signal_shim_tree(shim, signal.SIGSTOP)
 
     def kill_all(self) -> bool:
-        """At once, without a word, and for sure; False where some of their processes have yet to be found."""
+        """Kills all processes without grace or events. False where the shim of a container is not known, so that its
+        processes have to be found by their mark.
+        """
         self.is_killed = True
         busy = [name for name, observed in self.observations.items() if observed.is_busy]
         for name in busy:
@@ -332,15 +336,15 @@ class PodContainers:
         return not [name for name in busy if not self._kill_shim_tree(name)]
 
     def _kill_shim_tree(self, name: str) -> bool:
-        if self._deps.machine.tool is not None:  # its shim has to clear up after it
+        if self._deps.machine.tool is not None:  # its shim has to remove the container from the runtime
             return attempts.signal_container(self._attempt_folder(name), signal.SIGKILL)
         return name in self._shims and fencing.signal_shim_tree(self._shims[name], signal.SIGKILL)
 
     def pause(self) -> None:
-        """Their node does not answer: nor do those who run beside them, and what probes find there means nothing."""
+        """The node does not answer: commands run in its containers are ended, and results of probes are ignored."""
         self.is_paused = True
         if self.is_killed:
-            self.kill_all()  # who was to see the end of it stands still
+            self.kill_all()  # the shims are stopped and do not see that their containers were killed
         for exec_process in [one for found in self._exec_processes.values() for one in found]:
             exec_process.left(ExecResult(_CUT_OFF, "its node does not answer"))
 
@@ -377,7 +381,7 @@ class PodContainers:
         return self._folder.attempt(name, max(self.observations.get(name, NOT_OBSERVED).attempt, 0))
 
     def enter(self, name: str, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
-        """Raises NotRunning; then the streams are still the caller's."""
+        """Raises NotRunning; the streams then stay with the caller."""
         observed, tool = self.observations.get(name, NOT_OBSERVED), self._deps.machine.tool
         if not observed.is_running:
             raise NotRunning(f'container "{name}" is not running')

@@ -1,4 +1,4 @@
-"""All pods of this machine: turns changes of pods in the API, and news of their shims, into keepers at work."""
+"""All pods of this machine: passes changes of pods in the API and messages of shims on to one worker a pod."""
 
 import asyncio
 import logging
@@ -34,20 +34,22 @@ class PodManager:
         self._deps = deps
         self._registry = registry
         self._workers: dict[str, PodWorker] = {}
-        self._first: dict[str, Pod] | None = {}  # all pods there are, until the last of them has been told
-        self._synced = asyncio.Event()  # they are known
-        self._postponed: dict[str, Pod] = {}  # could not be looked after when they were heard of
-        self._on_failed_nodes: dict[str, Pod] = {}  # bound to nodes that have failed
+        self._first: dict[str, Pod] | None = {}  # the pods of the initial list, until it is complete; None afterwards
+        self._synced = asyncio.Event()  # set once the initial list of pods is complete
+        self._postponed: dict[str, Pod] = {}  # handling failed for a passing reason and is tried again
+        self._on_failed_nodes: dict[str, Pod] = {}  # pods bound to nodes that have failed
         self._tasks: set[asyncio.Task[None]] = set()
-        self._removed: set[str] = set()  # ended and reported; something else still holds them in the API
-        self._uids_by_name: dict[str, set[str]] = {}  # namespace and name, with the uids of those that have a keeper
-        self._held: dict[str, Pod] = {}  # by title: it starts when nothing runs any more that had its name before
+        self._removed: set[str] = set()  # ended and reported; finalizers still keep them in the API
+        self._uids_by_name: dict[str, set[str]] = {}  # by namespace and name, the uids of the pods that have a worker
+        self._held: dict[
+            str, Pod
+        ] = {}  # pods that wait until the earlier pod of their name has ended, by namespace and name
         self._node_failures = NodeFailures(deps, registry, self._on)
         deps.on_freed = self._retry
         deps.node_processes.listener = self
         registry.has_heartbeats = deps.node_processes.has_heartbeats
 
-    # What is heard of nodes
+    # Messages about nodes
 
     def beat(self, node: str, moment: float) -> None:
         self._node_failures.beat(node, moment)
@@ -62,7 +64,7 @@ class PodManager:
     def _on(self, node: str) -> list[PodWorker]:
         return [worker for worker in self._workers.values() if worker.pod.spec.node_name == node]
 
-    # What is heard of pods
+    # Changes of pods and messages of shims
 
     def heard(self, news: ShimMessage) -> None:
         uid, container = _pod_and_container(Path(news.folder))
@@ -94,7 +96,10 @@ class PodManager:
             self._updated(pod)
 
     def _begin(self) -> None:
-        """The first list is complete. Whoever has ended gives back first; whoever is in no list is an orphan."""
+        """Handles the complete initial list: first the pods that have ended, which release resources.
+
+        Folders without a pod are orphans.
+        """
         pods, self._first = self._first, None
         if pods is None:
             return
@@ -110,7 +115,7 @@ class PodManager:
         self._add_worker(_pod_from_folder(uid, folder)).pod_deleted()
 
     def _updated(self, pod: Pod) -> None:
-        """A pod that cannot be kept now, since the disk is full or too many files are open, is tried again."""
+        """Handles a pod, again later where the disk is full or too many files are open."""
         uid = pod.metadata.uid
         self._postponed.pop(uid, None)
         try:
@@ -142,7 +147,7 @@ class PodManager:
         return not pod.is_over or pod.is_going or anything_runs(folder)
 
     def _keep(self, pod: Pod) -> None:
-        """Not while another pod of that name may still run: the two would take each other for themselves."""
+        """Starts a worker, but not while an earlier pod of the same name may run: both would have one identity."""
         if self._uids_by_name.get(_title(pod)):
             self._held[_title(pod)] = pod
             return
@@ -171,7 +176,7 @@ class PodManager:
             self._uids_by_name.pop(_title(worker.pod), None)
 
     def _take_over(self, pod: Pod) -> bool:
-        """Whether an understudy became this pod. One that cannot leaves its seat all the same."""
+        """Whether the understudy has become this pod. One that cannot is deleted, so that its seat is free."""
         understudy = warm_start.understudy_of(pod, self._workers)
         stepped_in = warm_start.take_over(self._deps, pod, understudy)
         if understudy is not None:
@@ -217,7 +222,7 @@ class PodManager:
         for worker in list(self._workers.values()):
             worker.retry()
 
-    # What is asked for at the door
+    # Requests at the agent's socket
 
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> ExecProcess:
         worker = self._workers.get(request.pod_uid)
@@ -231,7 +236,7 @@ class PodManager:
         return worker.containers.enter(name, request.command, streams, tty=request.tty)
 
     def _neighbour(self, worker: PodWorker, name: str) -> PodWorker | None:
-        """The one of that name that stays: another may still be leaving. Who has to go itself is let in nowhere."""
+        """The pod of that name that is not being deleted. A pod that has to end itself may not enter its neighbours."""
         wanted = (worker.pod.metadata.namespace, name)
         found = [k for k in self._workers.values() if (k.pod.metadata.namespace, k.pod.metadata.name) == wanted]
         staying = next((other for other in found if not other.pod.is_going), None)
@@ -240,14 +245,13 @@ class PodManager:
         return staying
 
     async def fail_node(self, name: str, how: Failure) -> None:
-        """When it is known which pods are there: their processes share the fate of their node."""
+        """Waits for the initial list of pods, since the processes of all pods on the node are killed with it."""
         self._check(name)
         await self._synced.wait()
         self._node_failures.fail(name, how)
 
     async def recover_node(self, name: str) -> None:
-        """One that was unplugged goes on. Any other is like a machine that boots: all pods still meant to be there
-        have ended."""
+        """An unplugged node goes on. Any other is like a machine that boots: its pods have ended and start anew."""
         self._check(name)
         await self._synced.wait()
         if not await self._node_failures.recover(name):
@@ -268,7 +272,7 @@ class PodManager:
         await known
 
     def _end_remains(self, name: str) -> None:
-        """What stood still when this agent came is killed: others have taken its place long ago."""
+        """Kills processes that were stopped with their node under an earlier agent: others have replaced them."""
         for uid, pod in list(self._on_failed_nodes.items()):
             if pod.spec.node_name == name and anything_runs(pod_folder(self._deps.folder.pods, uid)):
                 self._add_worker(self._on_failed_nodes.pop(uid)).kill_with_node()
@@ -278,7 +282,7 @@ class PodManager:
             raise LookupError(f"node {name!r} is not one of this machine")
 
     async def close(self) -> None:
-        """Lets go of all pods; their processes run on."""
+        """Stops all workers; the processes of pods keep running."""
         self._postponed.clear()
         for task in self._tasks:
             task.cancel()
@@ -286,18 +290,18 @@ class PodManager:
 
 
 def _title(pod: Pod) -> str:
-    """What it shares with the one made in its place."""
+    """Namespace and name: a recreated pod has the same."""
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
 def _pod_and_container(folder: Path) -> tuple[str, str]:
-    """Whose shim it is: the uid of the pod, and the container. The folder of one that stepped in is a link."""
+    """The uid of the pod and the container of a shim. The folder of an understudy that became a pod is a link to it."""
     pod = folder.parents[2]
     return os.readlink(pod) if pod.is_symlink() else pod.name, folder.parent.name
 
 
 def _pod_from_folder(uid: str, folder: PodFolder) -> Pod:
-    """A pod that nobody knows any more, as far as its folder tells."""
+    """A pod that is no longer in the API, as far as its folder describes it."""
     record = pod_records.load_record(folder)
     names = sorted(os.listdir(folder.containers)) if folder.containers.is_dir() else []
     meta = PodMetadata(uid=uid) if record is None else PodMetadata(record.name, record.namespace, uid)

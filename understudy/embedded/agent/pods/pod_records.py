@@ -24,7 +24,7 @@ class PodRecord(msgspec.Struct, frozen=True):
     address: str
     started_at: float
     shares: DeviceShares = {}
-    held_as: str = ""  # the uid of the understudy that became this pod; its folder is a link to this one's
+    held_as: str = ""  # the uid of the understudy that became this pod; the understudy's folder is a link to this one
 
 
 def save_record(folder: PodFolder, record: PodRecord) -> None:
@@ -39,25 +39,25 @@ def load_record(folder: PodFolder) -> PodRecord | None:
 
 
 def paths_of(folder: PodFolder) -> list[Path]:
-    """Its folder, and that of the understudy it was, under whose name it has things elsewhere."""
+    """The pod's folder, and that of the understudy it was, after which some folders in memory are named."""
     record = load_record(folder)
     held_as = record.held_as if record is not None else ""
     return [folder.path, *([folder.path.with_name(held_as)] if held_as else [])]
 
 
 def found_pod_folders(pods: Path) -> Iterator[tuple[str, PodFolder]]:
-    """The folders of all pods this machine knows of, by uid."""
+    """The folders of all pods on this machine, with their uids."""
     if pods.is_dir():
         for entry in sorted(pods.iterdir()):
             with contextlib.suppress(BadName):
-                if entry.is_symlink():  # an understudy that became another pod, and has its files there
+                if entry.is_symlink():  # of an understudy that became another pod
                     remove_broken_link(entry)
                 elif entry.is_dir():
                     yield entry.name, pod_folder(pods, entry.name)
 
 
 def remove_pod_folder(folder: PodFolder) -> None:
-    """Never while something is mounted below it: what would be deleted then may be the machine itself."""
+    """Never removes a folder with mounts below it: that could delete files of the machine itself."""
     if any(line.startswith(f"{folder.path}/") for line in _mount_points()):
         return
     record = load_record(folder)
@@ -67,7 +67,7 @@ def remove_pod_folder(folder: PodFolder) -> None:
 
 
 def remove_broken_link(path: Path) -> None:
-    """One that leads nowhere any more."""
+    """Removes a link whose target no longer exists."""
     with contextlib.suppress(OSError):
         if path.is_symlink() and not path.exists():
             path.unlink()
@@ -85,7 +85,7 @@ _PAUSE, _TRIES = 0.1, 50
 
 
 class PodCleanup:
-    """`delay` are the seconds after which it is done: whoever takes the pod's place starts first."""
+    """Removes the folders of deleted pods off the event loop. `delay` are seconds that let replacements start first."""
 
     def __init__(self, folder: ClusterFolder) -> None:
         self.delay = 0.0
@@ -114,7 +114,7 @@ class PodCleanup:
             self._left += stubborn
 
     def _clear(self, left: list[PodFolder]) -> list[PodFolder]:
-        """Those that are still there: somebody wrote into them meanwhile, or they are mounted somewhere."""
+        """Returns the folders that still exist: something was written into them meanwhile, or they contain mounts."""
         for folder in left:
             for path in pod_records.paths_of(folder):
                 PodVolumes(PodFolder(path), self._claims).remove()

@@ -1,4 +1,4 @@
-"""Gives a pod what it needs before any of its containers can start: address, names, devices, volumes, folders."""
+"""Sets a pod up before its containers start: address, names, devices, volumes, folders; and releases all of it."""
 
 import contextlib
 from pathlib import Path
@@ -26,7 +26,7 @@ _NO_TOKEN = "failed to fetch token"
 
 
 def admit_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, now: float) -> PodRecord:
-    """Address and devices. Raises Exhausted, NoAddress; then nothing was given."""
+    """Reserves address and devices. Raises DevicesExhausted and AddressPoolExhausted, and reserves nothing then."""
     meta = pod.metadata
     record = PodRecord(
         namespace=meta.namespace,
@@ -43,13 +43,13 @@ def admit_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, now: float) ->
 
 
 def address_for(deps: PodDependencies, pod: Pod) -> str:
-    """Raises NoAddress."""
+    """Raises AddressPoolExhausted."""
     return deps.addresses.take(pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}")
 
 
 def register_names(deps: PodDependencies, pod: Pod) -> None:
-    """Before anything of the pod runs: those bound together are to find each other from the first moment on."""
-    with contextlib.suppress(AddressPoolExhausted):  # it is said when the pod is to start
+    """Registers the names before the pod runs: pods bound together must find each other from the start."""
+    with contextlib.suppress(AddressPoolExhausted):  # reported when the pod is started
         deps.machine.directory.add_pod(_named_pod(pod, address_for(deps, pod)))
 
 
@@ -66,7 +66,7 @@ def _named_pod(pod: Pod, address: str) -> NamedPod:
 
 
 async def set_up_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> PodSetup:
-    """Raises BadVolume, and what the cluster raises."""
+    """Raises BadVolume, and the exceptions of the cluster."""
     node = deps.nodes[record.node]
     facts = PodFacts(pod=pod, address=record.address, host=node.address, allocatable=node.allocatable)
     storage = PodVolumes(folder, deps.folder.claims)
@@ -129,7 +129,7 @@ def _hosts(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord
 
 
 def release_pod(deps: PodDependencies, uid: str) -> None:
-    """Devices and names come back when nothing of the pod runs any more. Its address stays its own until it is gone."""
+    """Releases devices and names once no process of the pod runs. Its address is kept until the pod is deleted."""
     deps.machine.directory.remove_pod(uid)
     deps.token_manager.forget(uid)
     if deps.devices.release(uid):
@@ -137,7 +137,7 @@ def release_pod(deps: PodDependencies, uid: str) -> None:
 
 
 def forget_pod(deps: PodDependencies, folder: PodFolder, uid: str) -> None:
-    """The pod is gone from the API: nothing of it remains."""
+    """Releases and removes everything of a pod that is deleted from the API."""
     release_pod(deps, uid)
     deps.addresses.release(uid)
     deps.cleanup.add(folder)

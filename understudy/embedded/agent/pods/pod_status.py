@@ -1,4 +1,4 @@
-"""What a pod's status says: turns the pod and the sights of its containers into the document the API shows."""
+"""The status of a pod: turns the pod and its observed containers into the document that the API shows."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -10,14 +10,14 @@ from understudy.embedded.agent.api.pod_types import Container, Pod, is_sidecar
 from understudy.embedded.agent.containers.observed_container import ObservedContainer, Termination
 from understudy.embedded.agent.pods.lifecycle import PodDecision, PodState, next_delay, restarts, start_time
 
-DISRUPTED = "DisruptionTarget"  # the condition by which a pod is told that it has to make room
+DISRUPTED = "DisruptionTarget"  # the condition of a pod that is preempted
 
 Document = dict[str, Any]
-KnownConditions = Mapping[str, tuple[str, str]]  # condition types, with the status each had and since when
+KnownConditions = Mapping[str, tuple[str, str]]  # by type, the status of each condition and since when
 
 
 class StatusContext(msgspec.Struct, frozen=True):
-    """What the pod was given, as far as its status tells."""
+    """What the status says about the pod's address, host and runtime."""
 
     address: str = ""
     host: str = "127.0.0.1"
@@ -29,7 +29,7 @@ def timestamp(moment: float) -> str:
 
 
 def pod_status(state: PodState, decision: PodDecision, around: StatusContext, known: KnownConditions) -> Document:
-    """All that the agent says about a pod; what others say, such as PodScheduled, is not in it."""
+    """The part of the status that the agent writes; conditions of others, such as PodScheduled, are not in it."""
     pod = state.pod
     phase = phase_of(state, decision)
     view = _ContainerStatuses(state, decision, around)
@@ -51,7 +51,7 @@ def pod_status(state: PodState, decision: PodDecision, around: StatusContext, kn
 
 
 def phase_of(state: PodState, decision: PodDecision) -> str:
-    """Final only once nothing runs any more: what the pod held is free from then on."""
+    """Succeeded or Failed only once no container runs: other pods may use its resources from then on."""
     containers = state.pod.spec.containers
     if state.pod.is_over:
         return state.pod.status.phase
@@ -63,7 +63,7 @@ def phase_of(state: PodState, decision: PodDecision) -> str:
 
 
 def _cut_short(state: PodState) -> bool:
-    """It had to make room. A program that saves its work and ends well when it is told to go has not done that work."""
+    """The pod was preempted. A program that saves its work and exits with 0 on SIGTERM has not completed that work."""
     pod = state.pod
     told = [one.last_transition_time for one in pod.status.conditions if one.type == DISRUPTED and one.status == "True"]
     ends = [end.finished_at for container in pod.spec.containers if (end := state.observed(container).end)]
@@ -142,7 +142,7 @@ def _waiting(reason: str, message: str = "") -> Document:
 
 
 def is_ready(state: PodState, container: Container) -> bool:
-    """An init container is ready when it has done its work."""
+    """An init container is ready when it has succeeded."""
     observed = state.observed(container)
     if container in state.pod.spec.init_containers and not is_sidecar(container):
         return observed.has_succeeded
@@ -180,7 +180,7 @@ def _conditions(state: PodState, phase: str, around: StatusContext) -> Iterator[
 
 
 def _disruption(state: PodState) -> Iterator[Document]:
-    """Says, as Kubernetes does of pods that ended with their node, that this was not the pod's doing."""
+    """The condition that Kubernetes gives to pods that ended with their node: not a failure of the pod itself."""
     ends = [end for container in state.pod.spec.containers if (end := state.observed(container).end)]
     for end in [end for end in ends if end.is_disruption][:1]:
         yield _condition(DISRUPTED, True, "TerminationByKubelet", end.message)
@@ -204,7 +204,7 @@ def _is_open(pod: Pod, gate: str) -> bool:
 
 
 def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> Document:
-    """Reason and message are said even where there is none: a patch would keep the old ones."""
+    """Reason and message are null where there are none: a patch without them would keep the old ones."""
     return {"type": kind, "status": "True" if holds else "False", "reason": reason or None, "message": message or None}
 
 

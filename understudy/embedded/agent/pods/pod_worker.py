@@ -1,4 +1,4 @@
-"""Keeps one pod: looks at its containers, decides, acts, tells the API; sleeps whenever nothing happens."""
+"""The worker of one pod: reads its containers, decides, acts, reports the status; sleeps while nothing happens."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ _LOOK = 0.02
 
 
 class PodWorker:
-    """Everything about one pod happens in one task, one thing after the other; the task is there only while needed."""
+    """One task does all work on a pod, one step after the other; it exists only while there is work."""
 
     def __init__(self, deps: PodDependencies, pod: Pod, on_done: Callable[["PodWorker"], None]) -> None:
         meta = pod.metadata
@@ -65,47 +65,47 @@ class PodWorker:
     def update(self, pod: Pod) -> None:
         self.containers.pod = pod
         if self._released and pod.is_over and not pod.is_going:
-            self._detach()  # the API knows that it has ended; the pod needs a keeper again when it is deleted
+            self._detach()  # the API knows that it has ended; it needs a worker again when it is deleted
             self._on_done(self)
         else:
             self._register_names()
             self.wake_up()
 
     def pod_deleted(self) -> None:
-        """The pod is no longer in the API: another may have its place already, so nothing of it is to go on."""
+        """The pod was deleted from the API: a replacement may run already, so all its processes are killed."""
         self._gone = True
         self.containers.kill_all()
         self.wake_up()
 
     def kill_with_node(self) -> bool:
-        """Its node dies: the processes with it, and nobody is told. False where some have yet to be found."""
+        """Kills the processes with the failed node, without a report. False where some have yet to be found."""
         self._dead = True
         self._status_manager.stop()
         self.wake_up()
         return self.containers.kill_all()
 
     def pause(self) -> None:
-        """Its node does not answer: nothing is decided, and nobody is told, until it is heard of again."""
+        """The node does not answer: nothing is decided or reported until its process answers again."""
         self.containers.pause()
 
     def wake(self) -> None:
-        """Its node is back. What happened meanwhile is in the files."""
+        """The node answers again. The files say what happened meanwhile."""
         self.containers.is_paused = False
         self.containers.examine_all()
         self.wake_up()
 
     @property
     def is_gone(self) -> bool:
-        """From the API: when nothing of it runs any more, it clears up after itself."""
+        """Deleted from the API: the worker removes the pod once no process of it runs."""
         return self._gone
 
     def retry(self) -> None:
-        """Devices came back that this pod may have been waiting for."""
+        """Devices are free again that this pod may be waiting for."""
         if self.containers.record is None:
             self.containers.retry()
 
     async def wait_until_killed(self) -> None:
-        """Returns when nothing of a pod that perished runs any more."""
+        """Returns when no process of a pod that was killed with its node runs any more."""
         while not self._released:
             await asyncio.sleep(_LOOK)
 
@@ -115,13 +115,13 @@ class PodWorker:
             self._task = asyncio.create_task(self._work())
 
     def hand_over(self) -> None:
-        """What it kept is another pod from now on: nothing is told, and nothing cleared up."""
+        """The processes belong to another pod from now on: nothing is reported or removed."""
         self._detach()
         if self._task is not None:
             self._task.cancel()
 
     async def close(self) -> None:
-        """The pod runs on."""
+        """Ends the worker; the pod keeps running."""
         self._detach()
         if self._task is not None:
             self._task.cancel()
@@ -135,7 +135,7 @@ class PodWorker:
             self._timer.cancel()
 
     def _register_names(self) -> None:
-        """Names follow the labels of the pod, and are there again after a restart of the agent."""
+        """Names follow the labels of the pod, and are registered again after a restart of the agent."""
         if not (self._released or self._gone or self.pod.is_over):
             pod_setup.register_names(self._deps, self.pod)
 
@@ -217,7 +217,7 @@ class PodWorker:
         self._backing_off = backing_off
 
     async def _finish(self) -> None:
-        """Nothing runs any more. What was lent comes back; a pod that was to go, goes."""
+        """No process runs any more: resources are released, and a pod that is being deleted is removed from the API."""
         if not self._released:
             if self.containers.is_killed:
                 await asyncio.gather(*map(self._deps.sweeper.wait_for, self.containers.uids))

@@ -1,4 +1,4 @@
-"""Tells the API how a pod is: the newest status, as often as needed until it is heard."""
+"""Writes the newest status of a pod to the API, again and again until the API has it."""
 
 import asyncio
 import logging
@@ -10,14 +10,14 @@ from understudy.ports import Cluster, Ref, Refused, Unreachable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _PATIENCE = 0.1
-_GONE = (404, 409)  # not there, or another pod of the same name
+_GONE = (404, 409)  # deleted, or replaced by another pod of the same name
 _BUSY = 429
 
 log = logging.getLogger(__name__)
 
 
 class PodStatusManager:
-    """Of one pod. Only the last thing said counts; while one write is under way, the next waits."""
+    """Of one pod. Only the newest status is written; while one write is under way, the next waits."""
 
     def __init__(self, cluster: Cluster, pod: Pod) -> None:
         self._cluster = cluster
@@ -30,7 +30,7 @@ class PodStatusManager:
         self._silent = False
 
     def set_status(self, status: dict[str, Any], *, later: bool = False) -> None:
-        """`later` where there is likely to be something more worth saying in a moment."""
+        """`later` delays the write where the status is likely to change in a moment."""
         self._wanted = status
         if self._timer is not None:
             self._timer.cancel()
@@ -45,12 +45,12 @@ class PodStatusManager:
             self._task = asyncio.create_task(self._write())
 
     async def settled(self) -> None:
-        """Returns when all that was said has been heard, or nobody is there to hear it."""
+        """Returns when the newest status is written, or the pod no longer exists."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def stop(self) -> None:
-        """Nothing is said from here on."""
+        """Nothing is written from here on."""
         self._silent = True
         if self._timer is not None:
             self._timer.cancel()
@@ -76,7 +76,7 @@ class PodStatusManager:
             self.heard = status
 
     async def remove(self) -> None:
-        """The last word: the pod has ended and may be forgotten. Returns when it is heard."""
+        """Deletes the pod, which has ended, from the API. Returns when it is deleted."""
         pause = _FIRST_PAUSE
         while not self._silent:
             try:

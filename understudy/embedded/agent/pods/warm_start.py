@@ -1,8 +1,8 @@
-"""An understudy that holds on this machine becomes the pod it steps in for: its processes, folder and devices are that
-pod's from one moment on.
+"""Warm start: an understudy that holds on this machine becomes the pod that it stands in for.
 
-That moment is when the two folders change places: the understudy's becomes a link to the other's. Before it, nothing
-has happened; after it, everything that is left to do can be done again, by this agent or the next one.
+Its processes, folder and devices become those of the pod at one moment: when the two folders are exchanged, and the
+understudy's becomes a link to the pod's. Before it, nothing has happened. After it, every step that is left can be
+repeated, by this agent or the next one.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class Kept(Protocol):
-    """A pod with its keeper."""
+    """A pod with its worker."""
 
     @property
     def pod(self) -> Pod: ...
@@ -49,12 +49,12 @@ class Kept(Protocol):
 
 
 def is_replaced(pods: Path, uid: str) -> bool:
-    """Whether this was an understudy that is another pod now."""
+    """Whether this was an understudy that has become another pod."""
     return pod_folder(pods, uid).path.is_symlink()
 
 
 def start_order(pods: Iterable[Pod]) -> list[Pod]:
-    """Whoever has ended gives back first; whoever steps in comes last, when those who let them are known."""
+    """Pods that have ended come first and release resources; pods with an understudy come after their understudies."""
     return sorted(pods, key=lambda pod: (not pod.is_over, STEPS_IN in pod.metadata.annotations))
 
 
@@ -63,7 +63,7 @@ def understudy_of(pod: Pod, workers: Mapping[str, Kept]) -> Kept | None:
 
 
 def take_over(deps: PodDependencies, pod: Pod, understudy: Kept | None) -> bool:
-    """Whether the pod has, now or before, become what its understudy was; else it has to start from nothing."""
+    """Whether the pod has taken over its understudy, now or before; else it starts cold."""
     uid, held_as = pod.metadata.uid, pod.metadata.annotations.get(STEPS_IN, "")
     try:
         folder, link = pod_folder(deps.folder.pods, uid), pod_folder(deps.folder.pods, held_as).path
@@ -80,7 +80,7 @@ def take_over(deps: PodDependencies, pod: Pod, understudy: Kept | None) -> bool:
         deps.addresses.release(held_as)
         deps.token_manager.forget(held_as)
     elif os.readlink(link) != uid:
-        return False  # it stepped in for somebody else
+        return False  # the understudy has become another pod
     _save_taken_over(deps, pod, folder, held_as)
     return True
 
@@ -108,7 +108,7 @@ def _containers_and_devices(container: Container) -> tuple[str, dict[str, int]]:
 
 def _exchange_folders(folder: PodFolder, link: Path, understudy: Kept) -> bool:
     if folder.path.is_symlink():
-        folder.path.unlink()  # left by an agent that was killed on the way
+        folder.path.unlink()  # left by an agent that was killed between the two steps
     try:
         folder.path.symlink_to(folder.path.name)
         linux.exchange(folder.path, link)
@@ -121,7 +121,7 @@ def _exchange_folders(folder: PodFolder, link: Path, understudy: Kept) -> bool:
 
 
 def _save_taken_over(deps: PodDependencies, pod: Pod, folder: PodFolder, held_as: str) -> None:
-    """With an address of its own: whoever knew the member before finds it where it was."""
+    """The pod keeps the address of its own name: peers that knew the member before find it where it was."""
     record = pod_records.load_record(folder)
     if record is None or record.held_as != held_as:
         meta = pod.metadata
@@ -134,7 +134,7 @@ def _save_taken_over(deps: PodDependencies, pod: Pod, folder: PodFolder, held_as
 
 
 def _reset_start_times(pod: Pod, folder: PodFolder, now: float) -> None:
-    """Its containers run since now: what they did before was not the pod's."""
+    """Containers count as started now: before, they ran for the understudy."""
     for container in pod.spec.containers:
         attempt = folder.attempt(container.name, max(folder.attempts(container.name), default=0))
         state = attempts.state_of(attempt)
@@ -143,13 +143,13 @@ def _reset_start_times(pod: Pod, folder: PodFolder, now: float) -> None:
 
 
 async def activate_pod(deps: PodDependencies, pod: Pod) -> None:
-    """Tells every container of the pod that holds still whom it stands in for; as often as needed."""
+    """Activates every container of the pod that still holds; repeated until it succeeds."""
     folder = pod_folder(deps.folder.pods, pod.metadata.uid)
     while folder.record.exists():
         try:
             await _activate_containers(deps, pod, folder)
             return
-        except Exception as problem:  # a volume that lacks something, an API that does not answer: it may pass
+        except Exception as problem:  # a volume whose ConfigMap is missing, or an API that does not answer: it may pass
             log.warning("pod %s: its understudy has to wait for its activation: %r", pod.title, problem)
         await asyncio.sleep(_PAUSE)
 
@@ -171,11 +171,11 @@ async def _activate_containers(deps: PodDependencies, pod: Pod, folder: PodFolde
             kept = {"cgroups": held.cgroups, "address_space": held.address_space, "hold_folder": held.hold_folder}
             container_files.write(attempt.launch, msgspec.structs.replace(launch, **kept))
             write_activation(attempt, launch)
-        activate(attempt)  # also where an agent before this one has written the cue: it may have come no further
+        activate(attempt)  # also where an earlier agent has written the activation: it may have been killed right after
 
 
 async def delete_understudy(deps: PodDependencies, understudy: Pod, grace: int | None) -> None:
-    """From the cluster: for good, or once it has ended."""
+    """Deletes the understudy from the API."""
     meta = understudy.metadata
     while True:
         try:

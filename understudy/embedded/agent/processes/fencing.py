@@ -1,7 +1,7 @@
-"""Signals all processes of a pod, for sure: what is killed here can neither write nor meet others any more.
+"""Fencing: kills all processes of a pod for certain, so that none of them can write or reach its peers any more.
 
-What a container started is found as the offspring of its shim, to which orphans fall; and where the shim is dead, by
-the mark that the environment of all of them carries.
+The processes of a container are the descendants of its shim, which adopts orphans. Where the shim is dead, they are
+found by the mark that the environment of all of them carries.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ _MARK = f"\0{MARK}=".encode()
 
 
 def signal_shim_tree(shim: ProcessWatch, number: signal.Signals) -> bool:
-    """To all that it keeps, then to itself. False where it is dead, and what it kept is anywhere.
+    """Signals all descendants of a shim, then the shim. False where the shim is dead, and its children are orphans.
 
-    It is stopped first. So it does not see its children end, and it has no new ones but orphans of those. A process
-    that has a deadly signal cannot fork any more; hence nobody is left when a look finds nobody new.
+    The shim is stopped first. So it does not see its children end, and gets no new ones but their orphans. A process
+    with a pending deadly signal cannot fork any more; hence no process is left when a round finds no new one.
     """
     if not shim.signal(signal.SIGSTOP):
         return False
@@ -39,7 +39,7 @@ def signal_shim_tree(shim: ProcessWatch, number: signal.Signals) -> bool:
 
 
 def kill_by_mark(marks: Collection[str]) -> None:
-    """All processes with one of these marks, or one that goes on from it: those that are killed may be forking."""
+    """Kills all processes with one of these marks or a longer one; repeated, since processes may fork meanwhile."""
     wanted = tuple(mark.encode() for mark in marks)
     for _ in range(_MOST_ROUNDS):
         pids = [pid for pid in linux.all_pids() if _belongs(_mark_of(pid), wanted)]
@@ -62,7 +62,7 @@ def kill_lock_holders(folder: AttemptFolder, but: Collection[int]) -> None:
 
 
 def _mark_of(pid: int) -> bytes:
-    """Nothing for those that are not ours to read, and for those that have ended."""
+    """Empty for processes of other users and for those that have ended."""
     try:
         file = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -78,7 +78,7 @@ def _mark_of(pid: int) -> bytes:
 
 
 def _whole(file: int) -> bytes:
-    """By hand: every process of the machine is read, and a file object costs more than the reading."""
+    """Without a file object, which costs more than the read: this is done for every process of the machine."""
     words = os.read(file, _BLOCK)
     while len(words) % _BLOCK == 0 and (more := os.read(file, _BLOCK)):
         words += more
@@ -86,9 +86,9 @@ def _whole(file: int) -> bytes:
 
 
 class ProcessSweeper:
-    """A last look for those that got away: one at all processes for all pods that are waiting for it.
+    """Searches all processes of the machine for those of pods whose shims are dead: one scan for all waiting pods.
 
-    Only for pods of which nothing is started any more: one look for each of them is enough.
+    Only for pods of which nothing is started any more: one scan is then enough.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class ProcessSweeper:
         self._task: asyncio.Task[None] | None = None
 
     def request(self, uid: str) -> "asyncio.Future[None]":
-        """Done when nothing with the mark of that pod runs."""
+        """The future is done when no process with the mark of that pod runs."""
         if uid in self._under_way:
             return self._under_way[uid]
         asked = self._waiting.setdefault(uid, asyncio.get_running_loop().create_future())
@@ -109,7 +109,7 @@ class ProcessSweeper:
         await asyncio.shield(self.request(uid))
 
     async def wait_until_idle(self) -> None:
-        """Returns when nobody is being looked for."""
+        """Returns when no scan is under way."""
         if self._task is not None and not self._task.done():
             await asyncio.shield(self._task)
 

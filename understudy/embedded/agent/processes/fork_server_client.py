@@ -1,4 +1,4 @@
-"""The agent's side of the machine's nursery: keeps one alive, and has it fork a nursery for every node."""
+"""The agent's side of the machine's fork server: keeps it running, and has it fork a process for every node."""
 
 import asyncio
 import socket
@@ -16,9 +16,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 
 class ForkServerClient:
     def __init__(self, home: Path) -> None:
-        """`home` is an empty folder for it alone."""
+        """`home` is an empty folder that only the fork server uses."""
         self.on_node_forked: Callable[[int, int], None] = lambda *_: None
-        self.on_restart: Callable[[], None] = lambda: None  # a new one is there; orders may have been lost with the old
+        self.on_restart: Callable[[], None] = lambda: (
+            None
+        )  # called after a restart of the fork server: orders may have been lost
         self._home = home
         self._process: subprocess.Popen[bytes] | None = None
         self._line: ForkServerConnection | None = None
@@ -28,20 +30,20 @@ class ForkServerClient:
         self._closed = False
 
     async def start(self) -> messages.Hello:
-        """Says what this machine permits, once the nursery can take orders."""
+        """Returns what this machine permits, once the fork server takes orders."""
         self._spawn()
         return await asyncio.shield(self._hello)
 
     def fork_node(self, serial: int, record: Path, connection: socket.socket, reserve: int) -> None:
-        """Forks a nursery that serves the connection, with so many shims ready; its id comes with `on_embodied`."""
+        """Forks a node's process that serves the connection, with so many idle shims; `on_node_forked` gets its pid."""
         file = connection.detach()
         if self._line is None:
-            socket.close(file)  # it is asked for again when there is a new one
+            socket.close(file)  # the order is repeated after the restart of the fork server
         else:
             self._line.send(messages.NodeOrder(serial, str(record), reserve), (file,))
 
     def close(self) -> None:
-        """Ends the nursery; what it has started goes on."""
+        """Ends the fork server; the processes it has started keep running."""
         self._closed = True
         self._drop_line()
         if self._process is not None:
@@ -60,7 +62,7 @@ class ForkServerClient:
         self._watched = watch_process(self._process.pid, self._died)
 
     def _died(self) -> None:
-        """The nurseries of nodes live on."""
+        """Restarts the fork server after a pause. The processes of nodes keep running."""
         if self._closed or self._process is None or self._line is None:
             return
         self._process.wait()

@@ -1,4 +1,4 @@
-"""A line to a nursery: turns orders into packets, and packets into news; keeps who runs beside a container."""
+"""The connection to a fork server: sends orders, receives messages, and keeps the commands run in containers."""
 
 import asyncio
 import contextlib
@@ -20,14 +20,14 @@ ShimMessage = messages.ShimForked | messages.ContainerStarted | messages.Contain
 
 
 class ExecResult(msgspec.Struct, frozen=True):
-    """How a command beside a container went; `problem` where it did not run at all."""
+    """How a command in a container ended; `problem` says why it did not run."""
 
     exit_code: int
     problem: str = ""
 
 
 class ExecProcess:
-    """A command running beside a container."""
+    """A command that runs in a container."""
 
     def __init__(self) -> None:
         self.finished: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
@@ -41,7 +41,7 @@ class ExecProcess:
             self.kill()
 
     def kill(self) -> None:
-        """Kills it with all it started."""
+        """Kills the command and all processes that it has started."""
         self._hung_up = True
         if self._shim is not None and not self.finished.done():
             with contextlib.suppress(ProcessLookupError):
@@ -56,7 +56,7 @@ class ExecProcess:
 
 class ForkServerConnection:
     def __init__(self, connection: socket.socket, on_news: Callable[[messages.ForkServerMessage], None]) -> None:
-        """Orders wait until the other side has said hello: before that, nobody knows of it should this agent end."""
+        """Orders wait for the hello of the fork server: before, it is not on record, should this agent be killed."""
         self._socket: socket.socket | None = None
         self._on_news = on_news
         self._is_ready = False
@@ -66,14 +66,14 @@ class ForkServerConnection:
         self.connect(connection)
 
     def connect(self, connection: socket.socket) -> None:
-        """Instead of a connection that nobody has answered; orders that are waiting go on waiting."""
+        """Replaces a connection without an answer; waiting orders keep waiting."""
         self._hang_up()
         connection.setblocking(False)
         self._socket = connection
         asyncio.get_running_loop().add_reader(connection, self.read)
 
     def send(self, order: messages.ForkServerOrder, files: Sequence[int] = ()) -> None:
-        """The files are closed here as soon as they have been passed on."""
+        """The files are closed here once they have been sent."""
         self._waiting.append((messages.encode(order), files))
         if self._socket is None:
             self._drop_orders()
@@ -94,7 +94,7 @@ class ForkServerConnection:
         return exec_process
 
     def close(self, why: str) -> None:
-        """`why` is what those are told who run beside containers."""
+        """`why` is the problem that the results of running commands report."""
         self._hang_up()
         self._drop_orders()
         for session in list(self._exec_processes):
@@ -132,7 +132,7 @@ class ForkServerConnection:
                 loop.add_writer(self._socket, self._flush)
                 return
             except OSError:
-                return  # it is gone; its death is on its way to us
+                return  # the process has ended, which its watch is about to report
             self._waiting.pop(0)
             _close(files)
         if self._socket is not None:
@@ -158,7 +158,7 @@ class ForkServerConnection:
                 self._on_news(news)
 
     def _shim_ended(self, session: int) -> None:
-        """What it said last may still be on its way; if it said nothing, it was killed."""
+        """Its last message may still be unread; without one, it was killed."""
         self.read()
         self._left(session, ExecResult(_KILLED, "the command was killed"))
 

@@ -1,4 +1,4 @@
-"""Learns of the end of processes that are not our children, without asking again and again; and signals them."""
+"""Watches and signals processes that are not children of the agent, without polling where the system has pidfds."""
 
 import asyncio
 import os
@@ -6,11 +6,11 @@ import select
 import signal
 from collections.abc import Callable
 
-_LOOK = 0.25  # seconds between looks, on systems that cannot tell by themselves
+_LOOK = 0.25  # seconds between polls, on systems without pidfds
 
 
 class ProcessWatch:
-    """Calls back once, when the process has ended; never after it was closed."""
+    """Calls back once, when the process has ended; never after it is closed."""
 
     def __init__(self, pid: int, on_end: Callable[[], None]) -> None:
         self.pid = pid
@@ -27,7 +27,7 @@ class ProcessWatch:
             self._timer = loop.call_later(_LOOK, self._look)
 
     def signal(self, number: signal.Signals) -> bool:
-        """False where it has ended."""
+        """False where the process has ended."""
         try:
             if self._handle is not None:
                 signal.pidfd_send_signal(self._handle, number)
@@ -38,7 +38,7 @@ class ProcessWatch:
         return not self._has_ended()
 
     def wait(self, seconds: float) -> None:
-        """Until it has ended; holds everything up meanwhile."""
+        """Blocks until the process has ended or the time is up."""
         if self._handle is not None:
             select.select([self._handle], [], [], seconds)
 
@@ -52,7 +52,7 @@ class ProcessWatch:
             self._handle = None
 
     def _has_ended(self) -> bool:
-        """One that nobody has asked about can still be sent signals."""
+        """A zombie takes signals without an error, so the end is read from the pidfd."""
         return self._handle is not None and bool(select.select([self._handle], [], [], 0)[0])
 
     def _look(self) -> None:

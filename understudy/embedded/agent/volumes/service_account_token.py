@@ -20,12 +20,12 @@ from understudy.embedded.shim.pod_folders import PodFolder
 from understudy.objects.resources import SERVICE_ACCOUNTS
 from understudy.ports import Cluster, Ref, Refused, Unreachable
 
-RENEWAL_FRACTION = 0.8  # the part of its time after which a token is replaced
-LONGEST_USE_SECONDS = 24 * 3600.0  # and the age at which it is, however long it lasts
+RENEWAL_FRACTION = 0.8  # a token is replaced after this part of its lifetime,
+LONGEST_USE_SECONDS = 24 * 3600.0  # and at this age at the latest
 NEVER = float("inf")
 TOKEN_MODE = 0o600
-_PAUSE = 10.0  # seconds until a renewal that failed is tried again
-_LOOK = 60.0  # seconds after which the clock is looked at in any case: a machine that slept has lost more time
+_PAUSE = 10.0  # seconds until a failed renewal is tried again
+_LOOK = 60.0  # seconds after which the clock is read in any case: the machine may have been suspended
 _AT_ONCE = 8
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class IssuedToken(msgspec.Struct, frozen=True, gc=False):
 class TokenSource(Protocol):
     @property
     def binds(self) -> bool:
-        """Whether each pod has tokens of its own, which can be used until they expire."""
+        """Whether each pod has tokens of its own, which may be reused until they expire."""
         ...
 
     async def issue(self, pod: Pod, wanted: TokenProjection) -> IssuedToken:
@@ -54,7 +54,7 @@ class TokenSource(Protocol):
 
 
 class SharedToken:
-    """One for all pods, whatever they ask for: the way of clusters that are started with `--pod-access admin`."""
+    """One token for all pods: of clusters that are started with `--pod-access admin`."""
 
     binds = False
 
@@ -75,7 +75,7 @@ class _TokenResponse(msgspec.Struct):
 
 
 class RequestedTokens:
-    """One for each pod, bound to it: the API takes it for as long as the pod and its service account exist."""
+    """A token for each pod, bound to it: valid as long as the pod and its service account exist."""
 
     binds = True
 
@@ -110,7 +110,7 @@ class TokenFile(msgspec.Struct, frozen=True, eq=False):
 
 
 class TokenManager:
-    """All tokens of pods on this machine. `run` replaces them in time."""
+    """All tokens of pods on this machine. `run` replaces them before they expire."""
 
     def __init__(self, source: TokenSource, now: Callable[[], float]) -> None:
         self.source = source
@@ -121,20 +121,20 @@ class TokenManager:
         self._news = asyncio.Event()
 
     async def obtain(self, pod: Pod, wanted: TokenProjection, path: Path) -> str:
-        """For a file that the caller writes. What lies there is used again where it is this pod's and has time left."""
+        """A token for a file that the caller writes. A valid token of this pod in the file is reused."""
         found = _read(path, pod.metadata.uid) if self.source.binds else None
         issued = found if found is not None and self._now() < found.renew_at else await self.source.issue(pod, wanted)
         self._keep(TokenFile(pod, wanted, path), issued.renew_at)
         return issued.token
 
     def adopt(self, pod: Pod, wanted: TokenProjection, path: Path) -> None:
-        """A file that an agent before this one has written; one whose time has run out is replaced at once."""
+        """Takes over a file of an earlier agent; an expired token is replaced at once."""
         if path.exists():
             found = _read(path, pod.metadata.uid) if self.source.binds else None
             self._keep(TokenFile(pod, wanted, path), found.renew_at if found is not None else 0.0)
 
     def forget(self, uid: str) -> None:
-        """Nothing of the pod runs any more, or another pod has its folder."""
+        """The pod has ended, or another pod has taken over its folder."""
         self._held.pop(uid, None)
 
     async def run(self) -> None:
@@ -175,7 +175,7 @@ class TokenManager:
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Whole: a container that reads it finds the old content or the new one."""
+    """Replaces the file atomically: readers see the old content or the new."""
     aside = path.with_name(f".{path.name}.new")
     with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as stream:
         os.fchmod(stream.fileno(), mode)
@@ -198,7 +198,7 @@ class _Claims(msgspec.Struct):
 
 
 def _read(path: Path, uid: str) -> IssuedToken | None:
-    """None where there is no token of this pod. Whether it is a good one is for the API to say."""
+    """None where the file holds no token of this pod. The signature is not checked."""
     try:
         token = path.read_text()
         payload = token.split(".")[1]
@@ -208,7 +208,7 @@ def _read(path: Path, uid: str) -> IssuedToken | None:
     return IssuedToken(token, claims.iat, claims.exp) if claims.private.pod.uid == uid else None
 
 
-TOKEN_SECONDS = 3607  # Kubernetes' own number for tokens that it mounts by itself
+TOKEN_SECONDS = 3607  # the lifetime that Kubernetes gives to tokens that it mounts by itself
 SERVICE_ACCOUNT_TOKEN = TokenProjection("token", expiration_seconds=TOKEN_SECONDS)
 _READABLE = 0o644
 
@@ -218,7 +218,7 @@ def wants_service_account(pod: Pod) -> bool:
 
 
 def token_paths(pod: Pod, folder: PodFolder) -> Iterator[tuple[TokenProjection, Path]]:
-    """All token files of a pod, with their places."""
+    """All tokens of a pod, with the paths of their files."""
     if wants_service_account(pod):
         yield SERVICE_ACCOUNT_TOKEN, folder.account / SERVICE_ACCOUNT_TOKEN.path
     for volume in pod.spec.volumes:
@@ -233,7 +233,7 @@ def token_projections(projected: ProjectedVolume | None) -> Iterator[TokenProjec
 
 
 def adopt_tokens(token_manager: TokenManager, pod: Pod, folder: PodFolder, authority: bytes) -> None:
-    """What an agent before this one has given to the pod. The certificate of the API may be another one by now."""
+    """Takes over the tokens of an earlier agent, and replaces the authority's certificate if it has changed."""
     for wanted, path in token_paths(pod, folder):
         token_manager.adopt(pod, wanted, path)
     certificate = folder.account / "ca.crt"

@@ -1,4 +1,4 @@
-"""Volumes that hold data of the cluster: turns ConfigMaps, Secrets and the pod itself into files, by relative path."""
+"""Projected volumes: turns ConfigMaps, Secrets, tokens and fields of the pod into files, by relative path."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -16,11 +16,11 @@ from understudy.embedded.agent.api.pod_types import (
     VolumeProjection,
 )
 
-SECRET_MODE = 0o600  # whatever the pod says: the machine has other users
+SECRET_MODE = 0o600  # whatever mode the pod asks for: the machine has other users
 
 
 class BadVolume(Exception):
-    """Why a volume cannot be had, in words."""
+    """Why a volume cannot be set up."""
 
 
 class ProjectedFile(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class _Wanted(msgspec.Struct, frozen=True):
 
 
 def projected_files(volume: Volume, facts: PodFacts, holdings: ConfigData) -> ProjectedFiles | None:
-    """None where a volume is no such projection."""
+    """None for other kinds of volumes."""
     if volume.config_map:
         return dict(_keys(_config_map(volume.config_map), holdings))
     if volume.secret:
@@ -112,7 +112,7 @@ def _downward_text(item: DownwardApiFile, facts: PodFacts) -> str:
 
 
 def safe_path(path: str) -> str:
-    """A path that stays where it is put."""
+    """A path that stays within the volume. Raises BadVolume."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\0" in path:
         raise BadVolume(f"path {path!r} must stay within the volume")
@@ -120,7 +120,7 @@ def safe_path(path: str) -> str:
 
 
 def tree_problem(files: Mapping[str, ProjectedFile]) -> str:
-    """What keeps these files from lying side by side, or nothing."""
+    """Why these files cannot be in one tree, or an empty text."""
     for path in files:
         for parent in PurePosixPath(path).parents:
             if str(parent) in files:

@@ -1,4 +1,4 @@
-"""Volumes as folders of this machine: makes them, fills them, takes them away."""
+"""Volumes as folders of this machine: creates, fills and removes them."""
 
 import contextlib
 import os
@@ -22,22 +22,22 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class VolumeLocation(msgspec.Struct, frozen=True):
-    """Where a volume lies."""
+    """The folder of a volume."""
 
     path: Path
-    shared: bool = False  # with this machine, which has its own plans for it
+    shared: bool = False  # with this machine: mount points are not created in it
     read_only: bool = False
 
 
 class PodVolumes(msgspec.Struct, frozen=True):
-    """Where volumes may lie: in the pod's own folder, among the claims, in memory."""
+    """The volumes of a pod: in the pod's folder, in the folder of claims, or in memory."""
 
     pod: PodFolder
     claims: Path
     memory: Path = MEMORY
 
     def place(self, volume: Volume, facts: PodFacts, holdings: ConfigData) -> VolumeLocation:
-        """Makes the volume, or makes sure of it. Raises BadVolume."""
+        """Creates the volume where it does not exist. Raises BadVolume."""
         folder = self.pod.volumes / _checked(volume.name)
         try:
             files = projected_files(volume, facts, holdings)
@@ -59,7 +59,7 @@ class PodVolumes(msgspec.Struct, frozen=True):
         raise BadVolume("volumes of this kind are not supported")
 
     def remove(self) -> None:
-        """What lies outside of the pod's own folder."""
+        """Removes the volumes outside of the pod's folder."""
         for path in self.memory.glob(f"{self._memory_prefix}*"):
             shutil.rmtree(path, ignore_errors=True)
 
@@ -84,7 +84,7 @@ def _checked(name: str) -> str:
 
 
 def _fill(folder: Path, files: ProjectedFiles, *, private: bool) -> None:
-    """Each file is replaced whole, so that a running container never reads half of one."""
+    """Replaces each file atomically, so that a running container never reads a part of one."""
     if problem := tree_problem(files):
         raise BadVolume(problem)
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ def _host_path(wanted: HostPathVolume) -> Path:
 
 
 def subfolder(place: VolumeLocation, sub_path: str) -> Path:
-    """A part of a volume; made where it lacks. Links that lead out of the volume are not followed."""
+    """The folder of a subPath, created where it does not exist. Links out of the volume are not followed."""
     if not sub_path:
         return place.path
     if sub_path.startswith("/") or ".." in Path(sub_path).parts:
