@@ -14,8 +14,7 @@ from msgspec import UNSET, inspect
 
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
-from understudy.embedded.schema.custom.patterns import Pattern, compiled
-from understudy.embedded.schema.custom.regexes import BadPattern
+from understudy.embedded.schema.custom.patterns import BadPattern, Pattern, compiled
 from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.apiextensions import JSONSchemaProps
 from understudy.embedded.schema.types.batch import JobSpec
