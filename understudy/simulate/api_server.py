@@ -98,6 +98,7 @@ class ApiServer:
         self.by_owner: dict[str, dict[str, Version]] = {}  # uid of the owner -> uid -> dependent
         self.watchers: dict[str, list[Watcher]] = {key: [] for key in self._served}
         self.observers: list[Observer] = []
+        self.is_down = False  # a fault: no request is answered
         self.rules: list[Rule] = []  # what refuses new objects
         self.classes: dict[str, Document] = {}  # PriorityClasses
 

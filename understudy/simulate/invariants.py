@@ -1,7 +1,7 @@
 """The invariants that hold at every step, checked on the API's truth and on what really runs."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.control.loop import Cycle
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
@@ -12,15 +12,11 @@ from understudy.model.plans import Preempt
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, JOB_KINDS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
-from understudy.simulate.api_server import Version
-from understudy.simulate.gang_state import GangState
+from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.kubelet import RENEW, Container, Kubelet, accelerators_of
 from understudy.simulate.scenario import Event, JobPlan
-from understudy.simulate.workloads import JOB_LABEL
-
-if TYPE_CHECKING:
-    from understudy.simulate.simulation import Simulation
-
+from understudy.simulate.workloads import JOB_LABEL, GangState
 
 WHOLE = "no process starts before all members of its gang have seats"
 SEATS = "no seat is given twice"
@@ -43,9 +39,15 @@ BIND_AGAIN = 15.0  # seconds in which a seat counts as given whose binding faile
 
 
 class StepInvariants:
-    def __init__(self, world: "Simulation") -> None:
-        self._world = world
-        self.gangs = {plan.name: GangState(plan) for plan in world.scenario.jobs}
+    """Observes the API server, the kubelets and the processes, and fails the simulation at the first violation."""
+
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self._cluster = cluster
+        self._context = cluster.context
+        self._server = cluster.server
+        self._kubelets = cluster.kubelets
+        self._renewed = cluster.leases.renewed
+        self.gangs = {plan.name: GangState(plan) for plan in cluster.context.scenario.jobs}
         self._by_key = {gang.key: gang for gang in self.gangs.values()}
         self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that takes room there
         self._given_up: dict[str, dict[str, float]] = {}  # life of a loop -> node -> when its lease was renewed last
@@ -54,7 +56,11 @@ class StepInvariants:
         self._decided_at: dict[str, float] = {}  # uid -> when its last binding was begun
         self._failed_binding: dict[str, float] = {}
         self._preempted_for: dict[str, float] = {}
-        self._uids: dict[str, str] = {}  # of jobs -> name
+        self._lives: dict[str, int] = {}  # process -> number of its present life
+        self._events: dict[str, Mapping[str, Any]] = {}  # by name
+        cluster.server.observers.append(self.observe)
+        for kubelet in cluster.kubelets.values():
+            kubelet.on_start.append(self.started)
 
     # What the world tells
 
@@ -74,37 +80,41 @@ class StepInvariants:
         for key in list(self._preempted_for):
             gang = self._by_key[key]
             overtakes = other is not None and other.plan.priority >= gang.plan.priority
-            if overtakes or event.target in self._world.kubelets or event.does in ("server-down", "leases-stop"):
+            if overtakes or event.target in self._kubelets or event.does in ("server-down", "leases-stop"):
                 del self._preempted_for[key]
 
-    def told(self, event: Mapping[str, Any]) -> None:
+    def event_written(self, name: str, event: Mapping[str, Any] | None) -> None:
+        """A Kubernetes event: a new one, or (None) a known one that is counted up."""
+        if event is not None:
+            self._events[name] = event
+        event = self._events.get(name, {})
         about = event.get("involvedObject") or event.get("regarding") or {}
-        name = about.get("name", "")
-        if event.get("reason") == "Waiting" and name in self.gangs:
-            self.gangs[name].waits = event.get("message") or event.get("note") or ""
+        job = about.get("name", "")
+        if event.get("reason") == "Waiting" and job in self.gangs:
+            self.gangs[job].waits = event.get("message") or event.get("note") or ""
 
-    def pods_made(self, name: str) -> int:
-        return len(self.gangs[name].pods) if name in self.gangs else 0
+    def process_started(self, name: str, life: int) -> None:
+        self._lives[name] = life
 
     def bind_begins(self, seatings: Sequence[PodBinding]) -> None:
         for one in seatings:
             self._binding[one.uid] = self._binding.get(one.uid, 0) + 1
-            self._decided_at[one.uid] = self._world.loop.time()
+            self._decided_at[one.uid] = self._context.loop.time()
 
     def bind_ends(self, seatings: Sequence[PodBinding]) -> None:
-        now = self._world.loop.time()
+        now = self._context.loop.time()
         for one in seatings:
             self._binding[one.uid] -= 1
             self._failed_binding[one.uid] = now + BIND_AGAIN
 
     def writes(self, client: str, what: str) -> None:
         """A write of a process is about to be applied."""
-        if self._world.scenario.mode != "kube" or client.endswith("-lease"):
+        if self._context.scenario.mode != "kube" or client.endswith("-lease"):
             return
-        lease = next((one for one in self._world.server.all(LEASES) if one.name[0] == "default"), None)
+        lease = next((one for one in self._server.all(LEASES) if one.name[0] == "default"), None)
         holder = lease.document["spec"].get("holderIdentity") if lease is not None else ""
         if holder != client:
-            self._world.fail(FENCE, f"{client} wrote while {holder or 'no replica'} led: {what}")
+            self._context.fail(FENCE, f"{client} wrote while {holder or 'no replica'} led: {what}")
 
     # Changes of objects
 
@@ -118,7 +128,7 @@ class StepInvariants:
             if after is not None:
                 self._node(before, after, writer)
             else:
-                self._gone_at[version.name[1]] = self._world.loop.time()
+                self._gone_at[version.name[1]] = self._context.loop.time()
         elif version.resource in JOB_KINDS and version.name[1] in self.gangs:
             gang = self.gangs[version.name[1]]
             if version.resource.kind == gang.plan.kind:
@@ -132,7 +142,7 @@ class StepInvariants:
             return
         gang = self.gangs.get(before.metadata.get("labels", {}).get(JOB_LABEL, ""))
         if gang is not None and (after is None or after.leaving or after.phase == "Failed"):
-            now = self._world.loop.time()
+            now = self._context.loop.time()
             if gang.first <= gang.made():
                 gang.made_at = now
             if before.takes_room and self._is_whole(gang):
@@ -161,26 +171,26 @@ class StepInvariants:
                 gang.done.discard(slot)  # it is made once more, after a restart
         if bound:
             assert after is not None
-            gang.bound_at[after.uid] = self._world.loop.time()
+            gang.bound_at[after.uid] = self._context.loop.time()
             self._bound(gang, after)
         self._judge(gang)
 
     def _bound(self, gang: GangState, pod: Version) -> None:
-        world, node = self._world, pod.node
+        context, node = self._context, pod.node
         taken = sum(accelerators_of(one) for one in self._seats[node].values())
-        offered = world.kubelets[node].plan.accelerators
+        offered = self._kubelets[node].plan.accelerators
         if taken > offered:
             names = sorted(one.name[1] for one in self._seats[node].values())
-            world.fail(SEATS, f"{node} has {offered} accelerators, {taken} are given to {', '.join(names)}")
+            context.fail(SEATS, f"{node} has {offered} accelerators, {taken} are given to {', '.join(names)}")
         self._check_domain(gang, pod)
         self._check_lost(pod)
         for volume in pod.document["spec"].get("volumes", ()):
             claim = volume.get("persistentVolumeClaim", {}).get("claimName")
-            if claim and world.server.get(Ref(CLAIMS, "default", claim)) is None:
-                world.fail(CLAIMED, f"{pod.name[1]} got a seat on {node}; claim {claim} does not exist")
+            if claim and self._server.get(Ref(CLAIMS, "default", claim)) is None:
+                context.fail(CLAIMED, f"{pod.name[1]} got a seat on {node}; claim {claim} does not exist")
 
     def _check_domain(self, gang: GangState, pod: Version) -> None:
-        kubelets = self._world.kubelets
+        kubelets = self._kubelets
         domain, island = kubelets[pod.node].plan.slice, _island(gang, pod)
         for name, kubelet in kubelets.items():
             if kubelet.plan.slice != domain or not kubelet.heard:
@@ -192,29 +202,29 @@ class StepInvariants:
                 exclusive = [g for g in (gang, neighbour) if g.plan.topology == "exclusive"]
                 if exclusive and accelerators_of(other) and accelerators_of(pod):
                     words = f"{pod.name[1]} got a seat in {domain}, where {other.name[1]} sits"
-                    self._world.fail(DOMAINS, words)
+                    self._context.fail(DOMAINS, words)
 
     def _check_lost(self, pod: Version) -> None:
-        renewed = self._world.leases.renewed.get(pod.node, 0.0)
+        renewed = self._renewed.get(pod.node, 0.0)
         for life, lost in self._given_up.items():
             process, _, number = life.partition("/")
-            if str(self._world.processes[process].life) == number and lost.get(pod.node) == renewed:
-                self._world.fail(LOST, f"{pod.name[1]} got a seat on {pod.node}, which {life} had given up")
+            if str(self._lives[process]) == number and lost.get(pod.node) == renewed:
+                self._context.fail(LOST, f"{pod.name[1]} got a seat on {pod.node}, which {life} had given up")
 
     def _is_known_to_be_dead(self, node: str) -> bool:
         """A node that renewed its lease less than `leaseSuspect` renewals ago looks alive to every observer."""
-        silent = self._world.loop.time() - self._world.leases.renewed.get(node, 0.0)
-        return not self._world.kubelets[node].powered and silent > EMBEDDED_DEFAULTS.limits.lease_suspect * RENEW
+        silent = self._context.loop.time() - self._renewed.get(node, 0.0)
+        return not self._kubelets[node].powered and silent > EMBEDDED_DEFAULTS.limits.lease_suspect * RENEW
 
     def _node(self, before: Version, after: Version, writer: str) -> None:
         was, now_is = _ready(before), _ready(after)
         name = after.name[1]
         if was == "Unknown" and now_is == "True" and self._is_known_to_be_dead(name):
-            self._world.fail(LOST, f"{writer} wrote Ready=True for {name}, which is dead")
+            self._context.fail(LOST, f"{writer} wrote Ready=True for {name}, which is dead")
 
     def _judge(self, gang: GangState) -> None:
         """After anything about a gang has changed: whether it is whole, or partly seated."""
-        now = self._world.loop.time()
+        now = self._context.loop.time()
         seated = gang.seated()
         if self._is_whole(gang):
             gang.whole_at = now
@@ -232,8 +242,8 @@ class StepInvariants:
 
     def _is_there(self, node: str) -> bool:
         """As far as a scheduler can know."""
-        there = ("", node) in self._world.server.objects[NODES.key]
-        return there or self._gone_at.get(node, float("-inf")) > self._world.loop.time() - UNHEARD
+        there = ("", node) in self._server.objects[NODES.key]
+        return there or self._gone_at.get(node, float("-inf")) > self._context.loop.time() - UNHEARD
 
     def _is_whole(self, gang: GangState) -> bool:
         """Whether all members have seats, or seats held for them."""
@@ -241,7 +251,7 @@ class StepInvariants:
 
     def _held(self, gang: GangState) -> set[str]:
         """Members without a seat for which one is held, or being given."""
-        now = self._world.loop.time()
+        now = self._context.loop.time()
         found = {slot for slot, node in gang.holds.items() if self._is_there(node)}
         for slot, pod in gang.pods.values():
             if pod.node or pod.leaving:
@@ -255,28 +265,28 @@ class StepInvariants:
     # Processes
 
     def started(self, kubelet: Kubelet, container: Container, pod: Version) -> None:
-        world = self._world
+        context = self._context
         used = sum(one.accelerators for one in kubelet.containers.values())
         if used > kubelet.plan.accelerators:
             names = sorted(one.name for one in kubelet.containers.values())
-            world.fail(PROCESSES, f"{', '.join(names)} run on {kubelet.name}, which has {kubelet.plan.accelerators}")
+            context.fail(PROCESSES, f"{', '.join(names)} run on {kubelet.name}, which has {kubelet.plan.accelerators}")
         gang = self.gangs.get(container.gang)
         if gang is None or not gang.there or gang.suspended:
             return  # its user does not want it to run: what the loops have not heard of yet may start for a moment
         self._judge(gang)
-        bound_at = gang.bound_at.get(pod.uid, world.loop.time())
+        bound_at = gang.bound_at.get(pod.uid, context.loop.time())
         decided_at = self._decided_at.get(pod.uid, bound_at)
         if gang.whole_at < bound_at and gang.struck_at < decided_at - UNHEARD:
             missing = sorted(set(gang.slots) - gang.seated() - self._held(gang))
-            world.fail(WHOLE, f"{pod.name[1]} started; no seat is held for {', '.join(missing)}")
+            context.fail(WHOLE, f"{pod.name[1]} started; no seat is held for {', '.join(missing)}")
         elif not gang.begun and not gang.elastic:
             giving = {slot for slot, one in gang.pods.values() if self._is_given(one)}
             missing = sorted(gang.first - gang.seated() - giving)
             if missing:
-                world.fail(WHOLE, f"{pod.name[1]} started; of the first stage {', '.join(missing)} have no seat")
+                context.fail(WHOLE, f"{pod.name[1]} started; of the first stage {', '.join(missing)} have no seat")
 
     def _is_given(self, pod: Version) -> bool:
-        now = self._world.loop.time()
+        now = self._context.loop.time()
         return bool(self._binding.get(pod.uid, 0)) or self._failed_binding.get(pod.uid, 0.0) > now
 
     # Plans
@@ -287,67 +297,67 @@ class StepInvariants:
         healths = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
         lost = sorted(name for name, health in healths.items() if health.verdict is Verdict.LOST)
         book = self._given_up.setdefault(life, {})
-        now, renewed = self._world.loop.time(), self._world.leases.renewed
+        now, renewed = self._context.loop.time(), self._renewed
         for name in [name for name in book if name not in lost and renewed.get(name, 0.0) > book[name]]:
             del book[name]  # it was back
         for name in lost:
             silent = now - renewed.get(name, 0.0) > SILENT
             if name not in book and silent and any(words in healths[name].cause for words in OF_SILENCE):
                 book[name] = renewed.get(name, 0.0)
-        if self._world.trace is not None:
+        if self._context.trace is not None:
             for action in cycle.done:
-                self._world.note(f"  {life} did: {action}")
+                self._context.note(f"  {life} did: {action}")
         for action in cycle.done:
             if isinstance(action, Preempt):
                 self._preempted(action, cycle)
 
     def _preempted(self, action: Preempt, cycle: Cycle) -> None:
-        world, taker, victim = self._world, self._by_key.get(action.by), self._by_key.get(action.gang)
+        context, taker, victim = self._context, self._by_key.get(action.by), self._by_key.get(action.gang)
         if taker is None or victim is None:
             return
         words = f"{victim.key} for {taker.key}"
         if victim.plan.priority >= taker.plan.priority:
-            world.fail(VICTIMS, f"{words}: its priority is not lower")
+            context.fail(VICTIMS, f"{words}: its priority is not lower")
         if not action.whole and not victim.elastic:
-            world.fail(VICTIMS, f"{words}: only in part")
+            context.fail(VICTIMS, f"{words}: only in part")
         made = taker.made()
         missing = [] if taker.elastic and len(made) >= taker.needed else sorted(taker.first - made)
         repaired = any(member.node for member in cycle.snapshot.gangs[action.by].members())
-        unheard = taker.made_at > world.loop.time() - UNHEARD
+        unheard = taker.made_at > context.loop.time() - UNHEARD
         if (
             missing
             and not unheard
             and taker.there
             and not repaired
             and not taker.suspended
-            and not _is_requeued(taker, world)
+            and not _is_requeued(taker, self._server)
         ):
-            world.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
-        self._preempted_for.setdefault(taker.key, world.loop.time())
+            context.fail(VAIN, f"{words}, whose pods do not exist: {', '.join(missing)}")
+        self._preempted_for.setdefault(taker.key, context.loop.time())
 
     # Time
 
     def waits_for_pods(self) -> bool:
         """Whether a gang is partly seated, and may be for a while: then nothing happens, and it is no rest."""
-        now, disturbed = self._world.loop.time(), self._world.last_disturbance
+        now, disturbed = self._context.loop.time(), self._context.last_disturbance
         partly = [gang.partly_since for gang in self.gangs.values() if gang.partly_since is not None]
         return any(now - max(since, disturbed) <= FOR_LONG for since in partly)
 
     def look(self) -> None:
         """After the faults: what may not last any longer."""
-        world, now = self._world, self._world.loop.time()
+        context, now = self._context, self._context.loop.time()
         for gang in self.gangs.values():
             since = gang.partly_since
-            silent = not any(kubelet.heard for kubelet in world.kubelets.values())  # then no node counts as lost
-            if since is not None and not silent and now - max(since, world.last_disturbance) > FOR_LONG:
+            silent = self._cluster.silent  # then no node counts as lost
+            if since is not None and not silent and now - max(since, context.last_disturbance) > FOR_LONG:
                 missing = sorted(set(gang.slots) - gang.seated())
-                world.fail(PARTLY, f"{gang.key} has no seats for {', '.join(missing)} since {since:.1f}")
+                context.fail(PARTLY, f"{gang.key} has no seats for {', '.join(missing)} since {since:.1f}")
         for key, since in self._preempted_for.items():
             gang = self._by_key[key]
-            undisturbed = max(since, world.last_disturbance)
-            explained = gang.suspended or world.happenings.lacks_pods_for_ever(gang.plan)
+            undisturbed = max(since, context.last_disturbance)
+            explained = gang.suspended or self._cluster.quotas.limits_for_ever(gang.plan)
             if gang.there and not explained and now - undisturbed > SEATED_WITHIN:
-                world.fail(VAIN, f"others left for {key} at {since:.1f}; it has no seats")
+                context.fail(VAIN, f"others left for {key} at {since:.1f}; it has no seats")
 
 
 def holds_of(job: Version) -> dict[str, str]:
@@ -373,9 +383,9 @@ def _ready(node: Version) -> str:
     return ""
 
 
-def _is_requeued(gang: GangState, world: "Simulation") -> bool:
+def _is_requeued(gang: GangState, server: ApiServer) -> bool:
     """Its pods were taken away by the loop itself, and are made again when it goes on."""
-    job = world.server.get(Ref(_resource(gang), "default", gang.plan.name))
+    job = server.get(Ref(_resource(gang), "default", gang.plan.name))
     return job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {})
 
 

@@ -1,26 +1,22 @@
 """Kubelets and their processes, which are the ground truth: what really runs where, whatever the API says."""
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from understudy.kinds.annotations import format_time
 from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import Ref, Refused
-from understudy.simulate.api_server import Version
+from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.context import SimulationContext
 from understudy.simulate.patches import Document
-from understudy.simulate.processes import BEGIN
-from understudy.simulate.scenario import NodePlan
-
-if TYPE_CHECKING:
-    from understudy.simulate.simulation import Simulation
+from understudy.simulate.scenario import ACCELERATOR, SLICE, NodePlan
 
 LEASE_DURATION = 40  # seconds; it is renewed four times within that
 RENEW = LEASE_DURATION / 4
 LOOK_AGAIN = 5.0  # seconds after which a pod that cannot start yet is tried again
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-SLICE = "simulate.understudy.dev/slice"
-ACCELERATOR = "nvidia.com/gpu"
+StartObserver = Callable[["Kubelet", "Container", Version], None]
 
 
 class Container:
@@ -46,9 +42,13 @@ def accelerators_of(pod: Version) -> int:
 
 
 class Kubelet:
-    def __init__(self, world: "Simulation", plan: NodePlan) -> None:
-        self.world = world
+    def __init__(self, context: SimulationContext, server: ApiServer, leases: "NodeLeases", plan: NodePlan) -> None:
+        self.on_start: list[StartObserver] = []
         self.plan = plan
+        self._context = context
+        self._server = server
+        self._leases = leases
+        self._durations = {job.name: job.duration for job in context.scenario.jobs}
         self.name = plan.name
         self.powered = True
         self.reachable = True  # as seen from the API
@@ -56,12 +56,12 @@ class Kubelet:
         self.registered = False
         self.boots = 1
         self.containers: dict[str, Container] = {}
-        self._channel = world.messages.channel(f"kubelet-{plan.name}")
+        self._channel = context.channels.channel(f"kubelet-{plan.name}")
         self._due: dict[str, float] = {}  # uid of a pod -> when it is looked at
 
     @property
     def heard(self) -> bool:
-        return self.powered and self.reachable and self.works and not self.world.server_is_down
+        return self.powered and self.reachable and self.works and not self._server.is_down
 
     # The node
 
@@ -71,7 +71,7 @@ class Kubelet:
         if plan.spare:
             labels["understudy.dev/spare"] = "true"
         amounts = {ACCELERATOR: str(plan.accelerators), "cpu": "64", "memory": "512Gi", "pods": "110"}
-        now = format_time(int(BEGIN + self.world.loop.time()))
+        now = format_time(int(self._context.now()))
         ready = {**READY, "lastTransitionTime": now}
         document: Document = {
             "apiVersion": "v1",
@@ -80,7 +80,7 @@ class Kubelet:
             "spec": {},
             "status": {"allocatable": amounts, "capacity": amounts, "conditions": [ready], "nodeInfo": self._info()},
         }
-        self.world.server.create(NODES, document, self.name)
+        self._server.create(NODES, document, self.name)
         self.registered = True
         self.renew()
 
@@ -89,12 +89,12 @@ class Kubelet:
 
     def renew(self) -> None:
         """Renews the lease now if the kubelet is able to, and comes back for the next time."""
-        world = self.world
+        context = self._context
         if not self.registered:
             return
-        world.loop.call_later(RENEW * (0.98 + 0.04 * self._channel.share()), self.renew)
-        if self.heard and not world.leases_stand_still:
-            world.leases.renew(self.name, world.loop.time(), self.plan.skew)
+        context.loop.call_later(RENEW * (0.98 + 0.04 * self._channel.share()), self.renew)
+        if self.heard and not self._leases.stand_still:
+            self._leases.renew(self.name, context.loop.time(), self.plan.skew)
 
     def power_off(self) -> None:
         self.powered = False
@@ -106,19 +106,19 @@ class Kubelet:
             self.containers.clear()
             self.boots += 1
         self.powered = self.reachable = self.works = True
-        world = self.world
-        node = world.server.get(Ref(NODES, name=self.name))
+        context, server = self._context, self._server
+        node = server.get(Ref(NODES, name=self.name))
         if node is None:
             return
-        world.leases.renew(self.name, world.loop.time(), self.plan.skew)
+        self._leases.renew(self.name, context.loop.time(), self.plan.skew)
         status: Document = {"nodeInfo": self._info()}
-        if world.scenario.mode == "kube":
-            now = format_time(int(BEGIN + world.loop.time()))
+        if context.scenario.mode == "kube":
+            now = format_time(int(context.now()))
             status["conditions"] = [{**READY, "lastTransitionTime": now}]
-        world.server.merge(node, {"status": status}, self.name)
+        server.merge(node, {"status": status}, self.name)
         for uid in list(self.containers):
             self.touch(uid)
-        for pod in world.server.all(PODS):
+        for pod in server.all(PODS):
             if pod.node == self.name:
                 if rebooted and pod.phase == "Running" and not pod.leaving:
                     self._end_badly(pod)
@@ -135,7 +135,7 @@ class Kubelet:
 
     def touch(self, uid: str, after: float | None = None) -> None:
         """Looks at a pod soon; of several moments the earliest counts."""
-        loop = self.world.loop
+        loop = self._context.loop
         at = loop.time() + (0.02 + 0.6 * self._channel.share() if after is None else after)
         if at < self._due.get(uid, float("inf")):
             self._due[uid] = at
@@ -147,7 +147,7 @@ class Kubelet:
         del self._due[uid]
         if not self.heard:
             return  # it looks at everything when it is back
-        pod = self.world.server.by_uid.get(uid)
+        pod = self._server.by_uid.get(uid)
         container = self.containers.get(uid)
         if pod is None or pod.node != self.name:
             if container is not None:
@@ -161,34 +161,35 @@ class Kubelet:
             self._start(pod)
 
     def _start(self, pod: Version) -> None:
-        world = self.world
+        context = self._context
         if self._lacks_a_claim(pod) or self._is_still_full(pod):
             self.touch(pod.uid, LOOK_AGAIN)
             return
-        world.step("run", self.name, pod.name[1])
+        context.step("run", self.name, pod.name[1])
         container = self.containers[pod.uid] = Container(pod)
-        world.checks.started(self, container, pod)
+        for observe in self.on_start:
+            observe(self, container, pod)
         self._report(pod, "Running")
-        duration = world.durations.get(container.gang, 0.0)
+        duration = self._durations.get(container.gang, 0.0)
         if duration:
-            world.loop.call_later(duration, self._finish, pod.uid, "Succeeded")
+            context.loop.call_later(duration, self._finish, pod.uid, "Succeeded")
 
     def _is_still_full(self, pod: Version) -> bool:
         """The agent of an embedded cluster hands out accelerators only when those who had them have ended; a kubelet
         goes by what the API says."""
         used = sum(one.accelerators for one in self.containers.values())
-        return self.world.scenario.mode == "embedded" and used + accelerators_of(pod) > self.plan.accelerators
+        return self._context.scenario.mode == "embedded" and used + accelerators_of(pod) > self.plan.accelerators
 
     def _lacks_a_claim(self, pod: Version) -> bool:
         for volume in pod.document["spec"].get("volumes", ()):
             name = volume.get("persistentVolumeClaim", {}).get("claimName")
-            claim = self.world.server.get(Ref(CLAIMS, pod.name[0], name)) if name else None
+            claim = self._server.get(Ref(CLAIMS, pod.name[0], name)) if name else None
             if name and (claim is None or not claim.document["spec"].get("volumeName")):
                 return True
         return False
 
     def _report(self, pod: Version, phase: str) -> None:
-        now = format_time(int(BEGIN + self.world.loop.time()))
+        now = format_time(int(self._context.now()))
         ready = {"type": "Ready", "status": "True" if phase == "Running" else "False", "lastTransitionTime": now}
         status: Document = {"phase": phase, "conditions": [ready]}
         if phase == "Running":
@@ -197,7 +198,7 @@ class Kubelet:
             code = 0 if phase == "Succeeded" else 1
             ended = {"name": "main", "state": {"terminated": {"exitCode": code, "finishedAt": now}}}
             status["containerStatuses"] = [ended]
-        self.world.server.merge(pod, {"status": status}, self.name)
+        self._server.merge(pod, {"status": status}, self.name)
 
     def _finish(self, uid: str, phase: str) -> None:
         """A process ends by itself; its kubelet says so as soon as it can."""
@@ -205,11 +206,11 @@ class Kubelet:
         if container is None or container.stopping:
             return
         if not self.heard:
-            self.world.loop.call_later(LOOK_AGAIN, self._finish, uid, phase)
+            self._context.loop.call_later(LOOK_AGAIN, self._finish, uid, phase)
             return
-        self.world.step("end", self.name, container.name)
+        self._context.step("end", self.name, container.name)
         del self.containers[uid]
-        pod = self.world.server.by_uid.get(uid)
+        pod = self._server.by_uid.get(uid)
         if pod is not None and pod.phase == "Running":
             self._report(pod, phase) if phase == "Succeeded" else self._end_badly(pod)
 
@@ -220,9 +221,9 @@ class Kubelet:
         if container.stopping:
             return
         container.stopping = True
-        self.world.step("stop", self.name, container.name)
+        self._context.step("stop", self.name, container.name)
         took = container.grace * self._channel.share()
-        self.world.loop.call_later(took, self._stopped, container)
+        self._context.loop.call_later(took, self._stopped, container)
 
     def _stopped(self, container: Container) -> None:
         if self.containers.get(container.uid) is not container:
@@ -230,26 +231,27 @@ class Kubelet:
         if not self.powered or not self.works:
             container.stopping = False
             return
-        self.world.step("stopped", self.name, container.name)
+        self._context.step("stopped", self.name, container.name)
         del self.containers[container.uid]
         self.touch(container.uid, 0.0)
 
     def _let_go(self, pod: Version) -> None:
         """It has stopped, or never ran."""
         with contextlib.suppress(Refused):
-            self.world.server.delete(Ref(PODS, *pod.name), 0, pod.uid, "", self.name)
+            self._server.delete(Ref(PODS, *pod.name), 0, pod.uid, "", self.name)
 
 
 class NodeLeases:
     """The leases of nodes. They are renewed so often that they have a way of their own into the server, and their time
     is written without the calendar: a run is shorter than half a day."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._world = world
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self.stand_still = False  # a fault: no lease is renewed
         self.renewed: dict[str, float] = {}  # virtual time, by node
 
     def renew(self, node: str, now: float, skew: float) -> None:
-        server = self._world.server
+        server = self._server
         self.renewed[node] = now
         minutes, seconds = divmod(now + skew, 60.0)
         moment = f"2026-01-01T{12 + int(minutes // 60):02d}:{int(minutes % 60):02d}:{seconds:09.6f}Z"

@@ -1,16 +1,12 @@
 """Kubernetes' own controllers of nodes and volumes, where the product's do not run: Unknown, taints, evictions."""
 
-from typing import TYPE_CHECKING
-
 from understudy.kinds.annotations import format_time
 from understudy.objects.resources import CLAIMS, NODES, PODS, STORAGE_CLASSES, VOLUMES
 from understudy.objects.volumes import SELECTED_NODE
-from understudy.simulate.api_server import Version
-from understudy.simulate.kubelet import LEASE_DURATION
+from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.context import SimulationContext
+from understudy.simulate.kubelet import LEASE_DURATION, NodeLeases
 from understudy.simulate.patches import Document
-
-if TYPE_CHECKING:
-    from understudy.simulate.simulation import Simulation
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
 MONITOR = 5.0  # seconds between two looks at the leases
@@ -22,17 +18,19 @@ WRITER = "node-lifecycle"
 class NodeLifecycleController:
     """Marks silent nodes, unless all are silent; drives pods out that do not tolerate that; clears up after nodes."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._world = world
+    def __init__(self, context: SimulationContext, server: ApiServer, leases: NodeLeases) -> None:
+        self._context = context
+        self._server = server
+        self._leases = leases
         self._gone: dict[str, float] = {}  # nodes that do not exist and have pods, since when
 
     def look(self) -> None:
-        world = self._world
-        world.loop.call_later(MONITOR, self.look)
-        if world.server_is_down:
+        context, server = self._context, self._server
+        context.loop.call_later(MONITOR, self.look)
+        if self._server.is_down:
             return
-        now, nodes = world.loop.time(), world.server.all(NODES)
-        silent = {node.uid for node in nodes if now - world.leases.renewed.get(node.name[1], now) > GRACE}
+        now, nodes = context.loop.time(), server.all(NODES)
+        silent = {node.uid for node in nodes if now - self._leases.renewed.get(node.name[1], now) > GRACE}
         for node in nodes:
             marked = any(taint["key"] == UNREACHABLE for taint in node.document["spec"].get("taints") or ())
             if node.uid in silent and not marked and len(silent) < len(nodes):
@@ -43,22 +41,22 @@ class NodeLifecycleController:
         self._collect({node.name[1] for node in nodes}, now)
 
     def _mark(self, node: Version) -> None:
-        now = format_time(int(self._world.now()))
-        self._world.step("unknown", "node", node.name[1])
+        now = format_time(int(self._context.now()))
+        self._context.step("unknown", "node", node.name[1])
         taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
         kept = node.document["spec"].get("taints") or []
         ready = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}
         patch: Document = {"spec": {"taints": [*kept, *taints]}, "status": {"conditions": [ready]}}
-        self._world.server.merge(node, patch, WRITER)
+        self._server.merge(node, patch, WRITER)
 
     def _unmark(self, node: Version) -> None:
-        self._world.step("known", "node", node.name[1])
+        self._context.step("known", "node", node.name[1])
         taints = [taint for taint in node.document["spec"]["taints"] if taint["key"] != UNREACHABLE]
-        self._world.server.merge(node, {"spec": {"taints": taints}}, WRITER)
+        self._server.merge(node, {"spec": {"taints": taints}}, WRITER)
 
     def _evict(self) -> None:
         """The taint manager: deletes pods that do not tolerate a NoExecute taint, by their names."""
-        server = self._world.server
+        server = self._server
         driven = {
             node.name[1]
             for node in server.all(NODES)
@@ -66,32 +64,33 @@ class NodeLifecycleController:
         }
         for pod in server.all(PODS) if driven else ():
             if pod.node in driven and not pod.leaving and not pod.document["spec"].get("tolerations"):
-                self._world.step("evict", "pod", pod.name[1])
+                self._context.step("evict", "pod", pod.name[1])
                 server.remove(pod, None, "", WRITER)
 
     def _collect(self, nodes: set[str], now: float) -> None:
         """Pods of nodes that are no more."""
-        lost = [pod for pod in self._world.server.all(PODS) if pod.node and pod.node not in nodes]
+        lost = [pod for pod in self._server.all(PODS) if pod.node and pod.node not in nodes]
         self._gone = {pod.node: self._gone.get(pod.node, now) for pod in lost}
         for pod in lost:
             if now - self._gone[pod.node] >= MISSING:
-                self._world.step("collect", "pod", pod.name[1])
-                self._world.server.remove(pod, 0, "", WRITER)
+                self._context.step("collect", "pod", pod.name[1])
+                self._server.remove(pod, 0, "", WRITER)
 
 
 class VolumeProvisioner:
     """Makes volumes for claims: at once, or for the node that was selected where the class waits for a consumer."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._world = world
-        self._channel = world.messages.channel("provisioner")
+    def __init__(self, context: SimulationContext, server: ApiServer) -> None:
+        self._context = context
+        self._server = server
+        self._channel = context.channels.channel("provisioner")
 
     def observe(self, _: Version | None, after: Version | None, __: str) -> None:
         if after is not None and after.resource.key == CLAIMS.key and not after.document["spec"].get("volumeName"):
-            self._world.loop.call_later(0.1 + 2.0 * self._channel.share(), self._provide, after.uid)
+            self._context.loop.call_later(0.1 + 2.0 * self._channel.share(), self._provide, after.uid)
 
     def _provide(self, uid: str) -> None:
-        server, claim = self._world.server, self._world.server.by_uid.get(uid)
+        server, claim = self._server, self._server.by_uid.get(uid)
         if claim is None or claim.document["spec"].get("volumeName"):
             return
         waits = False
@@ -101,7 +100,7 @@ class VolumeProvisioner:
         if waits and not claim.metadata.get("annotations", {}).get(SELECTED_NODE):
             return
         volume = f"volume-{claim.name[1]}"
-        self._world.step("provision", "claim", claim.name[1])
+        self._context.step("provision", "claim", claim.name[1])
         ref = {"namespace": claim.name[0], "name": claim.name[1], "uid": claim.uid}
         document = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume}}
         spec = {"claimRef": ref, "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"]}

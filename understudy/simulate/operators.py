@@ -4,7 +4,6 @@ What a kind wants is asked of understudy.kinds.children; when and in which porti
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,10 +15,8 @@ from understudy.kinds.jobset import EXCLUSIVE
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_KEY
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
 from understudy.ports import PatchForm, Ref, Refused
-from understudy.simulate.api_server import FOREGROUND, TRACKING, Version
-
-if TYPE_CHECKING:
-    from understudy.simulate.simulation import Simulation
+from understudy.simulate.api_server import FOREGROUND, TRACKING, ApiServer, Version
+from understudy.simulate.context import SimulationContext
 
 WRITER = "operator"
 _FAMILIES = {(family.parent.group, family.parent.kind): family for family in FAMILIES}
@@ -28,9 +25,11 @@ _FAMILIES = {(family.parent.group, family.parent.kind): family for family in FAM
 class Operators:
     """Works by the uid of the parent, on the objects as they are when it comes to it."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._world = world
-        self._channel = world.messages.channel("operators")
+    def __init__(self, context: SimulationContext, server: ApiServer) -> None:
+        self._context = context
+        self._server = server
+        self._channel = context.channels.channel("operators")
+        self._names = 0  # of pods with a generated name
         self._due: dict[str, float] = {}
         self._refused: dict[str, int] = {}  # uid -> how often in a row
         self._made: dict[str, int] = {}  # uid -> pods the next portion has at most
@@ -56,8 +55,8 @@ class Operators:
                 self.touch(owner["uid"])
 
     def touch(self, uid: str, after: float | None = None) -> None:
-        loop = self._world.loop
-        pace = self._world.scenario.operator_pace
+        loop = self._context.loop
+        pace = self._context.scenario.operator_pace
         at = loop.time() + (pace * (0.1 + 1.9 * self._channel.share()) if after is None else after)
         if at < self._due.get(uid, float("inf")):
             self._due[uid] = at
@@ -67,15 +66,15 @@ class Operators:
         if self._due.get(uid) != at:
             return
         del self._due[uid]
-        world, parent = self._world, self._parents.get(uid)
+        context, parent = self._context, self._parents.get(uid)
         if parent is None:
             self._free(uid)
             return
-        if world.server_is_down:
+        if self._server.is_down:
             self.touch(uid, 1.0)
             return
         family = _FAMILIES[parent.resource.group, parent.resource.kind]
-        wanted = family.children(parent.document, self._observed(family, uid), world.now())
+        wanted = family.children(parent.document, self._observed(family, uid), context.now())
         try:
             acted = self._carry_out(parent, wanted)
         except Refused:
@@ -84,27 +83,27 @@ class Operators:
             return
         self._refused.pop(uid, None)
         if acted:
-            world.step("operate", parent.resource.kind, parent.name[1])
+            context.step("operate", parent.resource.kind, parent.name[1])
             self.touch(uid)
         elif wanted.again_at is not None:
-            self.touch(uid, max(0.05, wanted.again_at - world.now()))
+            self.touch(uid, max(0.05, wanted.again_at - context.now()))
         else:
             self._departed.pop(uid, None)
 
     def _free(self, uid: str) -> None:
         """Pods whose Job is no more are held by no finalizer."""
-        server = self._world.server
+        server = self._server
         for pod in [one for one in server.by_owner.get(uid, {}).values() if one.resource is PODS]:
             if TRACKING in pod.metadata.get("finalizers", ()):
                 server.merge(pod, {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}, WRITER)
 
     def _observed(self, family: Family, uid: str) -> ObservedChildren:
         found: dict[str, list[object]] = {}
-        for child in self._world.server.by_owner.get(uid, {}).values():
+        for child in self._server.by_owner.get(uid, {}).values():
             found.setdefault(child.resource.key, []).append(self._seen(child))
         consulted = {}
         for resource in family.consults:
-            shelf = self._world.server.objects.get(resource.key, {})
+            shelf = self._server.objects.get(resource.key, {})
             consulted[resource.key] = {name: version.document for name, version in shelf.items()}
         departed = [self._seen(child) for child in self._departed.get(uid, ())]
         return ObservedChildren(found, consulted, tuple(departed))  # type: ignore[arg-type]
@@ -118,7 +117,7 @@ class Operators:
 
     def _carry_out(self, parent: Version, wanted: ChildActions) -> bool:
         """One portion of it; whether anything was done."""
-        server, acted = self._world.server, False
+        server, acted = self._server, False
         if wanted.status is not None:
             change = merge_patch(parent.document.get("status") or {}, wanted.status)
             if change:
@@ -159,9 +158,9 @@ class Operators:
             document = create.document
             meta = document["metadata"]
             if "name" not in meta:
-                self._world.names += 1
-                meta = {**meta, "name": f"{meta['generateName']}x{self._world.names}"}
-            self._world.server.create(create.resource, {**document, "metadata": meta}, WRITER)
+                self._names += 1
+                meta = {**meta, "name": f"{meta['generateName']}x{self._names}"}
+            self._server.create(create.resource, {**document, "metadata": meta}, WRITER)
         self._made[parent.uid] = portion * 2
         return True
 
@@ -174,7 +173,7 @@ class Operators:
         index = labels.get(COMPLETION_INDEX) or meta.get("annotations", {}).get(COMPLETION_INDEX)
         if index == "0":
             return True
-        siblings = self._world.server.by_owner.get(parent.uid, {}).values()
+        siblings = self._server.by_owner.get(parent.uid, {}).values()
         return any(pod.node and not pod.leaving and _index(pod) == "0" for pod in siblings)
 
     def _is_placed(self, job: Version) -> bool:
@@ -196,15 +195,16 @@ def _ref(version: Version) -> Ref:
 class GarbageCollector:
     """Kubernetes' own, where the product's does not run: dependents go with their owners, or before them."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._world = world
-        self._channel = world.messages.channel("garbage")
+    def __init__(self, context: SimulationContext, server: ApiServer) -> None:
+        self._context = context
+        self._server = server
+        self._channel = context.channels.channel("garbage")
 
     def observe(self, before: Version | None, after: Version | None, _: str) -> None:
         version = after or before
         assert version is not None
         going = after is None or (after.leaving and FOREGROUND in after.metadata.get("finalizers", ()))
-        if going and self._world.server.by_owner.get(version.uid):
+        if going and self._server.by_owner.get(version.uid):
             self._later(self._collect, version.uid)
         if after is not None and going:
             self._later(self._let_go, version)
@@ -213,29 +213,29 @@ class GarbageCollector:
                 self._later(self._let_go_by_uid, owner["uid"])
         elif before is None:
             for owner in version.metadata.get("ownerReferences", ()):
-                if owner["uid"] not in self._world.server.by_uid:
+                if owner["uid"] not in self._server.by_uid:
                     self._later(self._collect, owner["uid"])
 
     def _later(self, call: object, argument: object) -> None:
-        self._world.loop.call_later(0.01 + 0.2 * self._channel.share(), call, argument)  # type: ignore[arg-type]
+        self._context.loop.call_later(0.01 + 0.2 * self._channel.share(), call, argument)  # type: ignore[arg-type]
 
     def _collect(self, uid: str) -> None:
-        for dependent in list(self._world.server.by_owner.get(uid, {}).values()):
+        for dependent in list(self._server.by_owner.get(uid, {}).values()):
             if not dependent.leaving:
-                self._world.step("collect", dependent.resource.kind, dependent.name[1])
+                self._context.step("collect", dependent.resource.kind, dependent.name[1])
                 way = "Foreground" if dependent.resource.key == JOBS.key else ""
-                self._world.server.remove(dependent, None, way, "garbage")
+                self._server.remove(dependent, None, way, "garbage")
 
     def _let_go_by_uid(self, uid: str) -> None:
-        version = self._world.server.by_uid.get(uid)
+        version = self._server.by_uid.get(uid)
         if version is not None:
             self._let_go(version)
 
     def _let_go(self, version: Version) -> None:
-        current = self._world.server.by_uid.get(version.uid)
-        if current is None or not current.leaving or self._world.server.by_owner.get(version.uid):
+        current = self._server.by_uid.get(version.uid)
+        if current is None or not current.leaving or self._server.by_owner.get(version.uid):
             return
         finalizers = current.metadata.get("finalizers", ())
         if FOREGROUND in finalizers:
             kept = [name for name in finalizers if name != FOREGROUND]
-            self._world.server.merge(current, {"metadata": {"finalizers": kept}}, "garbage")
+            self._server.merge(current, {"metadata": {"finalizers": kept}}, "garbage")

@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -30,12 +30,11 @@ from understudy.kube.leader_election import Candidate, LeaderElection, LeaseTime
 from understudy.kube.replica import Replica
 from understudy.kube.server import ServeOptions
 from understudy.ports import Refused, Unreachable
-from understudy.simulate.client import Client
+from understudy.simulate.api_server import ApiServer
+from understudy.simulate.client import Client, RequestObserver
+from understudy.simulate.connection import Connection
+from understudy.simulate.context import SimulationContext
 
-if TYPE_CHECKING:
-    from understudy.simulate.simulation import Simulation
-
-BEGIN = 1_767_268_800.0  # what the clocks show at virtual time 0: noon of the first day of 2026
 TERMS = LeaseTimes(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
 RESTART = 0.5  # seconds after which a part that failed begins anew
 Begin = Callable[[], Awaitable[None]]
@@ -45,11 +44,9 @@ class ProcessClock:
     """The virtual time as one life of a process sees it: in a pause, no sleep ends."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
-        self._loop = client.world.loop
-
-    def now(self) -> float:
-        return BEGIN + self._loop.time()
+        self._connection = client.connection
+        self._loop = client.context.loop
+        self.now = client.context.now
 
     async def sleep(self, seconds: float) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
@@ -60,7 +57,7 @@ class ProcessClock:
             timer.cancel()
 
     def _wake(self, woken: "asyncio.Future[None]") -> None:
-        self._client.when_awake(lambda: _end_sleep(woken))
+        self._connection.when_awake(lambda: _end_sleep(woken))
 
 
 def _end_sleep(woken: "asyncio.Future[None]") -> None:
@@ -68,11 +65,20 @@ def _end_sleep(woken: "asyncio.Future[None]") -> None:
         woken.set_result(None)
 
 
+class ProcessObserver(RequestObserver, Protocol):
+    def process_started(self, name: str, life: int) -> None: ...
+
+    def cycle(self, life: str, cycle: Cycle) -> None:
+        """A scheduling loop has finished a cycle. `life` is the name of its process and the number of its life."""
+
+
 class Process:
     """`start`, `kill`, `pause`, `cut_off`; subclasses say what runs in it."""
 
-    def __init__(self, world: "Simulation", name: str) -> None:
-        self.world = world
+    def __init__(self, context: SimulationContext, server: ApiServer, observer: ProcessObserver, name: str) -> None:
+        self.context = context
+        self.server = server
+        self.observer = observer
         self.name = name
         self.clients: list[Client] = []
         self.life = 0
@@ -91,8 +97,9 @@ class Process:
     def start(self) -> None:
         if self._task is None:
             self.life += 1
-            self.world.step("start", self.name, "", self.life)
-            self._task = self.world.loop.create_task(self._lived())
+            self.observer.process_started(self.name, self.life)
+            self.context.step("start", self.name, "", self.life)
+            self._task = self.context.loop.create_task(self._lived())
 
     async def _lived(self) -> None:
         try:
@@ -100,7 +107,7 @@ class Process:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            self.world.fail("no loop fails", f"{self.name}: {first_of(error)!r}")
+            self.context.fail("no loop fails", f"{self.name}: {first_of(error)!r}")
 
     async def _live(self) -> None:
         raise NotImplementedError
@@ -112,17 +119,25 @@ class Process:
             self._task.cancel()
             self._task, self.clients = None, []
 
+    def crash(self, seconds: float = 2.0) -> None:
+        """Is killed, and starts again after so many seconds."""
+        if self.runs:
+            self.context.step("killed", self.name, "")
+            self.context.last_disturbance = self.context.loop.time()
+            self.kill()
+            self.context.loop.call_later(max(0.1, seconds), self.start)
+
     def pause(self) -> None:
         for client in self.clients:
-            client.stall(paused=True)
+            client.connection.stall(paused=True)
 
     def cut_off(self) -> None:
         for client in self.clients:
-            client.stall(cut_off=True)
+            client.connection.stall(cut_off=True)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         for client in self.clients:
-            client.go_on()
+            client.connection.resume()
 
     async def end(self) -> None:
         task = self._task
@@ -130,16 +145,20 @@ class Process:
         if task is not None:
             await asyncio.gather(task, return_exceptions=True)
 
+    def _client(self, name: str, whole_gangs: bool, check: Callable[[], None] | None = None) -> Client:
+        """A client of this life."""
+        return Client(Connection(self.context, self.server, name), self.observer, self.crash, whole_gangs, check)
+
     def _listener(self) -> Callable[[Cycle], None]:
         life = f"{self.name}/{self.life}"
-        return lambda cycle: self.world.checks.cycle(life, cycle)
+        return lambda cycle: self.observer.cycle(life, cycle)
 
 
 class ControlProcess(Process):
     """The scheduling loop and the controllers of an embedded cluster, on one shared watch of each resource."""
 
     async def _live(self) -> None:
-        client = Client(self.world, self.name, whole_gangs=True)
+        client = self._client(self.name, whole_gangs=True)
         clock = ProcessClock(client)
         self.clients = [client]
         async with SharedCluster(client, clock) as cluster, asyncio.TaskGroup() as group:
@@ -153,16 +172,16 @@ class ControlProcess(Process):
             except (Refused, Unreachable):
                 pass  # a watch has ended
             except Exception as error:
-                self.world.fail("no loop fails", f"{name}: {first_of(error)!r}")
+                self.context.fail("no loop fails", f"{name}: {first_of(error)!r}")
             await clock.sleep(RESTART)
 
     def _parts(self, cluster: SharedCluster, clock: ProcessClock) -> Iterator[tuple[str, Begin]]:
-        settings = settings_of(self.world, EMBEDDED_DEFAULTS)
+        settings = settings_of(self.context, EMBEDDED_DEFAULTS)
         teller = EventRecorder(cluster, clock, settings.tell_after)
         recorder = EventAggregator(teller)
         graph = ObjectGraph(cluster, clock)
         collector = GarbageCollector(graph, cluster, clock)
-        chance = random.Random(self.world.scenario.noise * 1000 + self.life)
+        chance = random.Random(self.context.scenario.noise * 1000 + self.life)
 
         def schedule() -> Awaitable[None]:
             loop = SchedulingLoop(cluster, clock, settings, self._listener())
@@ -176,7 +195,7 @@ class ControlProcess(Process):
 
         yield "scheduling", schedule
         for family in FAMILIES:
-            if family.parent.key in self.world.kinds and not self.world.operated:
+            if family.parent.key in self.context.kinds and not self.context.operated:
                 yield family.parent.kind, partial(look_after, family)
         yield "events", teller.run
         yield "graph", graph.run
@@ -193,22 +212,24 @@ class ReplicaProcess(Process):
     """One of several that may lead, with its fence."""
 
     async def _live(self) -> None:
-        world = self.world
-        lease_client = Client(world, f"{self.name}-lease", whole_gangs=False)
+        context = self.context
+        lease_client = self._client(f"{self.name}-lease", whole_gangs=False)
         clock = ProcessClock(lease_client)
         candidate = Candidate(self.name, terms=TERMS)
-        chance = random.Random(world.scenario.noise * 1000 + self.life)
-        election = LeaderElection(lease_client, clock, candidate, world.loop.time, chance)
-        settings = settings_of(world, ServeOptions(config=Config(server="https://simulated"), identity=self.name).loop)
+        chance = random.Random(context.scenario.noise * 1000 + self.life)
+        election = LeaderElection(lease_client, clock, candidate, context.loop.time, chance)
+        settings = settings_of(
+            context, ServeOptions(config=Config(server="https://simulated"), identity=self.name).loop
+        )
         permit = WritePermit(lambda: election.leads, lambda: client.age(), settings.max_view_age)
-        client = Client(world, self.name, whole_gangs=False, check=permit.check)
+        client = self._client(self.name, whole_gangs=False, check=permit.check)
         self.clients = [client, lease_client]
         replica = Replica(FencedClient(client, permit), ProcessClock(client), election, settings, self._listener())
         await replica.run()
 
 
-def settings_of(world: "Simulation", settings: LoopSettings) -> LoopSettings:
-    return msgspec.structs.replace(settings, policy=world.policy)
+def settings_of(context: SimulationContext, settings: LoopSettings) -> LoopSettings:
+    return msgspec.structs.replace(settings, policy=context.policy)
 
 
 def first_of(error: BaseException) -> BaseException:

@@ -1,8 +1,7 @@
 """The invariants that hold when nothing happens any more: what waits has a true reason, and nothing is left open."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -18,13 +17,12 @@ from understudy.model.plans import Hold, Plan, Preempt, Wait, WaitCode
 from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
 from understudy.ports import Ref
-from understudy.simulate.api_server import Version
-from understudy.simulate.gang_state import GangState
+from understudy.simulate.api_server import ApiServer, Version
+from understudy.simulate.cluster import SimulatedCluster
 from understudy.simulate.invariants import PARTLY
-from understudy.simulate.workloads import RESOURCES
+from understudy.simulate.workloads import RESOURCES, GangState
 
-if TYPE_CHECKING:
-    from understudy.simulate.simulation import Simulation
+Gangs = Mapping[str, GangState]
 
 KEPT = "no job is lost"
 FITS = "nothing waits that could be helped"
@@ -36,55 +34,57 @@ RECENT = 10.0  # seconds
 ENDS = ("Complete", "Completed", "Succeeded", "Failed")
 
 
-def check_at_rest(world: "Simulation") -> None:
-    """Where no node is left, the loops suspect the API and not the nodes, and leave everything as it is."""
-    if not any(kubelet.heard for kubelet in world.kubelets.values()):
+def check_at_rest(cluster: SimulatedCluster, gangs: Gangs) -> None:
+    """Where no kubelet is heard, the loops suspect the API server, not the nodes, and change nothing."""
+    if cluster.silent:
         return
-    made = planned(world, world.now())
+    made = planned(cluster, gangs, cluster.context.now())
     if not all(isinstance(action, Wait) for action in made.actions):
-        made = planned(world, world.now() - RECENT)  # what only just became possible, the loop is about to do
-    for gang in world.checks.gangs.values():
+        # The loop may be about to do what became possible only just now.
+        made = planned(cluster, gangs, cluster.context.now() - RECENT)
+    for gang in gangs.values():
         if gang.there:
-            _check_gang(world, gang, made)
-    _check_plan(world, made)
-    _check_incidents(world)
+            _check_gang(cluster, gang, made)
+    _check_plan(cluster, gangs, made)
+    _check_incidents(cluster, gangs)
 
 
-def planned(world: "Simulation", now: float) -> Plan:
+def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
     """What the planner makes of the objects as they are, without anything a loop remembers."""
-    kube = world.scenario.mode == "kube"
-    limits = HealthLimits() if kube else EMBEDDED_DEFAULTS.limits
-    view = ClusterView(world.policy.index, world.scheduler if kube else None, limits, InvalidObjects())
+    context = cluster.context
+    limits = HealthLimits() if context.kube else EMBEDDED_DEFAULTS.limits
+    scheduler = context.scheduler if context.kube else None
+    view = ClusterView(context.policy.index, scheduler, limits, InvalidObjects())
     view.follows(lag=EMBEDDED_DEFAULTS.job_lag)
     for source in WATCHED_RESOURCES:
         for resource in source.versions:
-            if resource == LEASES or not world.server.serves(resource):
+            if resource == LEASES or not cluster.server.serves(resource):
                 continue  # by now, silent nodes are marked, and of the others a new view would have to see a renewal
-            for version in world.server.all(resource):
+            for version in cluster.server.all(resource):
                 if version.obj is not None:
                     view.put(version.obj)
     view.snapshot(now)
-    for gang in world.checks.gangs.values():
-        if gang.there and not gang.seated() - gang.done and lacks_pods(world, gang):
+    for gang in gangs.values():
+        if gang.there and not gang.seated() - gang.done and lacks_pods(cluster, gang):
             view.pass_over(gang.key)
-    return plan(view.snapshot(now), world.policy, now)
+    return plan(view.snapshot(now), cluster.context.policy, now)
 
 
-def _check_gang(world: "Simulation", gang: GangState, made: Plan) -> None:
-    job = world.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
+def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan) -> None:
+    job = cluster.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
     if job is None:
-        world.fail(KEPT, f"{gang.key} is gone")
+        cluster.context.fail(KEPT, f"{gang.key} is gone")
         return
     if _is_over(job) or gang.suspended:
         return
     seated = gang.seated()
     if seated - gang.done and len(seated) < gang.needed:
         missing = ", ".join(sorted(set(gang.slots) - seated))
-        world.fail(PARTLY, f"{gang.key} has no seats for {missing}, and nothing happens any more")
+        cluster.context.fail(PARTLY, f"{gang.key} has no seats for {missing}, and nothing happens any more")
     elif len(seated) >= gang.needed:
-        _check_running(world, gang)
+        _check_running(cluster, gang)
     else:
-        _check_waiting(world, gang, made)
+        _check_waiting(cluster, gang, made)
 
 
 def _is_over(job: Version) -> bool:
@@ -92,20 +92,20 @@ def _is_over(job: Version) -> bool:
     return any(one["type"] in ENDS and one["status"] == "True" for one in conditions)
 
 
-def _check_running(world: "Simulation", gang: GangState) -> None:
+def _check_running(cluster: SimulatedCluster, gang: GangState) -> None:
     for _, pod in gang.pods.values():
-        if pod.takes_room and pod.uid not in world.kubelets[pod.node].containers:
-            world.fail(RUNS, f"{pod.name[1]} has a seat on {pod.node} and does not run there")
+        if pod.takes_room and pod.uid not in cluster.kubelets[pod.node].containers:
+            cluster.context.fail(RUNS, f"{pod.name[1]} has a seat on {pod.node} and does not run there")
     seats = {slot: pod.node for slot, pod in gang.pods.values() if pod.takes_room}
     kept = {slot: node for slot, node in gang.holds.items() if slot in seats and seats[slot] != node}
     if kept and len(gang.seated()) == len(gang.slots):
-        world.fail(HELD, f"{gang.key} has all its seats, and keeps {kept}")
+        cluster.context.fail(HELD, f"{gang.key} has all its seats, and keeps {kept}")
 
 
-def _check_waiting(world: "Simulation", gang: GangState, made: Plan) -> None:
-    if lacks_pods(world, gang):
+def _check_waiting(cluster: SimulatedCluster, gang: GangState, made: Plan) -> None:
+    if lacks_pods(cluster, gang):
         if gang.holds:
-            world.fail(HELD, f"{gang.key} lacks pods, and keeps {gang.holds}")
+            cluster.context.fail(HELD, f"{gang.key} lacks pods, and keeps {gang.holds}")
         return
     waiting = next((one for one in made.actions if isinstance(one, Wait) and one.gang == gang.key), None)
     if waiting is None or waiting.reason.code is WaitCode.SUSPENDED:
@@ -114,7 +114,7 @@ def _check_waiting(world: "Simulation", gang: GangState, made: Plan) -> None:
     told = [_told(pod) for _, pod in gang.pods.values() if not pod.node and not pod.leaving] or [gang.waits]
     wrong = [words for words in told if _without_causes(words) != true]
     if wrong:
-        world.fail(REASON, f"{gang.key} was told {wrong[0]!r}; the reason is {true!r}")
+        cluster.context.fail(REASON, f"{gang.key} was told {wrong[0]!r}; the reason is {true!r}")
 
 
 def _without_causes(words: str) -> str:
@@ -129,39 +129,39 @@ def _told(pod: Version) -> str:
     return ""
 
 
-def lacks_pods(world: "Simulation", gang: GangState) -> bool:
+def lacks_pods(cluster: SimulatedCluster, gang: GangState) -> bool:
     """Whether its controller does not make pods that could be made now. A requeued job has none on purpose."""
-    job = world.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
+    job = cluster.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
     if job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {}):
         return False
     return not gang.next_stage() <= gang.made()
 
 
-def _check_plan(world: "Simulation", made: Plan) -> None:
+def _check_plan(cluster: SimulatedCluster, gangs: Gangs, made: Plan) -> None:
     """A plan that is made anew of the same objects must not want to do anything."""
-    by_key = {gang.key: gang for gang in world.checks.gangs.values()}
+    by_key = {gang.key: gang for gang in gangs.values()}
     for action in made.actions:
         if isinstance(action, Wait):
             continue
         for key in (action.gang, action.by if isinstance(action, Preempt) else ""):
             gang = by_key.get(key)
-            if gang is not None and lacks_pods(world, gang):
+            if gang is not None and lacks_pods(cluster, gang):
                 return
         invariant = HELD if isinstance(action, Hold) else FITS
-        world.fail(invariant, f"nothing happens any more, but a new plan would {describe(action)}")
+        cluster.context.fail(invariant, f"nothing happens any more, but a new plan would {describe(action)}")
         return
 
 
-def _sits_on_drained(gang: GangState, nodes: Sequence[str], world: "Simulation") -> bool:
+def _sits_on_drained(gang: GangState, nodes: Sequence[str], server: ApiServer) -> bool:
     there = {pod.node for _, pod in gang.pods.values() if pod.takes_room} & set(nodes)
-    known = world.server.objects[NODES.key]
+    known = server.objects[NODES.key]
     drained = f"{PREFIX}drain-deadline"
     return any(drained in known["", name].metadata.get("annotations", {}) for name in there if ("", name) in known)
 
 
-def _check_incidents(world: "Simulation") -> None:
-    by_key = {gang.key: gang for gang in world.checks.gangs.values()}
-    for version in world.server.all(INCIDENTS):
+def _check_incidents(cluster: SimulatedCluster, gangs: Gangs) -> None:
+    by_key = {gang.key: gang for gang in gangs.values()}
+    for version in cluster.server.all(INCIDENTS):
         try:
             incident = incident_of(version.raw)
         except (ValueError, msgspec.DecodeError):
@@ -169,8 +169,8 @@ def _check_incidents(world: "Simulation") -> None:
         gang = by_key.get(incident.gang)
         whole = gang is not None and gang.there and len(gang.seated()) >= gang.needed and not gang.suspended
         gone = gang is None or not gang.there
-        if whole and gang is not None and _sits_on_drained(gang, incident.nodes, world):
+        if whole and gang is not None and _sits_on_drained(gang, incident.nodes, cluster.server):
             continue  # a node is to leave, and nothing can replace it: it is not over
         if incident.open and (gone or whole):
             state = "gone" if gone else "whole"
-            world.fail(INCIDENT, f"{incident.name} of {incident.gang} is open; the gang is {state}")
+            cluster.context.fail(INCIDENT, f"{incident.name} of {incident.gang} is open; the gang is {state}")

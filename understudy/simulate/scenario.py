@@ -6,6 +6,9 @@ out. Whatever is not listed does not happen.
 
 import msgspec
 
+SLICE = "simulate.understudy.dev/slice"  # the topology label of nodes
+ACCELERATOR = "nvidia.com/gpu"
+
 
 class NodePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from understudy.simulate.context import Violation
 from understudy.simulate.scenario import Event, JobPlan, Scenario, written
 from understudy.simulate.scenario_generator import generate
-from understudy.simulate.simulation import Violation, simulate
+from understudy.simulate.simulation import simulate
 
 MOST_RUNS = 400
 

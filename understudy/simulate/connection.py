@@ -1,32 +1,92 @@
-"""One watch of one process: events of one resource in their order, late, coalesced, cut off and listed anew."""
+"""The connection of one life of a process to the API server: when nothing arrives, and its watches.
+
+A watch delivers the events of one resource in order: late, coalesced, cut off and listed again, as the scenario says.
+"""
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Refused
-from understudy.simulate.api_server import Name, Version
-
-if TYPE_CHECKING:
-    from understudy.simulate.client import Client
+from understudy.simulate.api_server import ApiServer, Name, Version
+from understudy.simulate.context import SimulationContext
 
 SYNCED = Change(ChangeType.SYNCED)
+
+
+class RequestFaults:
+    """Faults that hit the next writes of a process; each count is used up by one write."""
+
+    def __init__(self) -> None:
+        self.refusals: list[int] = []  # status codes
+        self.lost_answers = 0
+        self.lost_requests = 0
+        self.kill_in: int | None = None  # writes until the process is killed, with the write on its way
+
+
+class Connection:
+    """Belongs to one life of one process. When that is killed, nothing more is sent or received."""
+
+    def __init__(self, context: SimulationContext, server: ApiServer, name: str) -> None:
+        self.context = context
+        self.server = server
+        self.name = name
+        self.channel = context.channels.channel(name)
+        self.dead = False
+        self.paused = False
+        self.cut_off = False
+        self.stalled_since = 0.0
+        self.faults = RequestFaults()
+        self.watches: list[Watch] = []
+        self._held: list[Callable[[], None]] = []  # answers and wake-ups that wait for the end of a pause
+
+    @property
+    def stalled(self) -> bool:
+        """Whether no message arrives."""
+        return self.paused or self.cut_off or self.dead
+
+    def stall(self, *, paused: bool = False, cut_off: bool = False) -> None:
+        if not self.stalled:
+            self.stalled_since = self.context.loop.time()
+        self.paused, self.cut_off = self.paused or paused, self.cut_off or cut_off
+
+    def resume(self) -> None:
+        self.paused = self.cut_off = False
+        if self.dead:
+            return
+        held, self._held = self._held, []
+        for wake in held:
+            wake()
+        for watch in self.watches:
+            watch.deliver()
+
+    def when_awake(self, wake: Callable[[], None]) -> None:
+        if self.paused:
+            self._held.append(wake)
+        elif not self.dead:
+            wake()
+
+    def age(self) -> float:
+        """Seconds since the oldest watch was last up to date."""
+        now = self.context.loop.time()
+        return max((watch.age(now) for watch in self.watches), default=0.0)
 
 
 class Watch:
     """Keeps what ports.Cluster.follow promises: nothing is missed for good, nothing is told twice."""
 
-    def __init__(self, client: "Client", resource: Resource, namespace: str, label: str, decoded: bool) -> None:
+    def __init__(self, connection: Connection, resource: Resource, namespace: str, label: str, decoded: bool) -> None:
         self.resource = resource
-        self._client = client
+        self._connection = connection
+        self._context = connection.context
+        self._server = connection.server
         self._namespace = namespace
         self._label = label
         self._decoded = decoded
-        self._channel = client.world.messages.channel(client.name, resource.key)
+        self._channel = connection.context.channels.channel(connection.name, resource.key)
         self._travelling: deque[tuple[float, ChangeType, Version | None]] = deque()
         self._last_due = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -65,7 +125,7 @@ class Watch:
         return False
 
     def _send(self, change: ChangeType, version: Version | None) -> None:
-        loop = self._client.world.loop
+        loop = self._context.loop
         due = self._last_due = max(self._last_due, loop.time() + self._channel.delay())
         self._travelling.append((due, change, version))
         if self._timer is None:
@@ -75,7 +135,7 @@ class Watch:
 
     def list(self) -> None:
         """All there is, as changes of what was told."""
-        server = self._client.world.server
+        server = self._server
         found = {version.name: version for version in server.all(self.resource) if self.wants(version)}
         for name in sorted(self._told):
             if name not in found or found[name].uid != self._told[name].uid:
@@ -92,8 +152,8 @@ class Watch:
     def deliver(self) -> None:
         """What has arrived is there to be read, unless the process stands still or is cut off."""
         self._timer = None
-        client, loop = self._client, self._client.world.loop
-        if client.stalled:
+        connection, loop = self._connection, self._context.loop
+        if connection.stalled:
             return
         now, count = loop.time(), 0
         while self._travelling and self._travelling[0][0] <= now:
@@ -101,7 +161,7 @@ class Watch:
             self._ready.append(self._read(change, version))
             count += 1
         if count:
-            client.world.step("tell", client.name, self.resource.key, count)
+            self._context.step("tell", connection.name, self.resource.key, count)
             if self._reader is not None and not self._reader.done():
                 self._reader.set_result(None)
         if self._travelling:
@@ -124,7 +184,7 @@ class Watch:
         """What is under way is lost; it is listed anew after a while."""
         if self._broken_since is not None or not self.synced:
             return
-        loop = self._client.world.loop
+        loop = self._context.loop
         self._broken_since = loop.time()
         self._travelling.clear()
         self._last_due = 0.0
@@ -134,11 +194,11 @@ class Watch:
         loop.call_later(seconds, self._mend)
 
     def _mend(self) -> None:
-        client = self._client
-        if client.dead:
+        connection = self._connection
+        if connection.dead:
             return
-        if client.stalled or client.world.server_is_down:
-            client.world.loop.call_later(1.0, self._mend)
+        if connection.stalled or self._server.is_down:
+            self._context.loop.call_later(1.0, self._mend)
             return
         self._broken_since = None
         self.list()
@@ -146,31 +206,26 @@ class Watch:
     def age(self, now: float) -> float:
         if self._broken_since is not None:
             return now - self._broken_since
-        return 0.0 if client_is_connected(self._client) else now - self._client.stalled_since
+        return now - self._connection.stalled_since if self._connection.stalled else 0.0
 
     async def changes(self) -> AsyncIterator[Change]:
-        world = self._client.world
-        if not world.server.serves(self.resource):
+        if not self._server.serves(self.resource):
             raise Refused(404, "NotFound", f"there is no {self.resource.key}")
-        watchers = world.server.watchers[self.resource.key]
+        watchers = self._server.watchers[self.resource.key]
         watchers.append(self)
-        self._client.watches.append(self)
+        self._connection.watches.append(self)
         self.list()
         try:
             while True:
                 while self._ready:
                     yield self._ready.popleft()
-                self._reader = world.loop.create_future()
+                self._reader = self._context.loop.create_future()
                 await self._reader
         finally:
             watchers.remove(self)
-            self._client.watches.remove(self)
+            self._connection.watches.remove(self)
             if self._timer is not None:
                 self._timer.cancel()
-
-
-def client_is_connected(client: "Client") -> bool:
-    return not client.stalled
 
 
 def _bare(version: Version) -> bytes:
