@@ -8,11 +8,46 @@ from typing import Any, NoReturn
 
 from understudy.cli.job_types import TYPES
 
+# What a shell offers for a value, by the name of the value in the help. `understudy completion` defines the functions.
+_FILES = {"bash": "_understudy_files", "zsh": "_files", "fish": "(__fish_complete_path (commandline -ct))"}
+_COMPLETIONS = {
+    "FILE": _FILES,
+    "DIR": _FILES,
+    "JOB": {"bash": "_understudy_jobs", "zsh": "_understudy_jobs", "fish": "(__understudy_jobs)"},
+    "NODE": {"bash": "_understudy_nodes", "zsh": "_understudy_nodes", "fish": "(__understudy_nodes)"},
+    "TYPE": {"bash": "_understudy_types", "zsh": "_understudy_types", "fish": "(__understudy_types)"},
+}
+
+
+class _StoreValue(argparse.Action):
+    """argparse's action "store", with the attribute by which shtab knows what a shell offers for the value."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        if isinstance(self.metavar, str) and self.metavar in _COMPLETIONS:
+            self.complete = _COMPLETIONS[self.metavar]
+
+    def __call__(
+        self, _parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, _flag: str | None = None
+    ) -> None:
+        setattr(namespace, self.dest, values)
+
+
+class _AppendValue(_StoreValue):
+    """argparse's action "append"."""
+
+    def __call__(
+        self, _parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, _flag: str | None = None
+    ) -> None:
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), values])
+
 
 class OneLineParser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **settings)
+        self.register("action", None, _StoreValue)
+        self.register("action", "append", _AppendValue)
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message}; see `{self.prog} --help`", file=sys.stderr)

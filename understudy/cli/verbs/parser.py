@@ -66,11 +66,15 @@ VERBS = (
 )
 
 
-def root_parser() -> ArgumentParser:
+def root_parser(*, load_all: bool = False) -> ArgumentParser:
+    """`load_all` imports the modules of all verbs: completion scripts are about all of them."""
     root = OneLineParser(prog="understudy", description=_ABOUT, epilog=_EXAMPLES)
     root.add_argument("--version", action="version", version=f"understudy {__version__}", help="print the version")
     root.add_argument("--loglevel", choices=("debug", "info", "warn", "error"), default="info", help=SUPPRESS)
     added = root.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=VerbParser)
     for name, module, summary, aliases in VERBS:
-        added.add_parser(name, aliases=aliases, help=summary, module=f"understudy.cli.verbs.{module}")
+        verb = added.add_parser(name, aliases=aliases, help=summary, module=f"understudy.cli.verbs.{module}")
+        if load_all:
+            verb.load()
+            verb.description = summary
     return root
