@@ -26,7 +26,7 @@ from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.worlds import Sight
 from understudy.client import connect
 from understudy.control.clock import SystemClock
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_leases import LeaseClock
 from understudy.kinds.annotations import format_time
@@ -60,7 +60,10 @@ class KubeWorld(RunningWorld):
     @contextlib.asynccontextmanager
     async def _started(self) -> AsyncIterator[None]:
         view = ClusterView(
-            self.policy.index, "understudy", troubles=InvalidObjects(), arrivals=LeaseClock(SystemClock())
+            self.policy.index,
+            "understudy",
+            troubles=InvalidObjects(),
+            watched=WatchedCluster(LeaseClock(SystemClock()), complete=False),
         )
         async with contextlib.AsyncExitStack() as stack:
             self.client = await stack.enter_async_context(connect(self.kube.kubeconfig))

@@ -14,7 +14,7 @@ from typing import TypeVar
 from tests.decide import reference_rules
 from understudy.client import connect
 from understudy.control.clock import SystemClock
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_leases import LeaseClock
 from understudy.control.watch.reflector import ObjectHeader, Reflector
@@ -41,7 +41,9 @@ class Witness:
         self._pods: dict[tuple[str, str], Pod] = {}
         self._ever: dict[str, Pod] = {}  # by uid: every pod that has been there
         self._view = ClusterView(
-            scheduler_name="understudy", troubles=InvalidObjects(), arrivals=LeaseClock(SystemClock())
+            scheduler_name="understudy",
+            troubles=InvalidObjects(),
+            watched=WatchedCluster(LeaseClock(SystemClock()), complete=False),
         )
         self._changed = threading.Condition()
         self._synced = False

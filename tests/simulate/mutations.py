@@ -14,6 +14,7 @@ from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.apply.seats import split_by_pod
 from understudy.control.loop import SchedulingLoop
 from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.gang_parts import UnseenJobs
 from understudy.control.view.node_fences import NodeFences
 from understudy.control.view.node_health import HealthFinding, Heartbeat
 from understudy.control.view.node_leases import NodeLeases, _LeaseState
@@ -60,20 +61,22 @@ def no_patience_for_stages() -> AbstractContextManager[None]:
 def pods_before_their_job() -> AbstractContextManager[None]:
     """Pods that are seen before their job are taken for a gang of their own, one by one."""
 
-    def follows(self: ClusterView, lag: float) -> None:
-        del lag
-        self._context.surroundings.complete = True
+    def judged(_: UnseenJobs, __: str, gang: Gang | None, ___: bool, ____: float) -> Gang | None:
+        return gang
 
-    return _patched((ClusterView, "follows", follows))
+    return _patched((UnseenJobs, "judged", judged))
 
 
 def claims_ignored_while_none_exists() -> AbstractContextManager[None]:
     """As long as there is neither a claim nor a class, pods do not wait for their claims; the first one ends that."""
 
-    def follows(self: ClusterView, lag: float) -> None:
-        self._gangs.strays.lag = lag
+    made = ClusterView.__init__
 
-    return _patched((ClusterView, "follows", follows))
+    def init(self: ClusterView, *args: Any, **named: Any) -> None:
+        made(self, *args, **named)
+        self._context.surroundings.complete = False
+
+    return _patched((ClusterView, "__init__", init))
 
 
 def a_pause_renews_all_leases() -> AbstractContextManager[None]:

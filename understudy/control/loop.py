@@ -20,7 +20,7 @@ from understudy.control.record.incidents import IncidentTracker
 from understudy.control.record.job_failures import JobFailures
 from understudy.control.record.node_annotations import FenceAnnotations, NodeFailures
 from understudy.control.record.wait_reasons import WaitReasons
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.view.node_leases import LeaseClock
@@ -103,9 +103,8 @@ class SchedulingLoop:
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
         troubles = InvalidObjects()
-        arrivals = LeaseClock(clock, settings.one_clock)
-        self.view = ClusterView(settings.policy.index, settings.scheduler_name, settings.limits, troubles, arrivals)
-        self.view.follows(settings.job_lag)
+        watched = WatchedCluster(LeaseClock(clock, settings.one_clock), job_lag=settings.job_lag)
+        self.view = ClusterView(settings.policy.index, settings.scheduler_name, settings.limits, troubles, watched)
         self._clock = clock
         self._settings = settings
         self._listener = listener
@@ -242,6 +241,8 @@ class SchedulingLoop:
         try:
             done = await self._applier.carry_out(made, snapshot)
         finally:
+            for found in self._applier.take_passed_over():
+                self.view.pass_over(found)
             self._history.see(snapshot, now)
         self._retry_at, self._stumbles = None, 0
         self._report(Cycle(snapshot, made, tuple(done), took))

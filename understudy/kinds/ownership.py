@@ -3,7 +3,7 @@
 import msgspec
 
 from understudy.kinds.annotations import WARM_FOR
-from understudy.objects.meta import ObjectMeta
+from understudy.objects.meta import KubeObject, ObjectMeta
 from understudy.objects.pods import Pod
 
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
@@ -49,6 +49,16 @@ class GangRef(msgspec.Struct, frozen=True, gc=False):
     @property
     def title(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
+
+
+def job_key(job: KubeObject) -> str:
+    """The key of the gang that a job stands for."""
+    return f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}"
+
+
+def pods_key(gang: str) -> str:
+    """The gang key that the pods of this gang lead to: pods of a TrainJob belong to the JobSet that it creates."""
+    return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
 
 
 def owner_of(pod: Pod) -> GangRef:

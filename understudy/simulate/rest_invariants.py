@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
+from understudy.control.view.gang_parts import PassedOver
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_health import HealthLimits
 from understudy.control.watch.reflector import WATCHED_RESOURCES
@@ -54,8 +55,8 @@ def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
     context = cluster.context
     limits = HealthLimits() if context.kube else EMBEDDED_DEFAULTS.limits
     scheduler = context.scheduler if context.kube else None
-    view = ClusterView(context.policy.index, scheduler, limits, InvalidObjects())
-    view.follows(lag=EMBEDDED_DEFAULTS.job_lag)
+    watched = WatchedCluster(job_lag=EMBEDDED_DEFAULTS.job_lag)
+    view = ClusterView(context.policy.index, scheduler, limits, InvalidObjects(), watched)
     for source in WATCHED_RESOURCES:
         for resource in source.versions:
             if resource == LEASES or not cluster.server.serves(resource):
@@ -66,7 +67,7 @@ def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
     view.snapshot(now)
     for gang in gangs.values():
         if gang.there and not gang.seated() - gang.done and lacks_pods(cluster, gang):
-            view.pass_over(gang.key)
+            view.pass_over(PassedOver.of(gang.key, view.pods_of(gang.key), view.job_of(gang.key)))
     return plan(view.snapshot(now), cluster.context.policy, now)
 
 

@@ -26,6 +26,7 @@ from tests.objects.documents import (
     training_job,
 )
 from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.gang_parts import PassedOver
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.kinds.decoding import decode
 from understudy.kinds.jobset import EXCLUSIVE
@@ -489,7 +490,7 @@ def test_pods_of_a_bad_gang_that_are_leaving_are_counted_as_leaving() -> None:
 def test_a_gang_that_is_passed_over_is_planned_for_again_when_a_pod_of_it_comes() -> None:
     view = viewed(node("n"), job("j", parallelism=2, completions=2))
     assert set(view.snapshot(NOW).open) == {"Job/default/j"}
-    view.pass_over("Job/default/j")
+    view.pass_over(PassedOver.of("Job/default/j", view.pods_of("Job/default/j"), view.job_of("Job/default/j")))
     assert set(view.snapshot(NOW).open) == set()
     view.put(decode(job("j", {"labels": {"new": "label"}}, parallelism=2, completions=2)))
     assert set(view.snapshot(NOW).open) == set()
@@ -502,7 +503,7 @@ def test_a_gang_that_is_passed_over_is_planned_for_again_when_it_changes(change:
     first = pod("j-x", "", {"labels": {"job-name": "j"}})
     view = viewed(node("n"), job("j", parallelism=2, completions=2), first)
     view.snapshot(NOW)
-    view.pass_over("Job/default/j")
+    view.pass_over(PassedOver.of("Job/default/j", view.pods_of("Job/default/j"), view.job_of("Job/default/j")))
     assert set(view.snapshot(NOW).open) == set()
     if change == "spec":
         view.put(decode(job("j", parallelism=3, completions=3)))

@@ -2,7 +2,7 @@
 
 from tests.control.virtual_clock import VirtualClock
 from tests.objects.documents import MADE_AT, job, owner, pod
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_leases import LeaseClock
 from understudy.kinds.decoding import decode
@@ -17,8 +17,8 @@ class Seen:
 
     def __init__(self, lag: float = LAG) -> None:
         self.clock = VirtualClock(MADE_AT)
-        self.view = ClusterView(troubles=InvalidObjects(), arrivals=LeaseClock(self.clock))
-        self.view.follows(lag)
+        watched = WatchedCluster(LeaseClock(self.clock), job_lag=lag)
+        self.view = ClusterView(troubles=InvalidObjects(), watched=watched)
 
     def pod(self, index: int, node: str = "", owned: bool = False) -> None:
         labels = {"job-name": "j", "batch.kubernetes.io/job-completion-index": str(index)}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.control.virtual_clock import VirtualClock
 from tests.objects.documents import MADE_AT, lease, node
-from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_health import HealthLimits, heartbeat
 from understudy.control.view.node_leases import LeaseClock
@@ -25,7 +25,9 @@ class SkewedCluster:
 
     def __init__(self, skew: float) -> None:
         self.clock = VirtualClock(MADE_AT)
-        self.view = ClusterView(troubles=InvalidObjects(), arrivals=LeaseClock(self.clock))
+        self.view = ClusterView(
+            troubles=InvalidObjects(), watched=WatchedCluster(LeaseClock(self.clock), complete=False)
+        )
         self._skew = skew
         for name in ("a", "b"):
             self.view.put(decode(node(name)))
@@ -128,7 +130,8 @@ class Cluster:
         self.renew(0.0, *NAMES)
 
     def _new_view(self) -> ClusterView:
-        view = ClusterView(troubles=InvalidObjects(), arrivals=LeaseClock(self.clock, one_clock=self.one_clock))
+        leases = LeaseClock(self.clock, one_clock=self.one_clock)
+        view = ClusterView(troubles=InvalidObjects(), watched=WatchedCluster(leases, complete=False))
         for name in NAMES:
             view.put(decode(node(name)))
         return view

@@ -23,6 +23,7 @@ from understudy.control.watch.freshness import (
 from understudy.kinds.annotations import FENCED, format_fence
 from understudy.kinds.decoding import decode_json
 from understudy.kinds.job_control import MergePatch
+from understudy.kinds.ownership import job_key
 from understudy.model.nodes import Fence
 from understudy.objects.cluster_objects import PersistentVolumeClaim
 from understudy.objects.jobs import Workload
@@ -219,7 +220,7 @@ class ClusterWriter:
         meta = obj.metadata
         if isinstance(obj, Pod):
             return self.view.pod(meta.namespace, meta.name)
-        return self.view.job_of(f"{obj.kind}/{meta.namespace}/{meta.name}")
+        return self.view.job_of(job_key(obj))
 
 
 def fence_patch(uid: str, note: str | None) -> MergePatch:

@@ -11,6 +11,7 @@ from understudy.control.apply.gang_changes import GangChanges
 from understudy.control.apply.seats import annotated_object, hold_seats, resume_job, split_by_pod
 from understudy.control.concurrency import run_all
 from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.view.gang_parts import PassedOver
 from understudy.model.gangs import Gang, Member, PodCreation, Suspension
 from understudy.ports import Refused
 
@@ -72,6 +73,16 @@ class MissingPods:
         self._patience = patience
         self._lacking: dict[str, float] = {}  # gang -> since when
         self._limits: dict[str, float] = {}  # gang -> for how many seconds it may lack them
+        self._passed_over: list[PassedOver] = []  # since they were last taken
+
+    def take_passed_over(self) -> list[PassedOver]:
+        """The gangs that the next plans leave out, each once."""
+        taken, self._passed_over = self._passed_over, []
+        return taken
+
+    def _as_seen(self, gang: str) -> PassedOver:
+        view = self._desk.view
+        return PassedOver.of(gang, view.pods_of(gang), view.job_of(gang))
 
     async def blocked(self, deeds: Mapping[str, GangChanges]) -> set[str]:
         """The gangs whose deeds have to wait for pods."""
@@ -120,7 +131,7 @@ class MissingPods:
                 del self._lacking[gang.key]
                 # A pod may have come while that was written.
                 if not _can_do_without(gang) and len(self._desk.view.pods_of(gang.key)) == known:
-                    self._desk.view.pass_over(gang.key)
+                    self._passed_over.append(self._as_seen(gang.key))
                     self._tell(gang)
             except Refused as error:
                 self._retries.refused(gang, error)

@@ -5,7 +5,6 @@ from typing import assert_never
 import msgspec
 
 from understudy.model.gangs import Gang
-from understudy.model.nodes import Verdict
 from understudy.model.plans import Action, Dismiss, Grow, Hold, Plan, Preempt, Requeue, Seats, Shrink, Start, Swap, Wait
 from understudy.model.snapshot import Snapshot
 
@@ -85,12 +84,7 @@ def _swap(deed: GangChanges, swap: Swap, snapshot: Snapshot) -> None:
     targets = {move.member: move.to_node for move in swap.moves}
     if swap.waits_for:
         deed.holds = tuple(sorted(targets.items()))
-        deed.leaves = [move.member for move in swap.moves if move.from_node and is_lost(snapshot, move.from_node)]
+        deed.leaves = [move.member for move in swap.moves if move.from_node and snapshot.is_lost(move.from_node)]
     else:
         deed.replaces = targets
         deed.leaves = [move.member for move in swap.moves if move.from_node]
-
-
-def is_lost(snapshot: Snapshot, node: str) -> bool:
-    room = snapshot.nodes.get(node)
-    return room is None or room.node.health.verdict is Verdict.LOST

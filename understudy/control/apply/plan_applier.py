@@ -13,7 +13,7 @@ import msgspec
 
 from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.apply.deferred_gangs import MissingPods, PodPatience, WriteRetries, lacks_first_stage
-from understudy.control.apply.gang_changes import GangChanges, changes_by_gang, is_lost
+from understudy.control.apply.gang_changes import GangChanges, changes_by_gang
 from understudy.control.apply.pod_recreation import PodRecreator
 from understudy.control.apply.seat_release import PREEMPTED, SeatRelease, release_stuck_pods, would_lose_unowned_pod
 from understudy.control.apply.seats import (
@@ -32,6 +32,7 @@ from understudy.control.apply.seats import (
 from understudy.control.apply.warm_understudies import dismiss_understudies, stepping_in
 from understudy.control.concurrency import run_all
 from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.view.gang_parts import PassedOver
 from understudy.decide.describe import describe
 from understudy.decide.guards import HOUR, is_preempting_now
 from understudy.kinds.annotations import (
@@ -108,6 +109,10 @@ class PlanApplier:
         await self._bind([t for t in tasks.values() if t.binds and not t.failed])
         await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
         return [action for task in tasks.values() if task.done for action in task.deed.actions] + dismissed
+
+    def take_passed_over(self) -> list[PassedOver]:
+        """What applying has learnt that planning needs: the gangs that the next plans leave out."""
+        return self._missing.take_passed_over()
 
     def next_look(self) -> float | None:
         """When something that was put off is to be tried again, or given up."""
@@ -306,7 +311,7 @@ def _has_nothing_to_lose(deed: GangChanges, snapshot: Snapshot) -> bool:
     may have a spare, but a start, which may not."""
     moves_now = bool(deed.replaces and deed.leaves) and not (deed.waits_for or deed.by or deed.gives_up)
     leaving = [m for m in deed.gang.seated() if m.name in deed.leaves]
-    return moves_now and len(leaving) < len(deed.gang.seated()) and all(is_lost(snapshot, m.node) for m in leaving)
+    return moves_now and len(leaving) < len(deed.gang.seated()) and all(snapshot.is_lost(m.node) for m in leaving)
 
 
 def _exclusive_topologies(gang: Gang) -> dict[str, str]:

@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from understudy.control.apply.cluster_writer import ClusterWriter
-from understudy.control.apply.gang_changes import GangChanges, is_lost
+from understudy.control.apply.gang_changes import GangChanges
 from understudy.control.apply.pod_recreation import is_recreated
 from understudy.control.apply.seats import seats_note
 from understudy.control.concurrency import run_all
@@ -197,7 +197,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         return PodEviction(pod.metadata.name, pod.metadata.uid, condition, grace, _excused(pod))
 
     def _is_lost(self, pod: Pod) -> bool:
-        return is_lost(self.snapshot, pod.spec.node_name)
+        return self.snapshot.is_lost(pod.spec.node_name)
 
 
 async def fail(desk: ClusterWriter, job: Workload, ending: JobFailure) -> None:
@@ -218,7 +218,7 @@ async def release_stuck_pods(desk: ClusterWriter, snapshot: Snapshot) -> None:
     """
     stuck = []
     for name in snapshot.unhealthy:
-        for seat in snapshot.nodes[name].seats if is_lost(snapshot, name) else ():
+        for seat in snapshot.nodes[name].seats if snapshot.is_lost(name) else ():
             gang = snapshot.gangs[seat.gang]
             pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
             if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:
@@ -247,4 +247,4 @@ def would_lose_unowned_pod(desk: ClusterWriter, deed: GangChanges, snapshot: Sna
         return False
     going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
     bare = [pod for pod in going if not pod.metadata.owner_references and not is_recreated(pod)]
-    return any(not is_lost(snapshot, pod.spec.node_name) for pod in bare)
+    return any(not snapshot.is_lost(pod.spec.node_name) for pod in bare)

@@ -4,7 +4,6 @@ import logging
 from functools import partial
 
 from understudy.control.apply.cluster_writer import ClusterWriter
-from understudy.control.apply.gang_changes import is_lost
 from understudy.control.concurrency import run_all
 from understudy.kinds.annotations import STEPS_IN
 from understudy.kinds.gangs.lone_pod import is_live
@@ -48,7 +47,7 @@ async def _dismissed(desk: ClusterWriter, action: Dismiss, snapshot: Snapshot) -
     taken_over = (
         {pod.metadata.annotations.get(STEPS_IN) for pod in desk.view.pods_of(action.by)} if action.by else set()
     )
-    lost = is_lost(snapshot, action.node)
+    lost = snapshot.is_lost(action.node)
     pods = [
         pod
         for pod in desk.view.pods_of(action.gang)

@@ -19,7 +19,7 @@ _LEADS_TO = {Swap: IncidentOutcome.SWAPPED, Shrink: IncidentOutcome.SHRUNK, Requ
 
 def lost_rooms(snapshot: Snapshot) -> dict[str, NodeInfo]:
     rooms = ((name, snapshot.nodes[name]) for name in snapshot.unhealthy)
-    return {name: room for name, room in rooms if room.node.health.verdict is Verdict.LOST}
+    return {name: room for name, room in rooms if snapshot.is_lost(name)}
 
 
 def losses(snapshot: Snapshot, lost: Mapping[str, NodeInfo]) -> dict[str, GangLoss]:
@@ -55,7 +55,7 @@ def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
 
 def _has_lost(snapshot: Snapshot, member: Member) -> bool:
     """Whether the node is lost on which it, or the pod before it, sat last."""
-    return bool(member.last_node) and _is_lost(snapshot, member.last_node)
+    return bool(member.last_node) and snapshot.is_lost(member.last_node)
 
 
 def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, IncidentDecision]]:
@@ -111,7 +111,3 @@ def _loss(snapshot: Snapshot, seats: list[tuple[str, str]], what: str) -> GangLo
 def _health(snapshot: Snapshot, node: str) -> Health:
     room = snapshot.nodes.get(node)
     return NODE_GONE if room is None else room.node.health
-
-
-def _is_lost(snapshot: Snapshot, node: str) -> bool:
-    return _health(snapshot, node).verdict is Verdict.LOST

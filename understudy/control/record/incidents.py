@@ -10,7 +10,7 @@ from understudy.control.record.event_formats import EventSubject, EventText
 from understudy.control.record.gang_losses import broken_nodes, decisions, foreseen, losses, lost_rooms, sits_on
 from understudy.control.record.incident_records import IncidentRecords
 from understudy.kinds.gangs.lone_pod import is_live
-from understudy.kinds.ownership import owner_of
+from understudy.kinds.ownership import owner_of, pods_key
 from understudy.kinds.pod_groups.lookup import group_named
 from understudy.model.gangs import Gang
 from understudy.model.incidents import (
@@ -252,11 +252,6 @@ class IncidentTracker:
         _, namespace, name = gang.split("/", 2)
         pod = self._desk.view.pod(namespace, name) if gang.startswith("Pod/") else None
         return pod.metadata.uid if pod is not None else ""
-
-
-def pods_key(gang: str) -> str:
-    """The pods of a TrainJob go by the JobSet that it makes."""
-    return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
 
 
 def _leaves_no_trace(decision: IncidentDecision, gang: Gang) -> bool:

@@ -15,9 +15,8 @@ from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.concurrency import run_all
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, format_times
-from understudy.kinds.ownership import owner_of
+from understudy.kinds.ownership import job_key, owner_of
 from understudy.model.gangs import Gang
-from understudy.model.nodes import Verdict
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import KubeObject, seconds
@@ -75,7 +74,7 @@ class JobFailures:
         found: dict[str, tuple[Pod, Workload, Gang]] = {}
         for pod in failed:
             job = self._desk.view.job_of(owner_of(pod).key)
-            gang = snapshot.gangs.get(_key(job)) if job is not None else None
+            gang = snapshot.gangs.get(job_key(job)) if job is not None else None
             if job is not None and gang is not None and self._counts(pod, gang, snapshot):
                 found.setdefault(gang.key, (pod, job, gang))
         return list(found.values())
@@ -102,8 +101,7 @@ class JobFailures:
         self._attempts[gang.key] = FailedAttempt(now, uids, nodes)
 
     async def _strike_out(self, snapshot: Snapshot) -> None:
-        lost = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
-        lost = {name: health for name, health in lost.items() if health.verdict is Verdict.LOST}
+        lost = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy if snapshot.is_lost(name)}
         for key, attempt in list(self._attempts.items()):
             died = [lost[name].since or attempt.at for name in attempt.nodes if name in lost]
             if not died or attempt.at < min(died) - UNNOTICED_LOSS:
@@ -123,7 +121,3 @@ class JobFailures:
 def _is_hurt(gang: Gang, snapshot: Snapshot) -> bool:
     """Whether it has lost a node, is about to, or is being mended."""
     return bool(gang.holds) or any(m.node in snapshot.unhealthy for m in (*gang.seated(), *gang.leaving))
-
-
-def _key(job: Workload) -> str:
-    return f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}"

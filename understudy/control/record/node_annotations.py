@@ -11,7 +11,7 @@ from understudy.decide.guards import mass_failure, pool_of
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, format_times
 from understudy.model.node_info import NODE_GONE
-from understudy.model.nodes import Node, Verdict
+from understudy.model.nodes import Node
 from understudy.model.snapshot import Snapshot
 from understudy.objects.resources import NODES
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
@@ -42,7 +42,7 @@ class NodeFailures:
         return not self._notes and not self._writing
 
     def see(self, snapshot: Snapshot, now: float) -> None:
-        lost = {name for name in snapshot.unhealthy if _is_lost(snapshot.nodes[name].node)}
+        lost = {name for name in snapshot.unhealthy if snapshot.is_lost(name) and _exists(snapshot.nodes[name].node)}
         fresh = lost - (self._lost or set())
         # Where so many fail together that they are not to blame, nobody is blamed.
         spared = mass_failure(snapshot, self._policy, now) if fresh else {}
@@ -99,9 +99,9 @@ class NodeFailures:
             del self._notes[name]
 
 
-def _is_lost(node: Node) -> bool:
-    """A node that does not exist has nowhere to write it on."""
-    return node.health.verdict is Verdict.LOST and node.health is not NODE_GONE
+def _exists(node: Node) -> bool:
+    """A deleted node has no object that could carry the annotation."""
+    return node.health is not NODE_GONE
 
 
 class FenceAnnotations:

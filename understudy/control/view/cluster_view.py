@@ -1,12 +1,13 @@
 """The view: Kubernetes objects in, one by one as they change; the Snapshot of the cluster out, whenever asked for."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
 from understudy.control.view.disruption_budgets import DisruptionBudgets
 from understudy.control.view.gang_index import GangIndex
+from understudy.control.view.gang_parts import PassedOver
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.view.node_index import NodeIndex
@@ -30,6 +31,14 @@ from understudy.objects.pods import Pod
 from understudy.objects.volumes import NamedClaim, unprovisioned_claims
 
 
+class WatchedCluster(NamedTuple):
+    """What the view can rely on where its objects come from watches, and not from a dump."""
+
+    leases: LeaseClock | None = None  # None: leases are judged as in a dump
+    complete: bool = True  # every object of the cluster is put: a claim that was not put does not exist
+    job_lag: float = 0.0  # seconds by which a job may be put later than its pods
+
+
 class ClusterView:
     """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
 
@@ -43,11 +52,12 @@ class ClusterView:
         scheduler_name: str | None = None,
         limits: HealthLimits = DEFAULT_LIMITS,
         troubles: InvalidObjects | None = None,
-        arrivals: LeaseClock | None = None,
+        watched: WatchedCluster | None = None,
     ) -> None:
         self._context = Context(scheduler_name)
-        self._gangs = GangIndex(self._context, troubles)
-        self._nodes = NodeIndex(limits, troubles, arrivals)
+        self._context.surroundings.complete = watched is not None and watched.complete
+        self._gangs = GangIndex(self._context, troubles, watched.job_lag if watched is not None else 0.0)
+        self._nodes = NodeIndex(limits, troubles, watched.leases if watched is not None else None)
         self._budgets = DisruptionBudgets()
         self._context_stale = False
         self._snapshot = Snapshot.of(index=index)
@@ -67,12 +77,6 @@ class ClusterView:
             **dict.fromkeys(get_args(Workload), self._gangs.remove_job),
             **dict.fromkeys(get_args(AnyGroup), self._gangs.remove_group),
         }
-
-    def follows(self, lag: float) -> None:
-        """From now on all there is of a cluster is put here: a claim that was not put does not exist, and a job may be
-        put up to `lag` seconds after its pods."""
-        self._context.surroundings.complete = True
-        self._gangs.strays.lag = lag
 
     def put(self, obj: KubeObject) -> None:
         """Takes an object as it is now, in place of what was known under its name."""
@@ -141,10 +145,10 @@ class ClusterView:
     def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
         return unprovisioned_claims(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
 
-    def pass_over(self, gang: str) -> None:
-        """Plan nothing for this gang until one of its pods comes or goes, or its job wants something else; if it has
-        seats, it is stalled."""
-        self._gangs.pass_over(gang)
+    def pass_over(self, found: PassedOver) -> None:
+        """Snapshots leave this gang out until one of its pods comes or goes, or its job asks for something else. A gang
+        that has seats counts as stalled instead."""
+        self._gangs.pass_over(found)
 
     def snapshot(self, now: float) -> Snapshot:
         """Raises BadObject where an object contradicts another, such as a job whose PriorityClass does not exist."""

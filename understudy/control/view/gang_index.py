@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from understudy.control.view.gang_parts import GangParts, GangPod, UnseenJobs
+from understudy.control.view.gang_parts import GangParts, GangPod, PassedOver, UnseenJobs
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.pod_groups import PodGroupIndex
 from understudy.kinds import trainjob
@@ -16,7 +16,7 @@ from understudy.kinds.gangs.lone_pod import gang_of_one, is_live, is_unchanged, 
 from understudy.kinds.gangs.without_job import gang_of_invalid_job, gang_of_jobless_pods
 from understudy.kinds.job import is_plain_single
 from understudy.kinds.observed_pod import ObservedPod, observe_pod
-from understudy.kinds.ownership import GangRef, owner_of
+from understudy.kinds.ownership import GangRef, job_key, owner_of, pods_key
 from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupRef
 from understudy.kinds.pod_groups.lookup import group_named
 from understudy.kinds.registry import KINDS, gang_of
@@ -37,10 +37,10 @@ class GangIndex:
     With `troubles`, a gang that makes no sense is written down there and only its seats count; without, it is an error.
     """
 
-    def __init__(self, context: Context, troubles: InvalidObjects | None = None) -> None:
+    def __init__(self, context: Context, troubles: InvalidObjects | None = None, job_lag: float = 0.0) -> None:
         self._context = context
         self._troubles = troubles
-        self.strays = UnseenJobs()
+        self._unseen_jobs = UnseenJobs(job_lag)
         self._groups: dict[str, GangParts] = {}
         self._claimants: dict[tuple[str, str], set[PodName]] = {}  # the pods that name a claim
         self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups of which some pods are yet to be made
@@ -59,11 +59,11 @@ class GangIndex:
 
     def group(self, key: str) -> GangParts:
         """What is known of a gang; nothing, where there is no such gang."""
-        return self._groups.get(_of_jobset(key)) or GangParts()
+        return self._groups.get(pods_key(key)) or GangParts()
 
-    def pass_over(self, key: str) -> None:
-        key = _of_jobset(key)
-        if key in self._groups:
+    def pass_over(self, found: PassedOver) -> None:
+        key = pods_key(found.gang)
+        if key in self._groups and found.still_holds(self._groups[key]):
             self._group(key).passed_over = True
 
     @property
@@ -136,11 +136,11 @@ class GangIndex:
         meta = job.metadata
         if meta.owner_references and (owner := meta.controller) is not None and owner.kind in KINDS:
             if isinstance(job, JobSet) and owner.kind == "TrainJob":
-                self._group(_group_key(job)).made = job
+                self._group(pods_key(job_key(job))).made = job
             elif isinstance(job, Job) and owner.kind == "JobSet":
                 self._put_child(f"JobSet/{meta.namespace}/{owner.name}", job)
             return  # a child: its parent speaks for the gang
-        group = self._group(_group_key(job))
+        group = self._group(pods_key(job_key(job)))
         known = group.train_job if isinstance(job, TrainJob) else group.job
         if known is None or known.spec != job.spec:
             group.passed_over = False
@@ -161,7 +161,7 @@ class GangIndex:
         owner = job.metadata.controller
         if isinstance(job, Job) and owner is not None and owner.kind == "JobSet":
             self._put_child(f"JobSet/{job.metadata.namespace}/{owner.name}", job, gone=True)
-        key = _group_key(job)
+        key = pods_key(job_key(job))
         if (group := self._groups.get(key)) is None:
             return
         if isinstance(job, TrainJob):
@@ -189,13 +189,13 @@ class GangIndex:
         self._dirty.update(dict.fromkeys(self._unfinished.get(namespace, ())))
 
     def next_look(self) -> float | None:
-        return self.strays.next_look()
+        return self._unseen_jobs.next_look()
 
     def changes(self, now: float) -> dict[str, Gang | None]:
         """The groups whose gang is not what it was. `settle` makes them known."""
         self.looked_at = True
         changed: dict[str, Gang | None] = {}
-        self._dirty.update(dict.fromkeys(self.strays.due(now)))
+        self._dirty.update(dict.fromkeys(self._unseen_jobs.due(now)))
         for key in self._dirty:
             group = self._groups[key]
             gang = self._understood(key, group, now)
@@ -218,7 +218,7 @@ class GangIndex:
             if not (group.entries or group.lent) and group.speaker is None and group.made is None:
                 del self._groups[key]
                 self._unfinished.get(_namespace(key), set()).discard(key)
-                self.strays.claimed(key)
+                self._unseen_jobs.claimed(key)
         self._emptied.clear()
         self._dirty = {}
         return gone
@@ -255,9 +255,9 @@ class GangIndex:
         try:
             gang = self._made(group)
             if group.is_stray:
-                gang = self.strays.judged(key, gang, self._is_owned(group), now)
+                gang = self._unseen_jobs.judged(key, gang, self._is_owned(group), now)
             else:
-                self.strays.claimed(key)
+                self._unseen_jobs.claimed(key)
         except BadObject as error:
             if self._troubles is None:
                 raise
@@ -276,7 +276,7 @@ class GangIndex:
         for entry in group.entries:
             owner = entry.pod.metadata.controller
             if owner is not None and owner.kind in KINDS:
-                known = self._groups.get(_of_jobset(f"{owner.kind}/{entry.pod.metadata.namespace}/{owner.name}"))
+                known = self._groups.get(pods_key(f"{owner.kind}/{entry.pod.metadata.namespace}/{owner.name}"))
                 if known is None or known.speaker is None:
                     return True
         return False
@@ -325,15 +325,6 @@ def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
     if own.infrastructure or WARM_FOR in pod.metadata.annotations:
         return None
     return group_named(pod.metadata, pod.spec)
-
-
-def _group_key(job: Workload) -> str:
-    return _of_jobset(f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}")
-
-
-def _of_jobset(key: str) -> str:
-    """A TrainJob's group goes by the name of the JobSet it makes."""
-    return "JobSet" + key.removeprefix("TrainJob") if key.startswith("TrainJob/") else key
 
 
 def _namespace(key: str) -> str:

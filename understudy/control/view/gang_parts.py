@@ -1,6 +1,7 @@
 """What is known of one gang before a model gang is made of it: its pods, its job, and whether the job was seen."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -50,10 +51,26 @@ class GangParts(msgspec.Struct, gc=False):
         return self.gang is not None and not all(member.exists for member in self.gang.members())
 
 
+class PassedOver(NamedTuple):
+    """A gang whose pods were not made in time, as applying a plan found it: the next plans leave it out."""
+
+    gang: str
+    pods: frozenset[str]  # their uids
+    spec: object  # what its job asks for
+
+    @staticmethod
+    def of(gang: str, pods: Iterable[Pod], job: Workload | None) -> "PassedOver":
+        return PassedOver(gang, frozenset(pod.metadata.uid for pod in pods), job.spec if job is not None else None)
+
+    def still_holds(self, parts: GangParts) -> bool:
+        """Not when a pod has come or gone since, or its job asks for something else."""
+        return self == PassedOver.of(self.gang, (entry.pod for entry in parts.entries), parts.speaker)
+
+
 class UnseenJobs:
     def __init__(self, lag: float = 0.0) -> None:
         """`lag` are the seconds by which one kind may be seen later than another; 0: they are seen in order."""
-        self.lag = lag
+        self._lag = lag
         self._until: dict[str, float] = {}  # gangs without a job, and when they are gangs all the same
         self._waiting: set[str] = set()
 
@@ -68,10 +85,10 @@ class UnseenJobs:
 
         Pods that are `owned` by a job that is not there are never seated: the job will be seen, or they are garbage, of
         which some may be collected already. Others may belong to no job."""
-        if gang is None or not self.lag or gang.seated():
+        if gang is None or not self._lag or gang.seated():
             return gang
         if not owned:
-            if self._until.setdefault(key, now + self.lag) <= now:
+            if self._until.setdefault(key, now + self._lag) <= now:
                 return gang
             self._waiting.add(key)
         return replace(gang, awaits=(*gang.awaits, f"{gang.title} has not been seen, only pods of it"))
