@@ -271,6 +271,8 @@ class Repair:
 
     def _keep_running(self) -> None:
         """Nothing is lost yet: the gang stays on the leaving node until the deadline."""
+        if self.gang.holds:  # or it would keep them for good where their occupants stay after all
+            self.proposal.record(Hold(self.gang.key, (), "their occupants stay"))
         nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.damage.leaving)
         deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
         self.proposal.record(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -362,6 +363,28 @@ def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_t
         scene.cluster.before_write = lambda _: None
         scene.teller.waits(scene.about, "no room")
         await scene.clock.let_pass(REPEAT_AFTER + 5.0)
+        assert scene.condition() == "no room"
+
+    tell(story)
+
+
+def test_a_reason_is_told_again_after_another_one_was_written_and_not_answered() -> None:
+    async def story(scene: Scene) -> None:
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(PAUSE)
+        patch = scene.cluster.patch
+
+        async def patch_without_answer(*of: Any, **more: Any) -> bytes:
+            await patch(*of, **more)
+            raise Unreachable("the answer was lost")
+
+        scene.cluster.patch = patch_without_answer  # type: ignore[method-assign]
+        scene.teller.waits(scene.about, "one seat is free")
+        await scene.clock.let_pass(REPEAT_AFTER)
+        assert scene.condition() == "one seat is free"
+        scene.cluster.patch = patch  # type: ignore[method-assign]
+        scene.teller.waits(scene.about, "no room")
+        await scene.clock.let_pass(2 * REPEAT_AFTER)
         assert scene.condition() == "no room"
 
     tell(story)

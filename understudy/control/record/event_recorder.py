@@ -225,11 +225,8 @@ class EventRecorder:
         before = self._said.get(about.uid)
         try:
             await self._tell_reason(about, message, gated)
-        except (Refused, Unreachable):  # it has not been told: the same words once more are news
-            if before is None:
-                self._said.pop(about.uid, None)
-            else:
-                self._said[about.uid] = before
+        except (Refused, Unreachable):  # it may have been written all the same: any words are news from now on
+            self._said[about.uid] = ("", before[1] if before is not None else float("-inf"))
             raise
         finally:
             del self._being_told[about.uid]
