@@ -20,7 +20,7 @@ _LONGEST_PAUSE = 0.1
 
 def eventually(
     look: Callable[[], Found | None],
-    what: str = "",
+    what: str | Callable[[], str] = "",
     *,
     until: Callable[[Found], object] = bool,
     seconds: float = LIMIT,
@@ -49,7 +49,7 @@ def eventually(
 @overload
 async def eventually_async(
     look: Callable[[], Awaitable[Found | None]],
-    what: str = "",
+    what: str | Callable[[], str] = "",
     *,
     until: Callable[[Found], object] = bool,
     seconds: float = LIMIT,
@@ -61,7 +61,7 @@ async def eventually_async(
 @overload
 async def eventually_async(
     look: Callable[[], Found | None],
-    what: str = "",
+    what: str | Callable[[], str] = "",
     *,
     until: Callable[[Found], object] = bool,
     seconds: float = LIMIT,
@@ -72,7 +72,7 @@ async def eventually_async(
 
 async def eventually_async(
     look: Callable[[], Any],
-    what: str = "",
+    what: str | Callable[[], str] = "",
     *,
     until: Callable[[Any], object] = bool,
     seconds: float = LIMIT,
@@ -115,9 +115,10 @@ def _pauses() -> Iterator[float]:
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def _give_up(reason: object, deadline: float, seconds: float, what: str, seen: object) -> None:
+def _give_up(reason: object, deadline: float, seconds: float, what: str | Callable[[], str], seen: object) -> None:
     if not reason and time.monotonic() < deadline:
         return
+    what = what if isinstance(what, str) else what()
     raise AssertionError(f"{reason or f'not within {seconds:g} s'}: {what}\nlast seen: {seen!r}")
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests.chaos import ledger, member
 from tests.chaos.member import LOCKS
+from tests.eventually import eventually
 from tests.faults.server_process import PATIENCE, processes_of
 from understudy.embedded.clusters.component import package_root
 
@@ -30,8 +30,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
         command = [sys.executable, "-I", "-S", member.__file__, str(tmp_path), "train", "-1", "0"]
         process = subprocess.Popen(command, env={**os.environ, **told, "CUDA_VISIBLE_DEVICES": device})
         started.append(process)
-        wait_for(lambda: any(line.what == "start" and line.pid == process.pid for line in ledger.read(tmp_path)))
-        wait_for(lambda: not device or _locks(tmp_path, process.pid))
+        eventually(lambda: any(line.what == "start" and line.pid == process.pid for line in ledger.read(tmp_path)))
+        eventually(lambda: not device or _locks(tmp_path, process.pid))
         return process
 
     yield member_of
@@ -45,13 +45,6 @@ def _locks(folder: Path, pid: int) -> bool:
     told = any(line.pid == pid and line.what in ("conflict", "shadow") for line in ledger.read(folder))
     names = [path.read_text() for path in (folder / LOCKS).glob("name-*")]
     return told or any(f'"pid": {pid}' in text for text in names)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def conflicts(folder: Path) -> list[tuple[str, str]]:
@@ -75,7 +68,7 @@ def test_a_process_that_was_killed_has_nothing_any_more(tmp_path: Path, start: S
 def test_a_process_that_stands_still_does_not_count(tmp_path: Path, start: Start) -> None:
     first = start("one", "3")
     first.send_signal(signal.SIGSTOP)
-    wait_for(lambda: Path(f"/proc/{first.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    eventually(lambda: Path(f"/proc/{first.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
     start("two", "3")
     assert conflicts(tmp_path) == [("shadow", "accelerator-3")]
 
@@ -97,11 +90,11 @@ def test_when_the_run_is_killed_all_its_processes_end_and_its_folder_goes(tmp_pa
     assert run.stdin is not None
     left = subprocess.Popen(["sleep", "1000"], env={**os.environ, "UNDERSTUDY_HOME": str(folder)})
     try:
-        wait_for(lambda: len(processes_of(folder)) == 3)  # the guard, whoever started it, and what it looks after
+        eventually(lambda: len(processes_of(folder)) == 3)  # the guard, whoever started it, and what it looks after
         run.kill()
         run.wait()
         assert left.wait(PATIENCE) == -signal.SIGKILL
-        wait_for(lambda: not folder.exists() and not processes_of(folder))
+        eventually(lambda: not folder.exists() and not processes_of(folder))
     finally:
         run.stdin.close()
         for process in (run, left):

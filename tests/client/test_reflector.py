@@ -10,6 +10,7 @@ import pytest
 
 from tests.client.scripted_server import Request, Server, serving
 from tests.client.tiny_api import Fault, TinyApi, crumble, cut, end, garble
+from tests.eventually import eventually_async
 from understudy.client import KubeClient
 from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
@@ -255,9 +256,7 @@ def test_a_quiet_watch_is_opened_anew_and_so_the_picture_stays_young() -> None:
             watcher = Watcher(changes)
             assert await watcher.next() == ["SYNCED"]
             news = asyncio.create_task(watcher.next())
-            async with asyncio.timeout(PATIENCE):
-                while len(server.requests) < 5:
-                    await asyncio.sleep(0.01)
+            await eventually_async(lambda: len(server.requests) >= 5)
             assert client.age() < 1.0
             await api.put("a", n=1)
             assert await news == ["ADDED a 1"]
@@ -272,8 +271,7 @@ def test_the_picture_grows_old_while_the_server_is_away() -> None:
     async def use(_: TinyApi, server: Server, watcher: Watcher) -> None:
         assert await watcher.next() == ["SYNCED"]
         news = asyncio.create_task(watcher.next())
-        while len(server.requests) < 2:
-            await asyncio.sleep(0.001)
+        await eventually_async(lambda: len(server.requests) == 2)
         await server.kill()
         await asyncio.sleep(0.2)
         assert client[0].age() >= 0.2

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.server_process import await_true, temporary_folder
+from tests.eventually import eventually
+from tests.faults.server_process import temporary_folder
 
 SIZE = "600m"  # more than the agent wants to see free, or it would keep pods away
 
@@ -19,7 +20,7 @@ class Disk:
 
     def fill(self) -> None:
         """It becomes as small as what is on it, which may grow while one looks. Nothing more fits after that."""
-        await_true(lambda: self._resized(f"{self._used()}"), lambda: f"{self.path} cannot be made smaller")
+        eventually(lambda: self._resized(f"{self._used()}"), lambda: f"{self.path} cannot be made smaller")
 
     def free(self) -> None:
         assert self._resized(SIZE)

@@ -1,6 +1,5 @@
 """Gangs that are struck on a cluster that really runs: their seats, their processes, and what they wrote themselves."""
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -10,8 +9,9 @@ from typing import Any
 
 from bench.hotswap.node_faults import families
 from tests.embedded.manifests import job
-from tests.embedded.real_cluster import LOOK, RealCluster, node
-from tests.embedded.witness import PATIENCE, Witness
+from tests.embedded.real_cluster import RealCluster, node
+from tests.embedded.witness import Witness
+from tests.eventually import eventually_async
 from tests.faults.live_cluster import Life
 from understudy.embedded.agent_protocol import MARK, AgentRefused
 from understudy.embedded.clusters.process_lock import lock_holder
@@ -142,9 +142,9 @@ def is_gone(witness: Witness, pod: Document) -> bool:
 
 async def lives(cluster: RealCluster, *nodes: str) -> list[Life]:
     """The processes of these nodes and all that runs on them, be it started by an earlier agent; parents first."""
-    async with asyncio.timeout(PATIENCE):
-        while not (found := node_pid_files.running_nodes(cluster.folder.nodes)).keys() >= set(nodes):
-            await asyncio.sleep(LOOK)
+    found = await eventually_async(
+        lambda: node_pid_files.running_nodes(cluster.folder.nodes), until=lambda running: running.keys() >= set(nodes)
+    )
     shims = [shim for pod in cluster.witness.all(PODS) if _seat(pod) in nodes for shim in _shims(cluster, pod)]
     pids = families([*(found[name].pid for name in nodes), *shims])
     born = {pid: linux.start_ticks(pid) for pid in pids}
@@ -178,21 +178,17 @@ def send(found: Sequence[Life], number: signal.Signals) -> None:
 
 async def part(cluster: RealCluster, name: str) -> int:
     """The process of a part, as soon as there is one."""
-    async with asyncio.timeout(PATIENCE):
-        while (found := lock_holder(cluster.folder.processes / name)) is None:
-            await asyncio.sleep(LOOK)
-    return found.pid
+    return (await eventually_async(lambda: lock_holder(cluster.folder.processes / name))).pid
 
 
 async def recover(cluster: RealCluster, name: str) -> None:
     """As soon as there is an agent to ask."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                await cluster.recover(name)
-                break
-            except AgentRefused:
-                await asyncio.sleep(LOOK)
+
+    async def asked() -> bool:
+        await cluster.recover(name)
+        return True
+
+    await eventually_async(asked, ignoring=(AgentRefused,))
     await cluster.witness.until(f"{name} is well", lambda: is_well(cluster.witness, name))
 
 

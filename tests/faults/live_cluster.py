@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from tests.eventually import eventually_async
 from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses
 from understudy.client import KubeClient, connect
 from understudy.embedded.clusters.process_lock import SUPERVISOR
@@ -85,18 +86,18 @@ class Living:
         return f"until [ -e {self.marks / 'gate'} ]; do sleep 0.02; done\n"
 
     async def pod(self, name: str) -> Document | None:
-        """A server that is being started again, on a busy machine, may be away for longer than a client knocks."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                try:
-                    found: Document = msgspec.json.decode(await self.client.get(Ref(PODS, NAMESPACE, name)))
-                    return found
-                except Refused as refused:
-                    if refused.code == 404:
-                        return None
-                    raise
-                except Unreachable:
-                    await asyncio.sleep(LOOK)
+        """A restarting server on a busy machine may be away for longer than a client retries."""
+
+        async def look() -> list[Document]:
+            try:
+                return [msgspec.json.decode(await self.client.get(Ref(PODS, NAMESPACE, name)))]
+            except Refused as refused:
+                if refused.code == 404:
+                    return []
+                raise
+
+        found = await eventually_async(look, ignoring=(Unreachable,), until=lambda _: True)
+        return found[0] if found else None
 
     async def wait_for(self, condition: Callable[[Mapping[str, Document]], bool]) -> dict[str, Document]:
         """Until it holds for the pods by name."""
@@ -120,10 +121,9 @@ class Living:
     async def wait_for_phase(self, phase: str, *names: str) -> dict[str, Document]:
         """Those that run have had the time to leave their marks, too."""
         pods = await self.wait_for(lambda pods: all(name in pods and phase_of(pods[name]) == phase for name in names))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(A_MOMENT):
-                while phase == "Running" and not all(self.starts(name) for name in names):
-                    await asyncio.sleep(LOOK)
+        if phase == "Running":
+            with contextlib.suppress(AssertionError):
+                await eventually_async(lambda: all(self.starts(name) for name in names), seconds=A_MOMENT)
         return pods
 
     @contextlib.contextmanager
@@ -142,9 +142,7 @@ class Living:
             self.cluster.wait_for_part(part, other_than=holder)
 
     async def wait_until_over(self, *lives: Life) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while any(life.goes_on() for life in lives):
-                await asyncio.sleep(LOOK)
+        await eventually_async(lambda: not any(life.goes_on() for life in lives))
 
 
 def phase_of(pod: Document) -> str:

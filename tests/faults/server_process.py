@@ -10,12 +10,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from tests.eventually import eventually
 from tests.faults.wires import asked
 from understudy.client.kubeconfig import read_kubeconfig
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
@@ -70,7 +70,7 @@ class ServerProcess:
         return self._process is not None and self._process.poll() is None
 
     def wait_until_ready(self) -> None:
-        await_true(self._is_ready, lambda: f"the server does not answer: {self.log[-2000:]}")
+        eventually(self._is_ready, lambda: f"the server does not answer: {self.log[-2000:]}")
 
     def resident_bytes(self) -> int:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
@@ -101,13 +101,6 @@ def check_log(log: str) -> None:
         assert word not in log, (
             f"{word.strip()} in the log of the server: {log[max(0, log.index(word) - 300) :][:6000]}"
         )
-
-
-def await_true(condition: Callable[[], bool], complaint: Callable[[], str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, complaint()
-        time.sleep(LOOK)
 
 
 @contextlib.contextmanager
@@ -193,14 +186,14 @@ class ClusterProcesses:
         return found
 
     def wait_for_part(self, name: str, other_than: LockHolder | None = None) -> LockHolder:
-        await_true(
+        eventually(
             lambda: self.part(name) not in (None, other_than), lambda: f"{name} does not come back: {self.logs()}"
         )
         found = self.part(name)
         return found if found is not None else self.wait_for_part(name, other_than)
 
     def wait_until_gone(self, name: str) -> None:
-        await_true(lambda: self.part(name) is None, lambda: f"{name} is still there")
+        eventually(lambda: self.part(name) is None, lambda: f"{name} is still there")
 
     def logs(self) -> str:
         return "\n".join(f"{path.name}: {path.read_text()[-3000:]}" for path in self.folder.logs.glob("*.log"))
@@ -241,7 +234,7 @@ def _end(cluster: ClusterProcesses) -> None:
         for pid in processes_of(cluster.home):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        await_true(lambda: not processes_of(cluster.home), lambda: f"left over: {processes_of(cluster.home)}")
+        eventually(lambda: not processes_of(cluster.home), lambda: f"left over: {processes_of(cluster.home)}")
 
 
 def processes_of(place: Path) -> dict[int, str]:

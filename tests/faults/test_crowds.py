@@ -13,9 +13,10 @@ from typing import cast
 import msgspec
 import pytest
 
+from tests.eventually import eventually
 from tests.faults.floods import allow_many_files, flood, request
 from tests.faults.ordinary import MOST_MEMORY, ordinary_life
-from tests.faults.server_process import PATIENCE, ServerProcess, await_true, running_server
+from tests.faults.server_process import PATIENCE, ServerProcess, running_server
 from tests.faults.wires import Wire, asked, plain_line, tls_line, wire
 from understudy.client import Config, KubeClient, connect
 from understudy.client.connection import split_lines
@@ -218,7 +219,7 @@ def test_half_open_connections_are_in_nobodys_way(server: ServerProcess) -> None
             with plain_line(server.config) as line:
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # RST instead of FIN
         rounds = others.rounds
-        await_true(lambda: others.rounds > rounds + 5 or not others.is_alive(), lambda: "nobody is served any more")
+        eventually(lambda: others.rounds > rounds + 5 or not others.is_alive(), lambda: "nobody is served any more")
 
 
 def test_a_watch_whose_reader_has_gone_is_ended(server: ServerProcess) -> None:
@@ -227,6 +228,6 @@ def test_a_watch_whose_reader_has_gone_is_ended(server: ServerProcess) -> None:
         with wire(server.config) as line:
             line.send(line.request("GET", f"{MAPS}?watch=true"))
     with ordinary_life(server):
-        await_true(
+        eventually(
             lambda: len(os.listdir(f"/proc/{server.pid}/fd")) <= before + 3, lambda: "connections are kept for nobody"
         )

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.eventually import eventually, eventually_async
 from tests.faults.disks import Disk, small_disk
 from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Life, Living, container_of, living, phase_of
-from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses, await_true, cluster_in, processes_of
+from tests.faults.server_process import LOOK, PATIENCE, ClusterProcesses, cluster_in, processes_of
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR, LockHolder
 from understudy.embedded.failed_nodes import load
 from understudy.objects.resources import CONFIG_MAPS
@@ -85,9 +86,7 @@ def play(scenario: Callable[[Scene], Awaitable[None]]) -> None:
 async def _until_it_has_said(life: Life, more: int) -> None:
     """A log that cannot be written must not hold up who talks."""
     before = _said(life)
-    async with asyncio.timeout(PATIENCE):
-        while _said(life) < before + more:
-            await asyncio.sleep(LOOK)
+    await eventually_async(lambda: _said(life) >= before + more)
 
 
 def _said(life: Life) -> int:
@@ -171,7 +170,7 @@ def test_a_cluster_on_a_full_disk_can_be_taken_over_and_stopped() -> None:
 
 
 def _nothing_is_left(cluster: ClusterProcesses) -> None:
-    await_true(lambda: not processes_of(cluster.home), lambda: f"still there: {processes_of(cluster.home)}")
+    eventually(lambda: not processes_of(cluster.home), lambda: f"still there: {processes_of(cluster.home)}")
 
 
 def test_a_node_that_fails_while_the_disk_is_full_is_remembered_once_there_is_room() -> None:
@@ -181,7 +180,7 @@ def test_a_node_that_fails_while_the_disk_is_full_is_remembered_once_there_is_ro
         await asyncio.to_thread(cluster.understudy, "node", "fail", "node-1", "--how", "kill")
         await scene.until_stored_again()
         await asyncio.to_thread(
-            await_true, lambda: load(cluster.folder.path).dead == {"node-1"}, lambda: "it was forgotten"
+            eventually, lambda: load(cluster.folder.path).dead == {"node-1"}, lambda: "it was forgotten"
         )
 
     play(scenario)

@@ -4,7 +4,6 @@ Beside each story runs the witness of the benchmark. It reads the API and /proc 
 processes were the same member, or held the same accelerator, or when a job was lost.
 """
 
-import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -16,8 +15,9 @@ import pytest
 from bench.hotswap.invariant_monitor import Monitor, witnessing
 from tests.cli.commands import shows
 from tests.embedded.manifests import job
-from tests.embedded.real_cluster import LOOK, RealCluster, Setup, play
-from tests.embedded.witness import PATIENCE, Witness
+from tests.embedded.real_cluster import RealCluster, Setup, play
+from tests.embedded.witness import Witness
+from tests.eventually import eventually_async
 from tests.faults import gangs
 from tests.faults.gangs import Book, Document, closed, incidents, machines, part, recover, seats, whole, writer
 from tests.faults.live_cluster import Life
@@ -179,21 +179,15 @@ async def _succeeded(cluster: RealCluster, lost: Document, book: Book) -> None:
     """Until another process writes as this member, from another node."""
     index, pid = gangs.index_of(lost), book.last_of(gangs.index_of(lost))
     await cluster.witness.until("whole", lambda: whole(cluster.witness, "train", 2, seats([lost])))
-    async with asyncio.timeout(PATIENCE):
-        while book.last_of(index) == pid:
-            await asyncio.sleep(LOOK)
+    await eventually_async(lambda: book.last_of(index) != pid)
 
 
 async def _ended(*lives: Life) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while any(life.goes_on() for life in lives):
-            await asyncio.sleep(LOOK)
+    await eventually_async(lambda: not any(life.goes_on() for life in lives))
 
 
 async def _wrote(book: Book, *indexes: str) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not all(book.writers(index) for index in indexes):
-            await asyncio.sleep(LOOK)
+    await eventually_async(lambda: all(book.writers(index) for index in indexes))
 
 
 MOST_STRIKES = 1000

@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.eventually import eventually
 from tests.faults.live_cluster import CLUSTER, FOR_EVER, Document, Living, living
 from tests.faults.server_process import (
     PATIENCE,
     ClusterProcesses,
-    await_true,
     ended_at_last,
     free_port,
     processes_of,
@@ -129,7 +129,7 @@ def test_a_new_cluster_that_does_not_come_up_leaves_nothing_running() -> None:
     with temporary_folder() as home, ended_at_last(ClusterProcesses(home, "default")) as cluster:
         told = cluster.told("up", "--detach", "--port", str(free_port()), "--wait", "0.01", code=1)
         assert "did not come up" in told.stderr
-        await_true(lambda: not processes_of(home), lambda: f"still there: {processes_of(home)}")
+        eventually(lambda: not processes_of(home), lambda: f"still there: {processes_of(home)}")
 
 
 # An `up` that is refused

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tests.eventually import eventually
 from tests.faults.live_cluster import CLUSTER, FOR_EVER, NAMESPACE, Living, container_of, living, phase_of
-from tests.faults.server_process import ClusterProcesses, await_true, processes_of, running_cluster
+from tests.faults.server_process import ClusterProcesses, processes_of, running_cluster
 from understudy.embedded.clusters.process_lock import AGENT, CONTROL, PARTS, SERVER, SUPERVISOR
 from understudy.objects.resources import PODS
 from understudy.ports import Ref
@@ -29,7 +30,7 @@ def play(scenario: Callable[[Living], Awaitable[None]]) -> None:
 
 def _check_nothing_is_left(cluster: ClusterProcesses) -> None:
     cluster.understudy("down", "--now")
-    await_true(lambda: not processes_of(cluster.home), lambda: f"still there: {processes_of(cluster.home)}")
+    eventually(lambda: not processes_of(cluster.home), lambda: f"still there: {processes_of(cluster.home)}")
 
 
 async def _works(life: Living, name: str) -> None:

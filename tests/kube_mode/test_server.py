@@ -7,12 +7,13 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.client.scripted_server import write_kubeconfig
 from tests.embedded.server.test_process import cluster, running
+from tests.eventually import eventually_async
 from tests.objects.documents import node, pod
 from understudy.client import KubeClient, connect
 from understudy.objects.resources import LEASES, NODES, PODS
@@ -47,7 +48,7 @@ class Process:
 
     async def page(self, path: str) -> str:
         """Status and body."""
-        found = await until(lambda: port_in(self.log))
+        found = await eventually_async(lambda: port_in(self.log))
         reader, writer = await asyncio.open_connection("127.0.0.1", found)
         writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
         head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
@@ -94,18 +95,6 @@ class World:
             return ""
 
 
-async def until(look: Callable[[], Any]) -> Any:
-    """What is found, as soon as it is anything."""
-    async with asyncio.timeout(LONGEST):
-        while True:
-            found = look()
-            if isinstance(found, Awaitable):
-                found = await found
-            if found:
-                return found
-            await asyncio.sleep(0.05)
-
-
 def port_in(log: str) -> int:
     found = re.search(r"answering on 127\.0\.0\.1:(\d+)", log)
     return int(found[1]) if found else 0
@@ -134,15 +123,15 @@ def test_when_the_leader_is_killed_the_other_goes_on_and_makes_room_when_it_is_t
         await world.create(node("n", conditions=READY))
         await world.create(pod("one", schedulerName="x"))
         a = await world.starts("a")
-        assert await until(lambda: world.node_of("one")) == "n"
+        assert await eventually_async(lambda: world.node_of("one")) == "n"
         b = await world.starts("b")
-        await until(lambda: "a leads" in b.log)
+        await eventually_async(lambda: "a leads" in b.log)
         await until_says(b, "/readyz", "200 standing by")
         assert await a.page("/readyz") == "200 leading"
         assert await a.ended(signal.SIGKILL) == -signal.SIGKILL
         await world.create(pod("two", schedulerName="x"))
         await world.create(pod("others"))
-        assert await until(lambda: world.node_of("two")) == "n"
+        assert await eventually_async(lambda: world.node_of("two")) == "n"
         assert await world.leader() == "b"
         assert await world.node_of("others") == ""
         metrics = await b.page("/metrics")
@@ -172,7 +161,7 @@ def test_one_whose_main_loop_hangs_says_so_and_does_not_lead_for_ever(tmp_path: 
         assert re.fullmatch(r"500 the main loop has shown no sign of life for \d+ s", await a.page("/healthz"))
         assert "understudy_leader 0" in await a.page("/metrics")
         await world.create(pod("one", schedulerName="x"))
-        assert await until(lambda: world.node_of("one")) == "n"
+        assert await eventually_async(lambda: world.node_of("one")) == "n"
 
     async def told() -> None:
         async with world_in(tmp_path) as world:
@@ -185,4 +174,4 @@ async def until_says(process: Process, path: str, words: str) -> None:
     async def says() -> bool:
         return await process.page(path) == words
 
-    await until(says)
+    await eventually_async(says)

@@ -62,6 +62,7 @@ def played(scenario: Scenario, when: Callable[[int], bool]) -> Iterator[str]:
         yield from play(scenario, world)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", THOROUGHLY)
 def test_killed_before_any_one_write(name: str) -> None:
     scenario = end_only(read(FOLDER / f"{name}.yaml"))

@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.embedded.end_to_end.test_jobs import domain, seated, shared_slices, uids
-from tests.embedded.witness import PATIENCE, Document, Witness
+from tests.embedded.witness import Document, Witness
+from tests.eventually import eventually
 from tests.guides.terminal import Terminal, terminal
 from tests.seeds import texts
 
@@ -88,10 +88,7 @@ def _up(witness: Witness, name: str, count: int) -> list[Document]:
 def _all_sleep(pods: list[Document]) -> None:
     """The last line of every container's script: what comes before it failed, as the machine has no network."""
     wanted = uids(pods)
-    deadline = time.monotonic() + PATIENCE
-    while _sleepers() & wanted != wanted:
-        assert time.monotonic() < deadline, f"{len(wanted - _sleepers())} of {len(wanted)} containers do not sleep"
-        time.sleep(LOOK)
+    eventually(_sleepers, f"all of {wanted} sleep", until=lambda asleep: asleep >= wanted)
 
 
 def _sleepers() -> set[str]:

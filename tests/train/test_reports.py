@@ -1,10 +1,10 @@
 """Reports on checkpoints: the newest, not too often, and never in the way."""
 
 import threading
-import time
 
 import pytest
 
+from tests.eventually import eventually
 from understudy.train.reports import Reporter, written
 
 
@@ -33,8 +33,7 @@ def test_nothing_is_told_twice() -> None:
     sent: list[str] = []
     reporter = Reporter(sent.append)
     reporter.tell(10.0)
-    while not sent:
-        time.sleep(0.001)
+    eventually(lambda: sent)
     reporter.close(60.0)
     assert sent == [written(10.0)]
 
@@ -49,8 +48,7 @@ def test_a_failure_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     reporter = Reporter(send, pause=0.0)
     for moment in (10.0, 20.0):
         reporter.tell(moment)
-        while not tried or tried[-1] != written(moment):
-            time.sleep(0.001)
+        eventually(lambda: tried[-1:], until=[written(moment)].__eq__)
     reporter.close(60.0)
     assert [record.getMessage() for record in caplog.records] == [
         "the last checkpoint is not reported on the job: 403 Forbidden"

@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scene, state
+from tests.eventually import eventually_async
 from understudy.embedded import agent_protocol
 from understudy.embedded.agent_protocol import STDERR, STDOUT, AgentRefused, ExecRequest, FailNode, RecoverNode
 from understudy.embedded.shim import linux
@@ -187,12 +187,6 @@ def test_a_node_that_fails_falls_silent_and_takes_its_processes_along(tmp_path: 
     run_scene(tmp_path, scene, nodes=(node(), node("node-1")))
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(90):
-        while not holds():
-            await asyncio.sleep(0.01)
-
-
 def standing_still(process: int) -> bool:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
@@ -209,10 +203,10 @@ def test_what_stands_still_never_runs_again_beside_what_took_its_place(tmp_path:
             await world.phase(name, "Running")
         processes = {name: process_of(world, uid) for name, uid in uids.items()}
         await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE, "freeze"))
-        await until(lambda: all(map(standing_still, processes.values())))
+        await eventually_async(lambda: all(map(standing_still, processes.values())))
         await world.cluster.erase(Ref(PODS, "default", "a"))
         await world.run_pod("late", "exit 0")
-        await until(lambda: not (world.folder.pods / uids["a"]).exists())
+        await eventually_async(lambda: not (world.folder.pods / uids["a"]).exists())
         assert linux.start_ticks(processes["a"]) is None, "another may have taken its place"
         assert standing_still(processes["b"]), "it is left alone"
         assert state(world.cluster.pod("b"))["state"].keys() == {"running"}, "nobody was told"
@@ -235,7 +229,7 @@ def test_what_stood_still_is_ended_also_by_an_agent_that_started_since(tmp_path:
         await world.start_agent()
         await world.run_pod("witness", "exit 0", nodeName="node-1")
         await world.phase("witness", "Succeeded")
-        await until(lambda: standing_still(process))
+        await eventually_async(lambda: standing_still(process))
         await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         assert linux.start_ticks(process) is None
         await world.cluster.until(lambda: state(world.cluster.pod("a"))["restartCount"] == 1)
@@ -258,12 +252,12 @@ def test_an_agent_that_does_not_know_its_pods_yet_decides_nothing_about_nodes(
         await world.stop_agent()
         world.cluster.lists.clear()
         await world.start_agent()
-        await until(world.folder.agent_socket.exists)
+        await eventually_async(world.folder.agent_socket.exists)
         asking = asyncio.create_task(agent_protocol.ask_agent(world.folder.agent_socket, asked))
         await asyncio.wait([asking], timeout=0.2)
         world.cluster.lists.set()
         await asking
-        await until(lambda: linux.start_ticks(process) is None)
+        await eventually_async(lambda: linux.start_ticks(process) is None)
 
     run_scene(tmp_path, scene)
 

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.clusters.settings import settings
+from tests.eventually import eventually_async
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters import component
 from understudy.embedded.clusters.api_port import move_port_if_taken, save_settings
@@ -28,12 +29,6 @@ PATIENCE = 90.0
 
 def command(part: str, folder: ClusterFolder) -> list[str]:
     return [sys.executable, str(Path(__file__).with_name("fake_component.py")), part, str(folder.path)]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 class Cluster:
@@ -71,7 +66,7 @@ async def supervised(path: Path, tell: Tell | None = None) -> AsyncIterator[Clus
 def test_all_parts_start_and_stop_in_order(tmp_path: Path) -> None:
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
         assert cluster.stopped() == [CONTROL, AGENT, SERVER]
         assert cluster.told == []
 
@@ -81,7 +76,7 @@ def test_all_parts_start_and_stop_in_order(tmp_path: Path) -> None:
 def test_each_part_writes_a_log_of_its_own(tmp_path: Path) -> None:
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
         log = cluster.folder.logs / "agent.log"
         assert log.read_text() == "agent says hello\n"
         assert log.stat().st_mode & 0o777 == 0o600
@@ -93,10 +88,10 @@ def test_each_part_writes_a_log_of_its_own(tmp_path: Path) -> None:
 def test_a_part_that_is_killed_is_started_again_and_the_others_stay(tmp_path: Path, part: str) -> None:
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
             before = {name: cluster.pid(name) for name in PARTS}
             os.kill(before[part], signal.SIGKILL)
-            await until(lambda: cluster.pid(part) not in (0, before[part]))
+            await eventually_async(lambda: cluster.pid(part) not in (0, before[part]))
             assert [name for name in PARTS if cluster.pid(name) == before[name]] == [n for n in PARTS if n != part]
             assert cluster.told == [f"{part} was killed by SIGKILL; starting it again"]
 
@@ -111,10 +106,10 @@ def test_a_part_that_cannot_run_is_tried_less_and_less_often_and_its_last_words_
 
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(lambda: len(cluster.told) >= 3)
+            await eventually_async(lambda: len(cluster.told) >= 3)
             assert set(cluster.told) == {"agent ended with exit code 1; starting it again (it said: this will not do)"}
             (tmp_path / "agent-is-broken").unlink()
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
 
     asyncio.run(run())
 
@@ -125,7 +120,7 @@ def test_a_part_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.
 
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
         assert cluster.told == ["control does not end; killed"]
         assert cluster.stopped() == [AGENT, SERVER]
 
@@ -137,7 +132,7 @@ def test_asked_twice_it_stops_at_once(tmp_path: Path) -> None:
 
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
             cluster.stop.ask()
         assert not (tmp_path / "stopped").exists()
 
@@ -156,9 +151,9 @@ def test_parts_left_behind_by_a_supervisor_that_was_killed_are_replaced(tmp_path
     async def run() -> None:
         folder = ClusterFolder(tmp_path)
         orphan = await asyncio.create_subprocess_exec(*command(SERVER, folder))
-        await until(lambda: lock_holder(folder.processes / SERVER))
+        await eventually_async(lambda: lock_holder(folder.processes / SERVER))
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
             assert await orphan.wait() == 0
             assert cluster.pid(SERVER) != orphan.pid
 
@@ -169,7 +164,7 @@ def test_a_cluster_without_a_supervisor_is_stopped_part_by_part(tmp_path: Path) 
     async def run() -> None:
         folder = ClusterFolder(tmp_path)
         orphans = [await asyncio.create_subprocess_exec(*command(part, folder)) for part in PARTS]
-        await until(lambda: all(lock_holder(folder.processes / part) for part in PARTS))
+        await eventually_async(lambda: all(lock_holder(folder.processes / part) for part in PARTS))
         await stop_cluster(folder)
         assert [await orphan.wait() for orphan in orphans] == [0, 0, 0]
         assert (tmp_path / "stopped").read_text().split() == [CONTROL, AGENT, SERVER]
@@ -188,10 +183,10 @@ def test_what_cannot_be_told_ends_nothing(tmp_path: Path) -> None:
     async def run() -> None:
         async with supervised(tmp_path, tell) as cluster:
             for part in PARTS:
-                await until(cluster.all_run)
+                await eventually_async(cluster.all_run)
                 before = {name: cluster.pid(name) for name in PARTS}
                 os.kill(before[part], signal.SIGKILL)
-                await until(partial(_is_another, cluster, part, before[part]))
+                await eventually_async(partial(_is_another, cluster, part, before[part]))
                 assert all(cluster.pid(name) == before[name] for name in PARTS if name != part)
 
     asyncio.run(run())
@@ -213,7 +208,7 @@ def test_a_part_that_cannot_be_started_is_tried_again_for_ever(tmp_path: Path, m
 
     async def run() -> None:
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
             assert (
                 cluster.told
                 == ["agent cannot be started: [Errno 11] Resource temporarily unavailable; starting it again"] * 5
@@ -233,7 +228,7 @@ def test_a_port_that_another_program_took_is_chosen_anew_and_all_parts_learn_of_
             taken = listener.getsockname()[1]
             save_settings(folder, settings(port=taken))
             async with supervised(tmp_path) as cluster:
-                await until(cluster.all_run)
+                await eventually_async(cluster.all_run)
                 port = folder.read_settings().port
                 assert port in PORTS
                 assert str(port) in folder.kubeconfig.read_text()
@@ -253,11 +248,11 @@ def test_parts_that_run_are_started_again_when_the_port_changes(
             port = listener.getsockname()[1]
         save_settings(folder, settings(port=port))
         async with supervised(tmp_path) as cluster:
-            await until(cluster.all_run)
+            await eventually_async(cluster.all_run)
             before = {name: cluster.pid(name) for name in PARTS}
             with socket.create_server(("127.0.0.1", port)):
                 os.kill(before[SERVER], signal.SIGKILL)
-                await until(lambda: all(cluster.pid(name) not in (0, before[name]) for name in PARTS))
+                await eventually_async(lambda: all(cluster.pid(name) not in (0, before[name]) for name in PARTS))
             assert folder.read_settings().port != port
 
     asyncio.run(run())

@@ -1,8 +1,6 @@
 """What a user lives through with MPIJobs on a cluster of this machine, in all three versions and without an MPI."""
 
-import asyncio
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +9,8 @@ import msgspec
 import pytest
 
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
-from tests.embedded.witness import PATIENCE, Document, Witness
+from tests.embedded.witness import Document, Witness
+from tests.eventually import eventually_async
 from understudy.embedded.agent_protocol import FailNode, ask_agent
 from understudy.objects.resources import MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, PODS
 
@@ -79,13 +78,6 @@ def pods(witness: Witness, name: str) -> dict[str, str]:
             role = "launcher" if rest.startswith("launcher") else rest
             listed[role] = pod["status"].get("phase", "Pending")
     return listed
-
-
-async def until(seen: Callable[[], bool]) -> None:
-    """For what is to be seen in files alone."""
-    async with asyncio.timeout(PATIENCE):
-        while not seen():
-            await asyncio.sleep(0.02)
 
 
 async def log(cluster: RealCluster, name: str) -> list[str]:
@@ -194,11 +186,11 @@ def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(tmp_pat
         await cluster.create(
             mpijob(version, "train", f"mpirun sh {script}", workers=2, gpus=1, priority="low", backoffLimit=0)
         )
-        await until(lambda: all((tmp_path / f"up.{rank}").exists() for rank in range(2)))
+        await eventually_async(lambda: all((tmp_path / f"up.{rank}").exists() for rank in range(2)))
         waits = f"until test -e {enough}; do sleep 0.05; done"
         await cluster.create(mpijob(version, "hero", waits, gpus=1, priority="high", cleanPodPolicy="Running"))
         await witness.until("hero runs", lambda: pods(witness, "hero").get("worker-0") == "Running")
-        await until(lambda: all(Path(f"{saved}.{rank}").exists() for rank in range(2)))
+        await eventually_async(lambda: all(Path(f"{saved}.{rank}").exists() for rank in range(2)))
         enough.touch()
         await witness.until("train succeeded", lambda: state(witness, "train") == "Succeeded")
         assert all(Path(f"{saved}.{rank}.again").exists() for rank in range(2))
@@ -243,7 +235,7 @@ def test_the_loss_of_a_node_costs_no_retry(tmp_path: Path, version: str, how: Li
         witness = cluster.witness
         train = mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0)
         await cluster.create(train)
-        await until(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
+        await eventually_async(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
         await witness.until("all run", lambda: list(pods(witness, "train").values()) == ["Running"] * 3)
         worker = witness.find(PODS, "train-worker-1")
         launcher = next(one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher"))
@@ -265,7 +257,7 @@ def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(mpijob(version, "train", f"mpirun sh -c '{program}'", workers=2, gpus=1, backoffLimit=0))
-        await until(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
+        await eventually_async(lambda: all(Path(f"{again}.{rank}").exists() for rank in range(2)))
         await witness.until("all run", lambda: list(pods(witness, "train").values()) == ["Running"] * 3)
         launcher = next(one for one in witness.all(PODS) if one["metadata"]["name"].startswith("train-launcher"))
         others = [one for one in witness.all(PODS) if one["spec"]["nodeName"] != launcher["spec"]["nodeName"]]

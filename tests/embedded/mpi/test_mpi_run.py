@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedded.mpi.workers import Workers
+from tests.eventually import eventually_async
 from understudy.embedded.mpi.hosts import MpiHost, place_ranks
 from understudy.embedded.mpi.mpi_run import NOT_STARTED, TIMED_OUT, MpiRun
 from understudy.embedded.mpi.options import Options
@@ -22,9 +23,7 @@ def sh(program: str, **more: object) -> Options:
 
 
 async def seen(path: Path) -> None:
-    async with asyncio.timeout(60):
-        while not path.exists():
-            await asyncio.sleep(0.01)
+    await eventually_async(lambda: path.exists())
 
 
 def play(folder: Path, options: Options, workers: Workers, scene: Callable[[], Awaitable[None]] | None = None) -> int:
@@ -107,9 +106,7 @@ def test_a_worker_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     started = tmp_path / "started"
 
     async def scene() -> None:
-        async with asyncio.timeout(60):
-            while workers.asked.count("w1") < 2:
-                await asyncio.sleep(0.01)
+        await eventually_async(lambda: workers.asked.count("w1") >= 2)
         assert not started.exists()  # nothing starts before everybody is there
         workers.up.add("w1")
 
@@ -131,9 +128,7 @@ def test_a_signal_before_anything_has_started(tmp_path: Path) -> None:
     workers = Workers("w0")
 
     async def scene() -> None:
-        async with asyncio.timeout(60):
-            while not workers.asked.count("w1"):
-                await asyncio.sleep(0.01)
+        await eventually_async(lambda: workers.asked.count("w1"))
         os.kill(os.getpid(), signal.SIGTERM)
 
     assert play(tmp_path, sh("true"), workers, scene) == 143

@@ -1,11 +1,9 @@
 """Nodes as processes: how they die, hang, come back, and what becomes of what ran there."""
 
-import asyncio
 import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scene, state
+from tests.eventually import eventually_async
 from understudy.embedded import agent_protocol
 from understudy.embedded.agent.nodes import node_processes as nurseries
 from understudy.embedded.agent_protocol import AgentRefused, ExecRequest, FailNode, RecoverNode
@@ -27,14 +26,8 @@ TWO = (node(), node(OTHER))
 FAMILY = "setsid sh -c 'echo $$$$; exec sleep 1000' & exec sleep 1000"  # and a child that hides in a session of its own
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(90):
-        while not holds():
-            await asyncio.sleep(0.01)
-
-
 async def body_of(world: AgentWorld, name: str = NODE) -> int:
-    await until(lambda: name in node_pid_files.running_nodes(world.folder.nodes))
+    await eventually_async(lambda: name in node_pid_files.running_nodes(world.folder.nodes))
     return node_pid_files.running_nodes(world.folder.nodes)[name].pid
 
 
@@ -86,7 +79,7 @@ def test_the_death_of_a_node_is_told_at_once_and_nothing_of_it_lives_on(tmp_path
         await world.cluster.until(lambda: ready(world)["status"] == "Unknown")
         assert ready(world)["reason"] == "AgentGone"
         assert datetime.fromisoformat(ready(world)["lastTransitionTime"]).microsecond
-        await until(lambda: dead(processes))
+        await eventually_async(lambda: dead(processes))
         assert state(world.cluster.pod("victim"))["state"].keys() == {"running"}, "the dead tell nothing"
         assert not dead(others)
         assert ready(world, OTHER)["status"] == "True"
@@ -105,7 +98,7 @@ def test_that_a_node_is_dead_is_told_until_it_is_heard(tmp_path: Path) -> None:
         await world.cluster.until(lambda: ready(world)["status"] == "True")
         world.cluster.reachable = False
         os.kill(await body_of(world), signal.SIGKILL)
-        await until(lambda: dead(processes))
+        await eventually_async(lambda: dead(processes))
         await world.cluster.knocked.wait()
         world.cluster.reachable = True
         await world.cluster.until(lambda: ready(world)["reason"] == "AgentGone")
@@ -132,7 +125,7 @@ def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Pa
         assert not any(linux.start_ticks(process) is None for process in everything)
         assert state(world.cluster.pod("sleeper"))["restartCount"] == 0
         await world.delete("sleeper", grace=0)
-        await until(lambda: dead(processes))
+        await eventually_async(lambda: dead(processes))
 
     run_scene(tmp_path, scene, nodes=TWO)
 
@@ -150,7 +143,7 @@ def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: a
         again = await world.phase("rank", "Succeeded")
         assert (await world.log(again["metadata"]["uid"])).strip() == "0"
         assert dead(processes)
-        await until(lambda: not (world.folder.pods / uid).exists())
+        await eventually_async(lambda: not (world.folder.pods / uid).exists())
         await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         await world.run_pod("next", "exit 0")
         await world.phase("next", "Succeeded")
@@ -192,7 +185,7 @@ def test_a_new_agent_has_new_processes_for_its_nodes_and_the_pods_it_finds(tmp_p
         assert not dead(processes)
         os.kill(after, signal.SIGKILL)
         await world.cluster.until(lambda: ready(world)["status"] == "Unknown")
-        await until(lambda: dead(processes))
+        await eventually_async(lambda: dead(processes))
 
     run_scene(tmp_path, scene)
 

@@ -10,6 +10,7 @@ import pytest
 from tests.embedded.agent.agent_world import node
 from tests.embedded.agent.fake_cluster import FakeCluster
 from tests.embedded.disks import Room
+from tests.eventually import eventually_async
 from understudy.embedded import failed_nodes
 from understudy.embedded.agent.nodes import node_registration, node_status
 from understudy.embedded.agent.nodes.node_registration import NodeRegistry
@@ -198,9 +199,7 @@ def test_a_failure_that_cannot_be_written_down_is_written_down_later(
         assert (kept.failed, kept.unplugged) == ({"a"}, {"b"})
         assert failed_nodes.load(tmp_path).names == set()
         room.bytes = None
-        async with asyncio.timeout(10):
-            while failed_nodes.load(tmp_path).names != {"a", "b"}:
-                await asyncio.sleep(0.01)
+        await eventually_async(lambda: failed_nodes.load(tmp_path).names == {"a", "b"})
 
     registering(tmp_path, scene, "a", "b")
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.agent_world import AgentWorld, node, run_scene, state
+from tests.eventually import eventually_async
 from understudy.embedded.agent.containers import attempts
 from understudy.embedded.agent.pods import warm_start
 from understudy.embedded.shim import linux
@@ -53,9 +54,7 @@ async def understudy(world: AgentWorld, *command: str, name: str = "warm") -> st
 
 
 async def until(is_so: Any) -> None:
-    async with asyncio.timeout(90.0):
-        while not is_so():
-            await asyncio.sleep(0.01)
+    await eventually_async(lambda: is_so())
 
 
 async def member(world: AgentWorld, understudy_uid: str, *command: str, **more: Any) -> str:

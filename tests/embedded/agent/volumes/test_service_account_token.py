@@ -11,6 +11,7 @@ import msgspec
 
 from tests.embedded.agent.agent_world import AgentWorld, run_scene
 from tests.embedded.agent.pods.test_warm_start import GPUS, member, understudy
+from tests.eventually import eventually_async
 from understudy.embedded.agent.api.pod_types import (
     Container,
     Pod,
@@ -93,12 +94,6 @@ def rehearse(scene: Scene) -> None:
     asyncio.run(whole())
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():
-            await asyncio.sleep(0.005)
-
-
 def test_a_pod_finds_what_client_libraries_look_for(tmp_path: Path) -> None:
     async def scene(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
         folder = PodFolder(tmp_path)
@@ -134,12 +129,12 @@ def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
             a_pod("u-9"), SERVICE_ACCOUNT_TOKEN, tmp_path / "none"
         )  # nothing, and yet it looks at the clock again
         await token_manager.obtain(a_pod("u-2"), SERVICE_ACCOUNT_TOKEN, tmp_path / "other")
-        await until(lambda: number(token) == 3)
+        await eventually_async(lambda: number(token) == 3)
         token_manager.forget("u-1")
         clock.now += SERVICE_ACCOUNT_TOKEN.expiration_seconds
         source.asked.clear()
         await token_manager.obtain(a_pod("u-3"), SERVICE_ACCOUNT_TOKEN, tmp_path / "another")
-        await until(source.asked.is_set)
+        await eventually_async(source.asked.is_set)
         assert number(token) == 3
 
     rehearse(scene)
@@ -158,7 +153,7 @@ def test_what_an_agent_before_gave_is_renewed_too(tmp_path: Path) -> None:
         clock.now += 3600
         adopt_tokens(token_manager, pod, folder, b"new")
         assert (folder.account / "ca.crt").read_bytes() == b"new"
-        await until(lambda: number(folder.account / "token") == 3)  # of an hour, it had none left
+        await eventually_async(lambda: number(folder.account / "token") == 3)  # of an hour, it had none left
         assert number(folder.volumes / "tokens" / "vault") == 2  # of two hours, one
 
     rehearse(scene)
