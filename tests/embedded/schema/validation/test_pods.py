@@ -103,6 +103,21 @@ def test_a_volume_without_a_source_is_an_empty_folder() -> None:
     assert created("Pod", pod(volumes=[{"name": "a"}]))["spec"]["volumes"] == [{"name": "a", "emptyDir": {}}]
 
 
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [
+        ("nfs", {"server": "files", "path": "/"}),
+        ("csi", {"driver": "a.b", "readOnly": None}),
+        ("awsElasticBlockStore", {"volumeID": "1"}),
+        ("image", {"reference": "a"}),
+    ],
+)
+def test_a_volume_of_a_type_that_is_not_mounted_is_refused(kind: str, source: dict[str, Any]) -> None:
+    (said,) = refusal_of("Pod", pod(volumes=[{"name": "data", kind: source}])).causes
+    assert said.startswith(f"spec.volumes[0].{kind}: Forbidden: volumes of this type are not mounted on this cluster")
+    assert "emptyDir, ephemeral, hostPath, persistentVolumeClaim" in said
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     (pod(containers=[]), "spec.containers: Required value"),
     (pod(containers=[{"name": "a"}]), "spec.containers[0].image: Required value"),

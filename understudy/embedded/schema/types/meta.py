@@ -121,13 +121,6 @@ class TypedObjectReference(ApiStruct):
     namespace: Maybe[str] = UNSET
 
 
-class SecretReference(ApiStruct):
-    """A Secret of some namespace."""
-
-    name: Maybe[str] = UNSET
-    namespace: Maybe[str] = UNSET
-
-
 class LabelSelectorRequirement(ApiStruct):
     """One condition on labels."""
 

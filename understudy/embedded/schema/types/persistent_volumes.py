@@ -1,4 +1,4 @@
-"""PersistentVolumes: storage that a cluster has, with every kind of source Kubernetes has for it."""
+"""PersistentVolumes. The sources of storage products are kept as they are: claims get folders of this machine."""
 
 from typing import Literal
 
@@ -8,97 +8,18 @@ from understudy.embedded.schema.types.meta import (
     ApiStruct,
     KubeObject,
     ObjectReference,
-    SecretReference,
 )
 from understudy.embedded.schema.types.scheduling import NodeSelector
 from understudy.embedded.schema.types.values import (
     AccessMode,
-    Int32,
     Maybe,
     NonEmpty,
+    Opaque,
     Quantities,
     Time,
     VolumeMode,
 )
-from understudy.embedded.schema.types.volume_plugins import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    FCVolumeSource,
-    FlockerVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    PhotonPersistentDiskVolumeSource,
-    PortworxVolumeSource,
-    QuobyteVolumeSource,
-    VsphereVirtualDiskVolumeSource,
-)
-from understudy.embedded.schema.types.volumes import HostPathVolumeSource, NFSVolumeSource
-
-
-class AzureFilePersistentVolumeSource(ApiStruct):
-    secret_name: NonEmpty
-    share_name: NonEmpty
-    read_only: Maybe[bool] = UNSET
-    secret_namespace: Maybe[str] = UNSET
-
-
-class CephFSPersistentVolumeSource(ApiStruct):
-    monitors: list[str]
-    path: Maybe[str] = UNSET
-    read_only: Maybe[bool] = UNSET
-    secret_file: Maybe[str] = UNSET
-    secret_ref: Maybe[SecretReference] = UNSET
-    user: Maybe[str] = UNSET
-
-
-class CinderPersistentVolumeSource(ApiStruct):
-    volume_id: NonEmpty
-    fs_type: Maybe[str] = UNSET
-    read_only: Maybe[bool] = UNSET
-    secret_ref: Maybe[SecretReference] = UNSET
-
-
-class CSIPersistentVolumeSource(ApiStruct):
-    """A volume of a CSI driver."""
-
-    driver: NonEmpty
-    volume_handle: NonEmpty
-    controller_expand_secret_ref: Maybe[SecretReference] = UNSET
-    controller_publish_secret_ref: Maybe[SecretReference] = UNSET
-    fs_type: Maybe[str] = UNSET
-    node_expand_secret_ref: Maybe[SecretReference] = UNSET
-    node_publish_secret_ref: Maybe[SecretReference] = UNSET
-    node_stage_secret_ref: Maybe[SecretReference] = UNSET
-    read_only: Maybe[bool] = UNSET
-    volume_attributes: Maybe[dict[str, str]] = UNSET
-
-
-class FlexPersistentVolumeSource(ApiStruct):
-    driver: NonEmpty
-    fs_type: Maybe[str] = UNSET
-    options: Maybe[dict[str, str]] = UNSET
-    read_only: Maybe[bool] = UNSET
-    secret_ref: Maybe[SecretReference] = UNSET
-
-
-class GlusterfsPersistentVolumeSource(ApiStruct):
-    endpoints: NonEmpty
-    path: NonEmpty
-    endpoints_namespace: Maybe[str] = UNSET
-    read_only: Maybe[bool] = UNSET
-
-
-class ISCSIPersistentVolumeSource(ApiStruct):
-    iqn: NonEmpty
-    lun: Int32
-    target_portal: NonEmpty
-    chap_auth_discovery: Maybe[bool] = UNSET
-    chap_auth_session: Maybe[bool] = UNSET
-    fs_type: Maybe[str] = UNSET
-    initiator_name: Maybe[str] = UNSET
-    iscsi_interface: str = "default"
-    portals: Maybe[list[str]] = UNSET
-    read_only: Maybe[bool] = UNSET
-    secret_ref: Maybe[SecretReference] = UNSET
+from understudy.embedded.schema.types.volumes import HostPathVolumeSource
 
 
 class LocalVolumeSource(ApiStruct):
@@ -106,38 +27,6 @@ class LocalVolumeSource(ApiStruct):
 
     path: NonEmpty
     fs_type: Maybe[str] = UNSET
-
-
-class RBDPersistentVolumeSource(ApiStruct):
-    image: NonEmpty
-    monitors: list[str]
-    fs_type: Maybe[str] = UNSET
-    keyring: str = "/etc/ceph/keyring"
-    pool: str = "rbd"
-    read_only: Maybe[bool] = UNSET
-    secret_ref: Maybe[SecretReference] = UNSET
-    user: str = "admin"
-
-
-class ScaleIOPersistentVolumeSource(ApiStruct):
-    gateway: NonEmpty
-    secret_ref: SecretReference
-    system: NonEmpty
-    fs_type: str = "xfs"
-    protection_domain: Maybe[str] = UNSET
-    read_only: Maybe[bool] = UNSET
-    ssl_enabled: Maybe[bool] = UNSET
-    storage_mode: str = "ThinProvisioned"
-    storage_pool: Maybe[str] = UNSET
-    volume_name: Maybe[str] = UNSET
-
-
-class StorageOSPersistentVolumeSource(ApiStruct):
-    fs_type: Maybe[str] = UNSET
-    read_only: Maybe[bool] = UNSET
-    secret_ref: Maybe[ObjectReference] = UNSET
-    volume_name: Maybe[str] = UNSET
-    volume_namespace: Maybe[str] = UNSET
 
 
 class VolumeNodeAffinity(ApiStruct):
@@ -151,35 +40,35 @@ class PersistentVolumeSpec(ApiStruct):
 
     capacity: Quantities
     access_modes: Maybe[list[AccessMode]] = UNSET
-    aws_elastic_block_store: Maybe[AWSElasticBlockStoreVolumeSource] = UNSET
-    azure_disk: Maybe[AzureDiskVolumeSource] = UNSET
-    azure_file: Maybe[AzureFilePersistentVolumeSource] = UNSET
-    cephfs: Maybe[CephFSPersistentVolumeSource] = UNSET
-    cinder: Maybe[CinderPersistentVolumeSource] = UNSET
+    aws_elastic_block_store: Maybe[Opaque] = UNSET
+    azure_disk: Maybe[Opaque] = UNSET
+    azure_file: Maybe[Opaque] = UNSET
+    cephfs: Maybe[Opaque] = UNSET
+    cinder: Maybe[Opaque] = UNSET
     claim_ref: Maybe[ObjectReference] = UNSET
-    csi: Maybe[CSIPersistentVolumeSource] = UNSET
-    fc: Maybe[FCVolumeSource] = UNSET
-    flex_volume: Maybe[FlexPersistentVolumeSource] = UNSET
-    flocker: Maybe[FlockerVolumeSource] = UNSET
-    gce_persistent_disk: Maybe[GCEPersistentDiskVolumeSource] = UNSET
-    glusterfs: Maybe[GlusterfsPersistentVolumeSource] = UNSET
+    csi: Maybe[Opaque] = UNSET
+    fc: Maybe[Opaque] = UNSET
+    flex_volume: Maybe[Opaque] = UNSET
+    flocker: Maybe[Opaque] = UNSET
+    gce_persistent_disk: Maybe[Opaque] = UNSET
+    glusterfs: Maybe[Opaque] = UNSET
     host_path: Maybe[HostPathVolumeSource] = UNSET
-    iscsi: Maybe[ISCSIPersistentVolumeSource] = UNSET
+    iscsi: Maybe[Opaque] = UNSET
     local: Maybe[LocalVolumeSource] = UNSET
     mount_options: Maybe[list[str]] = UNSET
-    nfs: Maybe[NFSVolumeSource] = UNSET
+    nfs: Maybe[Opaque] = UNSET
     node_affinity: Maybe[VolumeNodeAffinity] = UNSET
     persistent_volume_reclaim_policy: Literal["Delete", "Recycle", "Retain"] = "Retain"
-    photon_persistent_disk: Maybe[PhotonPersistentDiskVolumeSource] = UNSET
-    portworx_volume: Maybe[PortworxVolumeSource] = UNSET
-    quobyte: Maybe[QuobyteVolumeSource] = UNSET
-    rbd: Maybe[RBDPersistentVolumeSource] = UNSET
-    scale_io: Maybe[ScaleIOPersistentVolumeSource] = UNSET
+    photon_persistent_disk: Maybe[Opaque] = UNSET
+    portworx_volume: Maybe[Opaque] = UNSET
+    quobyte: Maybe[Opaque] = UNSET
+    rbd: Maybe[Opaque] = UNSET
+    scale_io: Maybe[Opaque] = UNSET
     storage_class_name: Maybe[str] = UNSET
-    storageos: Maybe[StorageOSPersistentVolumeSource] = UNSET
+    storageos: Maybe[Opaque] = UNSET
     volume_attributes_class_name: Maybe[str] = UNSET
     volume_mode: VolumeMode = "Filesystem"
-    vsphere_volume: Maybe[VsphereVirtualDiskVolumeSource] = UNSET
+    vsphere_volume: Maybe[Opaque] = UNSET
 
 
 class PersistentVolumeStatus(ApiStruct):

@@ -41,6 +41,9 @@ AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWrit
 VolumeMode = Literal["Block", "Filesystem"]
 PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
 
+Opaque = dict[str, Any]
+"""An object of a type that this cluster does not act on: its fields are not checked."""
+
 
 def keyed(*keys: str, at_least: int | None = None) -> Meta:
     """A list whose items are told apart by these fields when it is patched; by none: a set of plain values."""

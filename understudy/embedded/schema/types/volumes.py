@@ -6,29 +6,8 @@ from msgspec import UNSET
 
 from understudy.embedded.schema.types.claims import PersistentVolumeClaimTemplate
 from understudy.embedded.schema.types.containers import ObjectFieldSelector, ResourceFieldSelector
-from understudy.embedded.schema.types.meta import ApiStruct, LabelSelector, LocalObjectReference
-from understudy.embedded.schema.types.values import FileMode, Int64, Maybe, NonEmpty, PullPolicy, Quantity
-from understudy.embedded.schema.types.volume_plugins import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    AzureFileVolumeSource,
-    CephFSVolumeSource,
-    CinderVolumeSource,
-    FCVolumeSource,
-    FlexVolumeSource,
-    FlockerVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    GitRepoVolumeSource,
-    GlusterfsVolumeSource,
-    ISCSIVolumeSource,
-    PhotonPersistentDiskVolumeSource,
-    PortworxVolumeSource,
-    QuobyteVolumeSource,
-    RBDVolumeSource,
-    ScaleIOVolumeSource,
-    StorageOSVolumeSource,
-    VsphereVirtualDiskVolumeSource,
-)
+from understudy.embedded.schema.types.meta import ApiStruct, LabelSelector
+from understudy.embedded.schema.types.values import FileMode, Int64, Maybe, NonEmpty, Opaque, Quantity
 
 
 class KeyToPath(ApiStruct):
@@ -87,31 +66,6 @@ class HostPathVolumeSource(ApiStruct):
     type: Literal[
         "", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"
     ] = ""
-
-
-class NFSVolumeSource(ApiStruct):
-    """A folder of an NFS server."""
-
-    path: NonEmpty
-    server: NonEmpty
-    read_only: Maybe[bool] = UNSET
-
-
-class CSIVolumeSource(ApiStruct):
-    """A volume of a CSI driver that lives as long as the pod."""
-
-    driver: NonEmpty
-    fs_type: Maybe[str] = UNSET
-    node_publish_secret_ref: Maybe[LocalObjectReference] = UNSET
-    read_only: Maybe[bool] = UNSET
-    volume_attributes: Maybe[dict[str, str]] = UNSET
-
-
-class ImageVolumeSource(ApiStruct):
-    """The content of an image."""
-
-    pull_policy: Maybe[PullPolicy] = UNSET
-    reference: Maybe[str] = UNSET
 
 
 class PersistentVolumeClaimVolumeSource(ApiStruct):
@@ -185,36 +139,36 @@ class ProjectedVolumeSource(ApiStruct):
 
 
 class Volume(ApiStruct):
-    """A folder that containers of the pod can mount."""
+    """A folder that containers of the pod can mount. Types that are Opaque are not mounted here, and refused."""
 
     name: NonEmpty
-    aws_elastic_block_store: Maybe[AWSElasticBlockStoreVolumeSource] = UNSET
-    azure_disk: Maybe[AzureDiskVolumeSource] = UNSET
-    azure_file: Maybe[AzureFileVolumeSource] = UNSET
-    cephfs: Maybe[CephFSVolumeSource] = UNSET
-    cinder: Maybe[CinderVolumeSource] = UNSET
+    aws_elastic_block_store: Maybe[Opaque] = UNSET
+    azure_disk: Maybe[Opaque] = UNSET
+    azure_file: Maybe[Opaque] = UNSET
+    cephfs: Maybe[Opaque] = UNSET
+    cinder: Maybe[Opaque] = UNSET
     config_map: Maybe[ConfigMapVolumeSource] = UNSET
-    csi: Maybe[CSIVolumeSource] = UNSET
+    csi: Maybe[Opaque] = UNSET
     downward_api: Maybe[DownwardAPIVolumeSource] = UNSET
     empty_dir: Maybe[EmptyDirVolumeSource] = UNSET
     ephemeral: Maybe[EphemeralVolumeSource] = UNSET
-    fc: Maybe[FCVolumeSource] = UNSET
-    flex_volume: Maybe[FlexVolumeSource] = UNSET
-    flocker: Maybe[FlockerVolumeSource] = UNSET
-    gce_persistent_disk: Maybe[GCEPersistentDiskVolumeSource] = UNSET
-    git_repo: Maybe[GitRepoVolumeSource] = UNSET
-    glusterfs: Maybe[GlusterfsVolumeSource] = UNSET
+    fc: Maybe[Opaque] = UNSET
+    flex_volume: Maybe[Opaque] = UNSET
+    flocker: Maybe[Opaque] = UNSET
+    gce_persistent_disk: Maybe[Opaque] = UNSET
+    git_repo: Maybe[Opaque] = UNSET
+    glusterfs: Maybe[Opaque] = UNSET
     host_path: Maybe[HostPathVolumeSource] = UNSET
-    image: Maybe[ImageVolumeSource] = UNSET
-    iscsi: Maybe[ISCSIVolumeSource] = UNSET
-    nfs: Maybe[NFSVolumeSource] = UNSET
+    image: Maybe[Opaque] = UNSET
+    iscsi: Maybe[Opaque] = UNSET
+    nfs: Maybe[Opaque] = UNSET
     persistent_volume_claim: Maybe[PersistentVolumeClaimVolumeSource] = UNSET
-    photon_persistent_disk: Maybe[PhotonPersistentDiskVolumeSource] = UNSET
-    portworx_volume: Maybe[PortworxVolumeSource] = UNSET
+    photon_persistent_disk: Maybe[Opaque] = UNSET
+    portworx_volume: Maybe[Opaque] = UNSET
     projected: Maybe[ProjectedVolumeSource] = UNSET
-    quobyte: Maybe[QuobyteVolumeSource] = UNSET
-    rbd: Maybe[RBDVolumeSource] = UNSET
-    scale_io: Maybe[ScaleIOVolumeSource] = UNSET
+    quobyte: Maybe[Opaque] = UNSET
+    rbd: Maybe[Opaque] = UNSET
+    scale_io: Maybe[Opaque] = UNSET
     secret: Maybe[SecretVolumeSource] = UNSET
-    storageos: Maybe[StorageOSVolumeSource] = UNSET
-    vsphere_volume: Maybe[VsphereVirtualDiskVolumeSource] = UNSET
+    storageos: Maybe[Opaque] = UNSET
+    vsphere_volume: Maybe[Opaque] = UNSET

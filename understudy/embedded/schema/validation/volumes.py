@@ -8,6 +8,7 @@ from msgspec import UNSET
 from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.errors import Cause
+from understudy.embedded.schema.types.meta import json_name
 from understudy.embedded.schema.types.values import Maybe
 from understudy.embedded.schema.types.volumes import (
     DownwardAPIVolumeFile,
@@ -23,6 +24,19 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _ONE_OF_MANY = re.compile(r"metadata\.(annotations|labels)\['[^']+'\]")
 _AMOUNTS = tuple(f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory"))
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
+_MOUNTED = (
+    "config_map",
+    "downward_api",
+    "empty_dir",
+    "ephemeral",
+    "host_path",
+    "persistent_volume_claim",
+    "projected",
+    "secret",
+)
+_NOT_MOUNTED = (
+    f"volumes of this type are not mounted on this cluster; use one of {', '.join(json_name(one) for one in _MOUNTED)}"
+)
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 2**32  # seconds
 
 
@@ -41,7 +55,14 @@ def check(volumes: list[Volume], field: str) -> Iterator[Cause]:
         seen.add(volume.name)
         if sources_of(volume) > 1:
             yield causes.not_allowed(where, "may not specify more than 1 volume type")
+        yield from _not_mounted(volume, where)
         yield from _content(volume, where)
+
+
+def _not_mounted(volume: Volume, field: str) -> Iterator[Cause]:
+    for name in volume.__struct_fields__:
+        if name not in (*_MOUNTED, "name") and getattr(volume, name) is not UNSET:
+            yield causes.not_allowed(child(field, json_name(name)), _NOT_MOUNTED)
 
 
 def _content(volume: Volume, field: str) -> Iterator[Cause]:
