@@ -50,7 +50,7 @@ def test_the_scenarios_of_make_test_exist() -> None:
     assert set(map(name, files())) >= IN_MAKE_TEST
 
 
-@pytest.mark.parametrize("path", scenarios())
+@pytest.mark.parametrize("path", list(scenarios()))
 def test_scenario(path: Path, tmp_path: Path) -> None:
     scenario = without_counts(read(path))
     if reason := why_not(scenario):
