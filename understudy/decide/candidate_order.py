@@ -10,11 +10,11 @@ from understudy.decide.proposal import Proposal
 from understudy.decide.seat_search import SeatSearch
 from understudy.model.gangs import Shape, TopologyMode
 
-SCORED_DOMAINS = 256  # up to so many domains are measured for the best fit; beyond, they are taken in a fixed order
+SCORED_DOMAINS = 256  # at most so many domains are scored for the best fit; more are tried in a fixed order
 
 
 def domain_order(search: SeatSearch, request: PlacementRequest, part: IslandRequest) -> Iterator[str]:
-    """The domains this part could go to, best first: its old one, those the hypothesis frees, then the tightest fit."""
+    """The candidate domains, best first: the previous one, those that the hypothesis frees, then the tightest fit."""
     topology = part.island.topology
     assert topology is not None
     key, proposal = topology.key, search.proposal
@@ -46,12 +46,12 @@ def _unpinned_domains(search: SeatSearch, request: PlacementRequest, part: Islan
 
 
 def _warm_first(proposal: Proposal, request: PlacementRequest, key: str, values: list[str]) -> list[str]:
-    """For a repair, the domains come first in which understudies of the gang hold themselves ready."""
+    """For a repair, domains with warm understudies of the gang come first."""
     warm = proposal.warm.get(request.gang.key) if request.repairing and proposal.warm else None
     if not warm:
         return values
     counts = Counter(_domain_value(proposal, name, key) for name in warm)
-    return sorted(values, key=lambda value: -counts[value])  # sorting is stable
+    return sorted(values, key=lambda value: -counts[value])  # the sort is stable
 
 
 def _is_spare(proposal: Proposal, key: str, value: str) -> bool:
@@ -59,7 +59,7 @@ def _is_spare(proposal: Proposal, key: str, value: str) -> bool:
 
 
 def _spare_capacity(search: SeatSearch, part: IslandRequest, value: str) -> int:
-    """How many more such members the domain would hold: the tightest fit leaves the large domains whole."""
+    """How many such members the domain could take. The tightest fit keeps large domains whole."""
     assert part.island.topology is not None
     shape = part.members[0].shape
     nodes = search.proposal.domain(part.island.topology.key, value)
@@ -67,23 +67,23 @@ def _spare_capacity(search: SeatSearch, part: IslandRequest, value: str) -> int:
 
 
 def why_domain_closed(search: SeatSearch, part: IslandRequest, value: str) -> str | None:
-    """Why an island that wants this domain to itself cannot have it; nothing closes a domain that is shared."""
+    """Why an exclusive island cannot have this domain; None for a domain that is shared."""
     topology = part.island.topology
     if topology is None or topology.mode is not TopologyMode.EXCLUSIVE:
         return None
     key, proposal = topology.key, search.proposal
     if part.pinned is None and value in proposal.unhealthy_domains(key):
         return "has a node that is not healthy"
-    for tenant in proposal.residents(key, value):
-        if search.has_left(tenant, key, value):
+    for resident in proposal.residents(key, value):
+        if search.has_left(resident, key, value):
             continue
         if (
-            tenant == search.gang.key
+            resident == search.gang.key
             and value == part.pinned
-            and proposal.owner(key, value) == (tenant, part.island.name)
+            and proposal.owner(key, value) == (resident, part.island.name)
         ):
             continue
-        return f"{tenant} sits there"
+        return f"{resident} sits there"
     for name in proposal.domain(key, value):
         for held in proposal.held.get(name, ()):
             if search.keeps(held):
@@ -92,8 +92,8 @@ def why_domain_closed(search: SeatSearch, part: IslandRequest, value: str) -> st
 
 
 def domain_nodes(search: SeatSearch, part: IslandRequest, value: str) -> list[str]:
-    """The nodes of a domain, the most used first, the best avoided last; for a repair its spares before the rest, and
-    before those the nodes where understudies hold themselves ready."""
+    """The nodes of a domain: the fullest first, last choices last. For a repair, nodes with warm understudies come
+    first, then spares."""
     assert part.island.topology is not None
     proposal = search.proposal
     infos = proposal.snapshot.nodes
@@ -126,10 +126,10 @@ def nodes_of_fewest_domains(search: SeatSearch, part: IslandRequest) -> Iterator
 
 
 def node_order(search: SeatSearch, request: PlacementRequest, shape: Shape) -> Iterable[str]:
-    """Nodes for members that may sit anywhere: where the hypothesis made room, then in packing order.
+    """Nodes for members that may sit anywhere: those the hypothesis frees, then all others in packing order.
 
-    For a repair the spares come first, those in the domains of the lost seats before the others; and before all, the
-    nodes where understudies of the gang hold themselves ready.
+    For a repair, nodes with warm understudies of the gang come first, then spares, those in the domains of the lost
+    seats before the others.
     """
     proposal = search.proposal
     near = [name for name in request.near if name in proposal.snapshot.nodes]
@@ -138,12 +138,12 @@ def node_order(search: SeatSearch, request: PlacementRequest, shape: Shape) -> I
         close = {label for name in near for label in _domains_of_node(proposal, name)}
         spares = sorted(proposal.spares, key=lambda name: (not close & _domains_of_node(proposal, name), name))
         names = chain(spares, names)
-    elif proposal.spares:  # lent only where nothing else will do
+    elif proposal.spares:  # lent only where no other node fits
         names = chain((name for name in names if name not in proposal.spares), sorted(proposal.spares))
     if request.repairing and proposal.warm:
         names = chain(proposal.warm.get(request.gang.key, ()), names)
     if shape.preferred or shape.preferred_affinity or shape.spreads:
-        return sorted(dict.fromkeys(names), key=lambda name: _soft_penalty(search, shape, name))  # sorting is stable
+        return sorted(dict.fromkeys(names), key=lambda name: _soft_penalty(search, shape, name))  # the sort is stable
     return names
 
 
@@ -153,7 +153,7 @@ def _domains_of_node(proposal: Proposal, name: str) -> set[tuple[str, str]]:
 
 
 def _soft_penalty(search: SeatSearch, shape: Shape, name: str) -> int:
-    """How much less than others a node is wanted, by the soft rules."""
+    """How much the soft rules speak against a node."""
     node = search.proposal.snapshot.nodes[name].node
     return 100 * dislikes(shape, node) - preference(shape, node) - search.neighbours.attraction(shape, node)
 

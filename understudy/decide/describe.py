@@ -1,4 +1,4 @@
-"""Actions and reasons in words: turns what is to be done, or why it is not, into a sentence."""
+"""Actions and reasons as sentences."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -80,12 +80,12 @@ def reason_summary(reason: WaitReason) -> str:
 
 
 def until_clause(moment: float | None) -> str:
-    """«, until 2026-01-31T12:00:00Z»: whole seconds, the next one where it is in between."""
+    """«, until 2026-01-31T12:00:00Z»: rounded up to whole seconds."""
     return f", until {datetime.fromtimestamp(-(-moment // 1), UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""
 
 
 def reason_with_holder(reason: WaitReason) -> str:
-    """The same, and who has most of the seats and why he keeps them, where that is what it is about."""
+    """The reason in one line; for a lack of room also which gang holds most seats, and why it keeps them."""
     if reason.code not in (WaitCode.NO_ROOM, WaitCode.BLOCKED_DOMAINS) or not reason.holders:
         return reason_summary(reason)
     holder = reason.holders[0]

@@ -1,6 +1,6 @@
-"""Whether a node will do for a pod, by Kubernetes' rules: turns a Shape and a Node into None (yes) or the reason not.
+"""Whether a node can take a pod, by Kubernetes' rules: turns a Shape and a Node into None (yes) or the reason not.
 
-A rule that looks at the node alone is one function in NODE_FILTERS. Rules about pods on other nodes are in neighbours.
+A rule about the node alone is a function in NODE_FILTERS. Rules about pods on other nodes are in pod_affinity.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -69,7 +69,7 @@ NODE_FILTERS: tuple[NodeFilter, ...] = (
 
 
 def refusal(shape: Shape, node: Node) -> str | None:
-    """The first reason this node will never do, whatever sits on it."""
+    """The first reason this node cannot take the shape however empty it is."""
     for node_filter in NODE_FILTERS:
         if (why := node_filter(shape, node)) is not None:
             return why
@@ -77,7 +77,7 @@ def refusal(shape: Shape, node: Node) -> str | None:
 
 
 def capacity(shape: Shape, free: Mapping[str, int], limit: int) -> int:
-    """How many pods of this shape the free resources hold, at most `limit`."""
+    """How many pods of this shape fit into the free resources, at most `limit`."""
     for name, amount in shape.requests:
         if amount * limit > (there := free.get(name, 0)):
             limit = there // amount
@@ -101,7 +101,7 @@ def ports_clash(shape: Shape, taken: Iterable[HostPort]) -> bool:
 
 
 def dislikes(shape: Shape, node: Node) -> int:
-    """Taints that ask to stay away without forbidding it."""
+    """The number of PreferNoSchedule taints that the shape does not tolerate."""
     return sum(
         1
         for taint in node.taints
@@ -110,7 +110,7 @@ def dislikes(shape: Shape, node: Node) -> int:
 
 
 def preference(shape: Shape, node: Node) -> int:
-    """The summed weight of the preferred node affinity terms this node meets."""
+    """The summed weight of the preferred node affinity terms that this node meets."""
     return sum(weight for weight, term in shape.preferred if term.matches(node.name, node.labels))
 
 

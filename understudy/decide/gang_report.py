@@ -1,4 +1,4 @@
-"""The whole story of one gang: turns a Snapshot into what the gang needs, every place looked at, and why not."""
+"""A report on one gang: turns a Snapshot into what the gang needs, every place checked for it, and why not."""
 
 import msgspec
 
@@ -18,14 +18,14 @@ from understudy.model.snapshot import Snapshot
 
 
 class PlaceReport(msgspec.Struct, frozen=True):
-    """A place that was looked at: a node, or a domain (`key` is its label). `refused` is '' where it would do."""
+    """A node, or a domain (`key` is its label), that was checked. `refused` is '' where it fits."""
 
     island: str
     place: str
     key: str = ""
     refused: str = ""
     occupants: tuple[str, ...] = ()
-    cost: Cost | None = None  # of preempting every occupant, where all of them could be
+    cost: Cost | None = None  # of preempting every occupant, where that is possible
 
 
 class GangReport(msgspec.Struct, frozen=True):
@@ -33,10 +33,10 @@ class GangReport(msgspec.Struct, frozen=True):
     title: str
     priority: int
     needs: str
-    turn: int  # its place among all who want something in this cycle; 0 where it wants nothing
+    turn: int  # its position among all gangs with a turn in this cycle; 0: it has none
     turns: int
     looks: tuple[PlaceReport, ...]
-    actions: tuple[Action, ...]  # everything the plan does to it, or to others for it
+    actions: tuple[Action, ...]  # what the plan does to this gang, or to others for it
 
 
 def gang_report(snapshot: Snapshot, policy: Policy, now: float, key: str) -> GangReport:
@@ -52,7 +52,7 @@ def gang_report(snapshot: Snapshot, policy: Policy, now: float, key: str) -> Gan
 
 
 def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) -> list[PlaceReport]:
-    """Every place for every kind of island, in the cluster as it is before this plan."""
+    """Every place for every kind of island, in the cluster before this plan."""
     proposal = Proposal(snapshot, policy, now)
     broken = bool(gang.seated())
     looks: list[PlaceReport] = []
@@ -60,7 +60,7 @@ def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) ->
     for island in gang.islands:
         likeness = (island.topology, tuple(id(m.shape) for m in island.members))
         if likeness in seen:
-            continue  # the next island of the same kind sees the same
+            continue  # equal islands have equal reports
         seen.add(likeness)
         search = SeatSearch(proposal, gang, repairing=broken)
         if island.topology is not None and island.topology.binding:
@@ -75,8 +75,8 @@ def _domains(search: SeatSearch, island: Island) -> list[PlaceReport]:
     proposal, key, part = search.proposal, island.topology.key, IslandRequest(island, island.members)
     looks = []
     for value in domains_of(proposal, part):
-        tenants = tuple(sorted(proposal.snapshot.domain_gangs[key].get(value, ())))
-        occupants = tuple(t for t in tenants if t != search.gang.key and not proposal.snapshot.gangs[t].infrastructure)
+        gangs = tuple(sorted(proposal.snapshot.domain_gangs[key].get(value, ())))
+        occupants = tuple(t for t in gangs if t != search.gang.key and not proposal.snapshot.gangs[t].infrastructure)
         refused = why_not_domain(search, part, value) or ""
         search = SeatSearch(proposal, search.gang, repairing=search.repairing)
         blocking = occupants if island.topology.mode is TopologyMode.EXCLUSIVE or refused else ()

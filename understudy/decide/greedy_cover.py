@@ -1,8 +1,8 @@
-"""Covers for large cases: turns a gang that does not fit into a set of victims that frees enough places for it.
+"""Greedy set cover for large cases: finds victims that free enough nodes or domains for a gang that does not fit.
 
-Places are bought cheapest first (see spots), in two ways of pricing: what a place costs, and what it costs per place
-that the same victims free. Neither is always best, and both are cheap. The least important candidates that can make
-room at all are the only ones considered, since the highest priority among the victims counts before their number.
+Candidates are taken cheapest first, by two prices: the price of a candidate, and its share of what the same victims
+free. Neither is always best, and both are cheap. Only the least important classes of gangs that can make room at all
+are considered, since the highest priority among the victims counts before their number.
 """
 
 from bisect import bisect_left
@@ -19,18 +19,18 @@ from understudy.decide.seat_search import SeatSearch, only_nodes
 from understudy.decide.victim_costs import VictimCosts
 from understudy.model.gangs import Member
 
-Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which goes first
+Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which is taken first
 
 
 class VictimCover(msgspec.Struct, frozen=True):
-    """Victims that should make room. `seats`, where known already: an island alone in its domain sits there anyhow."""
+    """Victims that should make room. `seats` is set where an exclusive island determines them."""
 
     victims: frozenset[str]
     seats: dict[str, str] | None = None
 
 
 def cheap_covers(request: PlacementRequest, costs: VictimCosts, pieces: Pieces) -> Iterator[VictimCover]:
-    """Sets of victims that should make room, on top of the surplus in `pieces`."""
+    """Sets of victims that should make room, besides the surplus in `pieces`."""
     classes = costs.weigh(costs.candidates())
     ordered = sorted(classes)
 
@@ -49,7 +49,7 @@ def cheap_covers(request: PlacementRequest, costs: VictimCosts, pieces: Pieces) 
 
 
 def is_tight(request: PlacementRequest, costs: VictimCosts, victims: frozenset[str]) -> bool:
-    """Whether the victims free just as many domains as alike islands want, so that none of them can be put back."""
+    """Whether the victims free exactly as many domains as equal islands need, so that none can be put back."""
     first = request.parts[0]
     if not all(p.exclusive and p.pinned is None and p.island.topology == first.island.topology for p in request.parts):
         return False
@@ -77,7 +77,7 @@ def _cover(request: PlacementRequest, cover: PartialCover) -> VictimCover | None
 
 
 def _take_domain(cover: PartialCover, part: IslandRequest, candidates: DomainCandidates) -> bool:
-    """The cheapest domain the part can be seated in."""
+    """Takes the cheapest domain that the part fits in."""
     assert part.island.topology is not None
     while (candidate := candidates.cheapest()) is not None:
         nodes = _seats_alone(cover, part, candidate) if part.exclusive else _seats_in(cover, part, candidate)
@@ -95,7 +95,7 @@ def _take_domain(cover: PartialCover, part: IslandRequest, candidates: DomainCan
 
 
 def _seats_alone(cover: PartialCover, part: IslandRequest, candidate: Candidate) -> list[str] | None:
-    """Where the island sits once it has the domain to itself: the same for its likes and for every cover."""
+    """Where an exclusive island sits in the domain: the same for equal islands and for every cover."""
     memo = (part.island.topology, tuple(id(m.shape) for m in part.members), candidate.name)
     seatable = cover.costs.seatable
     if memo not in seatable:
@@ -104,7 +104,7 @@ def _seats_alone(cover: PartialCover, part: IslandRequest, candidate: Candidate)
 
 
 def _seats_in(cover: PartialCover, part: IslandRequest, candidate: Candidate) -> list[str] | None:
-    """The nodes the members would sit on, in their order."""
+    """The nodes of the members, in the order of the members."""
     assert part.island.topology is not None
     hypothesis = Hypothesis(frozenset(cover.chosen | candidate.blockers), cover.pieces, leaving=True)
     search = SeatSearch(cover.proposal, cover.request.gang, hypothesis, cover.request.repairing)
@@ -118,7 +118,7 @@ def _seats_in(cover: PartialCover, part: IslandRequest, candidate: Candidate) ->
 
 
 def _shared_blockers(cover: PartialCover, part: IslandRequest, value: str) -> frozenset[str] | None:
-    """Whoever has to leave before the part fits into a domain it shares with others."""
+    """The gangs that have to leave before the part fits into a domain it shares with other gangs."""
     assert part.island.topology is not None
     nodes = cover.proposal.domain(part.island.topology.key, value)
     search = cover.fork()
@@ -129,7 +129,7 @@ def _shared_blockers(cover: PartialCover, part: IslandRequest, value: str) -> fr
 
 
 def _take_seats(cover: PartialCover, members: Sequence[Member], within: Sequence[str] | None) -> bool:
-    """A seat for each of these alike members, on the given nodes or anywhere."""
+    """Takes a seat for each of these equal members, on the given nodes or anywhere."""
     left = _seats_for_nothing(cover, members, within)
     if not left:
         return True
@@ -145,7 +145,7 @@ def _take_seats(cover: PartialCover, members: Sequence[Member], within: Sequence
 
 
 def _seats_for_nothing(cover: PartialCover, members: Sequence[Member], within: Sequence[str] | None) -> list[Member]:
-    """Seat whom idle nodes and the victims bought so far leave room for; the others are left over."""
+    """Takes seats that idle nodes and the victims so far leave free. Returns the members without a seat."""
     left = list(members)
     snapshot = cover.proposal.snapshot
     freed = [node for key in sorted(cover.chosen) for node in snapshot.gangs[key].occupied() if node in snapshot.nodes]

@@ -1,4 +1,4 @@
-"""Guards, so that healing never hurts more than the illness. Each turns the past into a reason to wait, or None."""
+"""Guards keep repairs and preemptions from making things worse. Each turns the past into a reason to wait, or None."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from understudy.model.nodes import Node, Verdict
 from understudy.model.snapshot import Snapshot
 
 HOUR = 3600.0
-PREEMPTION_SECONDS = 60.0  # seconds that others are given to be told to go, once it is written down that they have to
+PREEMPTION_SECONDS = 60.0  # so long a preemption counts as in progress after it was recorded
 
 
 class ActiveGuard(msgspec.Struct, frozen=True):
@@ -18,8 +18,8 @@ class ActiveGuard(msgspec.Struct, frozen=True):
 
 
 def backing_off(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
-    """A gang that keeps failing on healthy nodes is not worth seats, or an eviction, for a while. Nor is one whose
-    controller did not make all of its pods."""
+    """A gang that keeps failing on healthy nodes gets no seats for a while. Nor does a gang whose controller did not
+    create all of its pods."""
     if stalls := [at for at in gang.stalls if now - at < policy.backoff_window]:
         until = max(stalls) + min(policy.backoff * 2.0 ** min(len(stalls) - 1, 64), policy.backoff_limit)
         if until > now:
@@ -36,10 +36,10 @@ def backing_off(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
 
 
 def over_budget(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
-    """One gang must not drive others out again and again. An occasion counts once, however many had to go."""
+    """One gang must not cause preemptions again and again. One occasion counts once, however many victims it had."""
     recent = sorted(at for at in gang.preempted_for_it if now - at < HOUR)
     if is_preempting_now(gang, now):
-        recent.pop()  # the occasion that is under way, which may go on
+        recent.pop()  # the occasion in progress may continue
     if len(recent) < policy.preemptions_per_hour:
         return None
     until = recent[len(recent) - policy.preemptions_per_hour] + HOUR
@@ -47,8 +47,8 @@ def over_budget(gang: Gang, policy: Policy, now: float) -> ActiveGuard | None:
 
 
 def is_preempting_now(gang: Gang, now: float) -> bool:
-    """Whether others are being told to go for it just now. That is written down first, so it holds after a restart.
-    Who has neither a seat nor one that is kept for him still waits for what was begun then."""
+    """Whether a preemption for it is in progress. It is recorded before it begins, so this survives a restart. A gang
+    with neither seats nor holds still waits for that preemption."""
     return bool(gang.holds or not gang.seated()) and any(
         0.0 <= now - at < PREEMPTION_SECONDS for at in gang.preempted_for_it
     )
@@ -68,7 +68,7 @@ def failed_lately(node: Node, policy: Policy, now: float) -> bool:
 
 
 def mass_failure(snapshot: Snapshot, policy: Policy, now: float) -> dict[str, ActiveGuard]:
-    """The pools in which so many nodes turned bad at once that the nodes are not to blame; pool -> guard."""
+    """Pools in which so many nodes turned bad at once that the nodes are not the cause; pool -> guard."""
     turned_bad: dict[str, list[float]] = {}
     for name in snapshot.unhealthy:
         node = snapshot.nodes[name].node

@@ -4,19 +4,19 @@ from understudy.model.gangs import Gang, Member, Shape
 
 
 def importance(gang: Gang) -> tuple[int, float, str]:
-    """Whose turn it is: the most important first, then whoever has waited longest."""
+    """The most important gang first, then the one that waits longest."""
     return (-gang.priority, gang.queued_at, gang.key)
 
 
 def turn_order(gang: Gang, broken: bool) -> tuple[int, bool, float, str]:
-    """Whose turn it is in a cycle: by importance, and at equal priority a broken gang before one that waits."""
+    """The order of turns in a cycle: by importance, and at equal priority damaged gangs before waiting ones."""
     return (-gang.priority, not broken, gang.queued_at, gang.key)
 
 
 def equivalence_class(gang: Gang) -> object | None:
-    """Equal for gangs of which one can be seated if and only if the other can; None where nobody is alike.
+    """Equal for gangs of which one fits if and only if the other does; None where the gang is in a class of its own.
 
-    In a long queue most gangs are like others: what one was refused need not be tried again for the next.
+    In a long queue most gangs have an equal one, which need not be tried again.
     """
     if gang.holds or gang.leaving or gang.preempted_for_it or any(m.shape.has_inter_pod_rules for m in gang.members()):
         return None
@@ -25,13 +25,13 @@ def equivalence_class(gang: Gang) -> object | None:
 
 
 def hardest_first(shape: Shape) -> tuple[int, int, tuple[tuple[str, int], ...]]:
-    """Large pods are seated before small ones, which fit into what is left."""
+    """Large pods come before small ones, which fit into what is left."""
     amounts = dict(shape.requests)
     return (-shape.accelerators, -amounts.get("cpu", 0), shape.requests)
 
 
 def surplus_of(gang: Gang) -> tuple[tuple[Member, ...], ...]:
-    """What an elastic gang can do without, last in line first, in the pieces it can be given up in.
+    """What an elastic gang can do without, the last members first, in the pieces in which it can be taken away.
 
     Members go one by one. Islands bound to a domain go whole.
     """

@@ -1,7 +1,7 @@
-"""Places for sale: turns nodes and domains into spots with the victims they cost, cheapest first.
+"""A greedy cover in the making: which victims it has so far, and who blocks each node or domain it could still take.
 
-A spot takes one unit (a member on a node, an island in a domain) once its blockers have left. Whoever has been bought
-already costs nothing again, so prices only fall while a cover is bought.
+A candidate is a node for a member or a domain for an island, with the gangs that block it. Gangs that are victims
+already cost nothing again, so prices only fall while a cover grows.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class PartialCover:
-    """What a cover has bought so far, and what that leaves of each place."""
+    """The victims of a cover so far, and what they leave free."""
 
     def __init__(
         self,
@@ -43,8 +43,8 @@ class PartialCover:
         self.per_seat = per_seat
         self.chosen: set[str] = set()
         self.used: dict[str, list[Member]] = defaultdict(list)  # node -> members this cover seats there
-        self.domains: set[tuple[str, str]] = set()  # bought whole
-        self.seats: dict[str, str] = {}  # of members whose island has its domain
+        self.domains: set[tuple[str, str]] = set()  # exclusive domains it has taken
+        self.seats: dict[str, str] = {}  # of members of exclusive islands
         self._requests: dict[int, dict[str, int]] = {}
 
     def fork(self) -> "PartialCover":
@@ -58,7 +58,7 @@ class PartialCover:
         self.chosen |= candidate.blockers
 
     def price(self, blockers: Iterable[str], frees: int) -> Price:
-        """What these cost beyond whom was bought, divided among the places they free."""
+        """The cost of these gangs beyond the victims so far, divided by the number of candidates they free."""
         young, violations, highest, work, count = 0, 0, -(2**31), 0.0, 0
         weights, chosen = self.costs.weights, self.chosen
         for key in blockers:
@@ -75,7 +75,7 @@ class PartialCover:
         return (young / frees, violations / frees, highest, work / frees, count / frees)
 
     def blockers(self, member: Member, name: str) -> frozenset[str] | None:
-        """Who else has to leave before the member can sit on this node; None where nobody's leaving would do."""
+        """Which more gangs have to leave before the node can take the member; None where no preemption helps."""
         if self.proposal.refusal(member.shape, name) is not None:
             return None
         if self.proposal.spares and self.proposal.kept_as_spare(self.request.gang, name, self.request.repairing):
@@ -98,7 +98,7 @@ class PartialCover:
         return must if not missing else self._with_cheapest_victims(missing, [*staying, *self._reserved(name)], must)
 
     def _reserved(self, name: str) -> list[Seat]:
-        """Seats that are as good as taken, by gangs that have not been bought."""
+        """Reserved seats of gangs that are no victims."""
         there = self.proposal.held.get(name, ())
         return [Seat(h.gang.key, h.member) for h in there if h.reserved and self._keeps(h)]
 
@@ -109,7 +109,7 @@ class PartialCover:
         return seat.leaving or seat.gang in self.chosen or (seat.gang, seat.member.name) in self.pieces
 
     def _missing(self, member: Member, info: NodeInfo, some_leave: bool, must: frozenset[str]) -> dict[str, int]:
-        """What the node is short of once the bought and those in `must` have left."""
+        """What the node is short of once the victims and the gangs in `must` have left."""
         free = info.free
         name = info.node.name
         if not (some_leave or name in self.used or name in self.proposal.held):
@@ -128,7 +128,7 @@ class PartialCover:
     def _with_cheapest_victims(
         self, missing: dict[str, int], staying: Sequence[Seat], must: frozenset[str]
     ) -> frozenset[str] | None:
-        """`must`, and the cheapest of the others whose leaving makes up for what is missing."""
+        """`must` and the cheapest further gangs that release what is missing."""
         if self._just_enough(missing, staying):
             return must.union([seat.gang for seat in staying])
         offers: dict[str, dict[str, int]] = {}
@@ -145,7 +145,7 @@ class PartialCover:
                 break
         else:
             return None
-        for gang in chosen[-2::-1]:  # the dearest that is not needed is put back first
+        for gang in chosen[-2::-1]:  # put back what is not needed, the dearest first
             offer = offers[gang]
             for name, short in left.items():
                 if short + offer.get(name, 0) > 0:
@@ -156,7 +156,7 @@ class PartialCover:
         return must.union(chosen)
 
     def _just_enough(self, missing: dict[str, int], staying: Sequence[Seat]) -> bool:
-        """Whether all of these alike pods have to go: usual where whole nodes are wanted, and cheap to see."""
+        """Whether all of these equal pods have to go: usual where whole nodes are wanted, and a cheap check."""
         shape = staying[0].member.shape if staying else None
         for seat in staying:
             if seat.member.shape is not shape or seat.gang not in self.allowed:
@@ -177,7 +177,7 @@ class PartialCover:
         return amounts
 
     def _owners(self, info: NodeInfo) -> frozenset[str] | None:
-        """Gangs that have this node's domains to themselves and would have to leave; None where they cannot."""
+        """Owners of this node's exclusive domains that would have to leave; None where they cannot."""
         owners: set[str] = set()
         for key in self.proposal.keys:
             if (value := info.node.labels.get(key)) is None:
@@ -194,7 +194,7 @@ class PartialCover:
         return frozenset(owners)
 
     def exclusive_blockers(self, part: IslandRequest, value: str) -> frozenset[str] | None:
-        """Whoever has to leave before the island has the domain to itself; None where that cannot be."""
+        """The gangs that have to leave before the island can own the domain; None where that is impossible."""
         assert part.island.topology is not None
         key = part.island.topology.key
         if part.pinned is None and value in self.proposal.unhealthy_domains(key):
@@ -204,31 +204,31 @@ class PartialCover:
             return None
         blockers = [h.gang.key for h in held]
         allowed = self.allowed
-        for tenant in self.proposal.residents(key, value):
-            if tenant in allowed:
-                if tenant not in self.chosen:
-                    blockers.append(tenant)
-            elif not self._is_no_obstacle(tenant, part, value):
+        for resident in self.proposal.residents(key, value):
+            if resident in allowed:
+                if resident not in self.chosen:
+                    blockers.append(resident)
+            elif not self._is_no_obstacle(resident, part, value):
                 return None
         return frozenset(blockers)
 
     def _held_in(self, key: str, value: str) -> list[HeldSeat]:
-        """Seats in the domain that are held for others, as things stand."""
+        """Seats in the domain that are held for other gangs and stay held so far."""
         there = (self.proposal.held.get(name, ()) for name in self.proposal.domain(key, value))
         return [held for seats in there for held in seats if self._keeps(held)]
 
     def _may_be_victim(self, held: HeldSeat) -> bool:
         return held.reserved and held.gang.key in self.allowed
 
-    def _is_no_obstacle(self, tenant: str, part: IslandRequest, value: str) -> bool:
-        gang = self.proposal.snapshot.gangs[tenant]
-        if tenant == self.request.gang.key and value == part.pinned:
+    def _is_no_obstacle(self, resident: str, part: IslandRequest, value: str) -> bool:
+        gang = self.proposal.snapshot.gangs[resident]
+        if resident == self.request.gang.key and value == part.pinned:
             return True
-        return all((gang.key, m.name) in self.pieces for m in gang.seated())  # only leaving pods are left otherwise
+        return all((gang.key, m.name) in self.pieces for m in gang.seated())  # then only terminating pods are left
 
 
 def _give(missing: dict[str, int], offer: dict[str, int]) -> bool:
-    """Takes the offer off what is missing; whether that was the last of it."""
+    """Subtracts the offer from what is missing. Whether nothing is missing any more."""
     enough = True
     for name in missing:
         missing[name] -= offer.get(name, 0)

@@ -1,6 +1,6 @@
-"""Seats for a gang: turns what has to be seated into (member -> node), whole or not at all.
+"""Placement of a gang: turns a placement request into seats (member -> node) for all of its members, or None.
 
-Islands that need a domain choose theirs first, then the members that can sit anywhere fill what is left.
+Islands that need a domain come first; members that can sit anywhere fill what is left.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from understudy.model.gangs import Island, TopologyMode
 
 
 def find_seats(proposal: Proposal, request: PlacementRequest) -> dict[str, str] | None:
-    """Seats for every member of the quest, or None."""
+    """Seats for every member of the request, or None."""
     seeking = frozenset(m.name for part in request.parts for m in part.members)
     search = SeatSearch(proposal, request.gang, request.hypothesis, request.repairing, seeking)
     bound = sorted((p for p in request.parts if p.bound), key=_most_constrained)
@@ -33,12 +33,11 @@ def find_seats(proposal: Proposal, request: PlacementRequest) -> dict[str, str] 
 
 
 def find_seats_sparing_holds(proposal: Proposal, request: PlacementRequest) -> dict[str, str] | None:
-    """The same; but seats held for less important gangs, to whom they were promised, are left to them where anything
-    else will do."""
+    """As `find_seats`, but uses seats that are held for less important gangs only where nothing else fits."""
     gang = request.gang
     others = (proposal.snapshot.gangs[key] for key in proposal.snapshot.holding if key != gang.key)
     if gang.preempts and any(other.priority < gang.priority for other in others):
-        non_preempting = msgspec.structs.replace(gang, preempts=False)  # it leaves every hold alone
+        non_preempting = msgspec.structs.replace(gang, preempts=False)  # so that it respects every hold
         seats = find_seats(proposal, msgspec.structs.replace(request, gang=non_preempting))
         if seats is not None:
             return seats
@@ -56,7 +55,7 @@ def _in_domains(
     shared: bool,
     after: str | None = None,
 ) -> Iterator[None]:
-    """Every way to give each part a domain of its kind. Alike islands take domains in one order only."""
+    """Every way to give each part a domain. Equivalent islands take domains in one order only."""
     if not parts:
         yield
         return
@@ -87,7 +86,7 @@ def _claim(search: SeatSearch, part: IslandRequest, value: str) -> tuple[str, st
 
 
 def _alike(search: SeatSearch, one: IslandRequest, other: IslandRequest) -> bool:
-    """Whether two exclusive islands could change places without anybody noticing."""
+    """Whether two exclusive islands are interchangeable."""
     same = one.island.topology == other.island.topology and one.pinned is None and other.pinned is None
     if not same or one.island.topology is None or one.island.topology.mode is not TopologyMode.EXCLUSIVE:
         return False
@@ -99,7 +98,7 @@ def _alike(search: SeatSearch, one: IslandRequest, other: IslandRequest) -> bool
 def _in_preferred_domains(
     search: SeatSearch, request: PlacementRequest, parts: Sequence[IslandRequest], shared: bool
 ) -> Iterator[None]:
-    """Seat each part in as few domains of its kind as it takes."""
+    """Seats each part in as few domains as possible."""
     if not parts:
         yield
         return

@@ -10,7 +10,7 @@ from understudy.model.node_info import Seat
 
 
 class Hypothesis(msgspec.Struct, frozen=True):
-    """Seats to be thought empty: those of whole gangs, of single members, and of pods already on their way out."""
+    """Seats to treat as free: those of whole gangs, of single members, and of terminating pods."""
 
     gangs: frozenset[str] = frozenset()
     members: frozenset[tuple[str, str]] = frozenset()
@@ -30,7 +30,7 @@ NOTHING_EMPTIED = Hypothesis()
 
 
 class IslandRequest(msgspec.Struct, frozen=True):
-    """The members of an island that want seats. `pinned` is the domain the rest of the island sits in."""
+    """The members of an island that need seats. `pinned` is the domain that the rest of the island sits in."""
 
     island: Island
     members: tuple[Member, ...]
@@ -46,20 +46,20 @@ class IslandRequest(msgspec.Struct, frozen=True):
 
 
 class PlacementRequest(msgspec.Struct, frozen=True):
-    """Who wants seats, for which members, and which seats may be thought empty."""
+    """Which gang wants seats, for which members, and which seats are treated as free."""
 
     gang: Gang
     parts: tuple[IslandRequest, ...]
     hypothesis: Hypothesis = Hypothesis()
     repairing: bool = False
-    near: tuple[str, ...] = ()  # nodes to try first: those the hypothesis empties, and those of lost neighbours
+    near: tuple[str, ...] = ()  # nodes to try first: those that the hypothesis frees, and those near lost seats
 
     def under(self, hypothesis: Hypothesis, near: Iterable[str]) -> "PlacementRequest":
         return msgspec.structs.replace(self, hypothesis=hypothesis, near=tuple(dict.fromkeys(near)))
 
 
 def island_request(proposal: Proposal, island: Island, members: Iterable[Member]) -> IslandRequest:
-    """The part of an island to be seated, pinned where the others keep their seats."""
+    """The part of an island to be seated, pinned to the domain of the members that keep their seats."""
     wanted = tuple(members)
     names = {m.name for m in wanted}
     if island.topology is not None:

@@ -1,6 +1,6 @@
-"""Rules about pods on other nodes: affinity, anti-affinity, spreading. Turns who sits where into a reason not, or None.
+"""Rules about pods on other nodes: affinity, anti-affinity and topology spread. Placed pods become a refusal or None.
 
-Only gangs that mind their neighbours, and newcomers that seated gangs repel, pay for these rules.
+Only gangs with such rules pay for them, and new pods that the anti-affinity of placed pods may match.
 """
 
 from collections import defaultdict
@@ -13,16 +13,16 @@ from understudy.model.nodes import Node
 from understudy.model.snapshot import Snapshot
 
 Counts = dict[str, int]  # domain value -> matching pods
-Terms = tuple[PodTerm, ...]  # the pods that every one of them matches, by their domain of the first one's key
+Terms = tuple[PodTerm, ...]  # pods that match every term count, by domain of the first term's key
 
 
 class PodAffinity:
-    """Who sits where, apart from the seats `emptied` says to overlook, plus the members seated during a search."""
+    """The pods in the cluster without the seats that `emptied` names, plus the members seated during a search."""
 
     def __init__(
         self, snapshot: Snapshot, gang: Gang, emptied: Callable[[Seat], bool], promised: Sequence[Seat] = ()
     ) -> None:
-        """`promised` are seats others will have. Like those of pods on their way out, they repel and do not attract."""
+        """`promised` are held seats. Like terminating pods, they count for anti-affinity and not for affinity."""
         self.snapshot = snapshot
         self.promised = promised
         self.gang = gang
@@ -36,14 +36,14 @@ class PodAffinity:
         return self._repels(member, node) or self._is_drawn(member, node) or self._spreads(member, node)
 
     def matters(self) -> bool:
-        """Whether it makes any difference to the gang, or to anybody else, who sits beside whom."""
+        """Whether inter-pod rules can affect this gang or pods that are already placed."""
         if len(self.snapshot.with_anti_affinity) or any(seat.member.shape.anti_affinity for seat in self.promised):
             return True
         shapes = {id(m.shape): m.shape for island in self.gang.islands for m in island.members}
         return any(shape.has_inter_pod_rules for shape in shapes.values())
 
     def attraction(self, shape: Shape, node: Node) -> int:
-        """How much the soft rules speak for this node: weights of preferred terms met, less the crowd there."""
+        """The score of the soft rules: weights of matching preferred terms, less the pods that spreading counts."""
         total = 0
         for weight, term in shape.preferred_affinity:
             if (value := node.labels.get(term.topology_key)) is not None:
@@ -71,7 +71,7 @@ class PodAffinity:
         return None
 
     def _is_drawn(self, member: Member, node: Node) -> str | None:
-        """A pod to join is one that all the terms match."""
+        """A pod counts for affinity if all terms match it."""
         terms = member.shape.affinity
         for term in terms:
             value = node.labels.get(term.topology_key)
@@ -80,7 +80,7 @@ class PodAffinity:
             joined = (term, *terms)
             if self._count(joined, leaving=False).get(value, 0) + self._own(joined, value):
                 continue
-            # The first of a group of pods that want to be together has nobody to join yet.
+            # The first pod of a group with affinity to itself finds no pod to match yet.
             alone = not any(self._count((t, *terms), leaving=False) or self._own((t, *terms), None) for t in terms)
             if alone and _all_match(terms, self.gang, member):
                 continue
@@ -103,7 +103,7 @@ class PodAffinity:
         return None
 
     def _own(self, terms: Terms, value: str | None) -> int:
-        """Members seated during this search that the terms match, in one domain or (None) anywhere."""
+        """Members seated during this search that the terms match, in one domain or (None) in any."""
         key = terms[0].topology_key
         return sum(
             1
@@ -125,7 +125,7 @@ class PodAffinity:
         return self._counts[terms, leaving]
 
     def _count_eligible(self, term: PodTerm, spread: SpreadConstraint, shape: Shape) -> Counts:
-        """Pods in the domains that count. On nodes that do not count, pods do not count either."""
+        """Matching pods by eligible domain. Pods on nodes that are not eligible do not count."""
         if (spread, shape) not in self._eligible:
             nodes = [info.node for info in self.snapshot.nodes.values() if _is_eligible(spread, shape, info.node)]
             names = frozenset(node.name for node in nodes)
@@ -166,7 +166,7 @@ def _all_match(terms: Terms, gang: Gang, member: Member) -> bool:
 
 
 def _is_eligible(spread: SpreadConstraint, shape: Shape, node: Node) -> bool:
-    """Whether the node counts for this spread: it has every key, and the spread's inclusion policies let it in."""
+    """Whether the node counts for this spread: it has every key, and the inclusion policies admit it."""
     if any(s.topology_key not in node.labels for s in shape.spreads if s.hard):
         return False
     if spread.honor_affinity and (selected(shape, node) or affine(shape, node)):

@@ -1,4 +1,4 @@
-"""The knobs of the decision, with their defaults; `understudy.yaml` sets them."""
+"""The settings of the decision with their defaults; `understudy.yaml` sets them."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ class SpareRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: Annotated[int, msgspec.Meta(ge=1)]
     labels: dict[str, str] = {}
     topology: str = ""
-    per: str = ""  # a node label: `count` among the nodes of each of its values; nodes without it are left alone
+    per: str = ""  # a node label: `count` for each of its values; nodes without the label are not considered
     lend: bool | None = None  # None: as the policy's lendSpares says
 
     def __post_init__(self) -> None:
@@ -37,17 +37,17 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     backoff: float = 10.0
     backoff_limit: float = 600.0
     backoff_window: float = 3_600.0
-    # Mass failure: that many nodes of a pool turning bad at once is the network or the monitor, not the nodes
+    # Mass failure: when so many nodes of a pool turn bad at once, the network or the monitor is the cause
     pool_label: str = "node.kubernetes.io/instance-type"
     mass_failure_share: float = 0.4
     mass_failure_nodes: int = 10
     mass_failure_window: float = 300.0
-    # Search: how far the exact searches go before the heuristics take over
+    # Search: limits of the exact searches, beyond which the heuristics take over
     exact_victims: int = 10
     search_steps: int = 20_000
 
     @property
     def index(self) -> list[str]:
-        """The node labels by which a snapshot should know its domains."""
+        """The node labels that a snapshot should index domains by."""
         keys = {self.pool_label, *(key for rule in self.spares for key in (rule.topology, rule.per))}
         return sorted(keys - {""})

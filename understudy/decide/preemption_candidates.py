@@ -10,7 +10,7 @@ from understudy.model.gangs import Member, TopologyMode
 
 
 class NodeCandidates:
-    """The nodes one shape of member could go to, found as they are needed: those of the cheapest gangs first."""
+    """The candidate nodes for one shape, found lazily: nodes of the cheapest gangs first."""
 
     def __init__(self, cover: PartialCover, member: Member, within: Sequence[str] | None, wanted: int) -> None:
         self.cover = cover
@@ -26,13 +26,13 @@ class NodeCandidates:
             self._offer_all_nodes()
 
     def _bound(self, gang: str) -> tuple[Price, str]:
-        """The least a spot can cost that needs this gang and none cheaper."""
+        """A lower bound for the price of a candidate that needs this gang and no cheaper one."""
         young, violations, priority, work, seats = self.cover.costs.weights[gang]
         frees = max(1, min(self.wanted, seats)) if self.cover.per_seat else 1
         return ((young / frees, violations / frees, priority, work / frees, 1 / frees), gang)
 
     def _offer_all_nodes(self) -> None:
-        """Where gangs are many and small, it is cheaper to look at every node than to put the gangs in order."""
+        """With many small gangs, checking every node is cheaper than sorting the gangs."""
         cover, member = self.cover, self.member
         for name in self.within if self.within is not None else cover.proposal.snapshot.nodes:
             blockers = cover.blockers(member, name)
@@ -42,7 +42,7 @@ class NodeCandidates:
         heapify(self.heap)
 
     def _frees(self, gangs: Iterable[str]) -> int:
-        """How many of the wanted places the gangs' leaving could free."""
+        """How many of the wanted candidates these gangs could free."""
         if not self.cover.per_seat:
             return 1
         return max(1, min(self.wanted, sum(self.cover.costs.weights[key][4] for key in gangs)))
@@ -56,10 +56,10 @@ class NodeCandidates:
             _, name, candidate = heappop(self.heap)
             if self.cover.blockers(self.member, name) == candidate.blockers:
                 return candidate
-            self.offer(name)  # things have changed since it was priced
+            self.offer(name)  # its price has changed meanwhile
 
     def reprice(self, chosen: Iterable[str], name: str) -> None:
-        """Offer again what the purchase changed: the place itself, and wherever the newly bought sit."""
+        """Offers again what new victims change: this node, and the other nodes they sit on."""
         self.offer(name)
         for gang in chosen:
             if self.cover.costs.weights[gang][4] > 1:
@@ -71,7 +71,7 @@ class NodeCandidates:
             heappush(self.heap, (self.cover.price(blockers, self._frees(blockers)), name, Candidate(name, blockers)))
 
     def _offer_nodes_of(self, gang: str, besides: str | None = None) -> None:
-        """Offer the nodes the gang sits on: those not seen yet, or all of them but one."""
+        """Offers the nodes of the gang: those not seen yet, or all of them except one."""
         for node in dict.fromkeys(self.cover.proposal.snapshot.gangs[gang].occupied()):
             again = besides is not None and node != besides
             if (again or node not in self.seen) and (self.within is None or node in self.within):
@@ -80,7 +80,7 @@ class NodeCandidates:
 
 
 class DomainCandidates:
-    """The domains one kind of island could go to. `crowd` says who has to leave a domain that is shared."""
+    """The candidate domains for one kind of island. `shared_blockers` finds the blockers of a shared domain."""
 
     def __init__(
         self,
@@ -103,14 +103,14 @@ class DomainCandidates:
         heapify(self.heap)
 
     def _first_offers(self) -> dict[str, frozenset[str]]:
-        """Who blocks each domain. Covers that begin with nothing bought see the same, so that is kept for the next."""
+        """The blockers of each domain. Covers without victims share the result."""
         cover, part = self.cover, self.part
         memo = (cover.allowed, part.island.topology, part.pinned)
         if part.exclusive and not cover.chosen and memo in cover.costs.offers:
             return cover.costs.offers[memo]
         domains = cover.proposal.snapshot.domains[self.key]
         values: Iterable[str] = [part.pinned] if part.pinned is not None else domains
-        if not part.exclusive:  # who has to leave a shared domain takes longer to find out than whether it is too small
+        if not part.exclusive:  # for shared domains, a check of the size is cheaper than finding the blockers
             values = [value for value in values if cover.proposal.could_hold(self.key, value, part.members)]
         candidates = {
             value: candidate for value in values if (candidate := self.blockers(cover, part, value)) is not None
@@ -132,7 +132,7 @@ class DomainCandidates:
         return None
 
     def reprice(self, chosen: Iterable[str]) -> None:
-        """Offer again the domains that the newly bought sit in: they cost less now."""
+        """Offers again the domains that the new victims sit in, since they are cheaper now."""
         snapshot = self.cover.proposal.snapshot
         for gang in chosen:
             infos = (snapshot.nodes.get(name) for name in snapshot.gangs[gang].occupied())

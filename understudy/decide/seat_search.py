@@ -1,8 +1,8 @@
-"""One attempt to seat members of a gang: turns a Floor and a hypothesis ("if these were gone") into seats, or nothing.
+"""One search for seats: turns a proposal and a hypothesis about free seats into seats for members of a gang.
 
-The search takes and gives back seats in scratch trays. Every search is a generator that has the seats taken while it
-yields, so that searches nest: domains for islands, nodes for members. The first descent is the greedy one, and is all
-there is to it in the common case; the rest is exact, within a bounded number of steps.
+The search takes and returns seats on scratch copies of the nodes, which live no longer than the search; the snapshot
+never changes. Every step is a generator that holds its seats while it yields, so that searches nest: domains for
+islands, nodes for members. The first descent is greedy and usually enough; the rest is exact, with a limit of steps.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,24 +20,24 @@ from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, HostPort, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import NodeInfo, seats_of
 
-SEARCHED_NODES = 64  # how many of the best nodes the exact search looks at
-SEARCHED_MEMBERS = 32  # and for how many members
+SEARCHED_NODES = 64  # of the best nodes, how many the exact search tries
+SEARCHED_MEMBERS = 32  # the exact search is for at most so many members
 
 
 class NodeOrder(msgspec.Struct, frozen=True):
-    """Nodes to try for a shape, best first; with `within`, no others will do."""
+    """Nodes to try for a shape, best first. With `within`, no other node is allowed."""
 
     names: Callable[[Shape], Iterable[str]]
     within: frozenset[str] | None = None
 
 
 def only_nodes(names: Sequence[str]) -> NodeOrder:
-    """These nodes in this order, whatever the shape."""
+    """These nodes in this order for every shape."""
     return NodeOrder(lambda _shape: names, frozenset(names))
 
 
 class FreeSpace:
-    """What is left of one node during the search."""
+    """The free resources and used host ports of one node during the search."""
 
     __slots__ = ("free", "ports")
 
@@ -55,19 +55,19 @@ class SeatSearch:
         repairing: bool = False,
         seeking: frozenset[str] | None = None,
     ) -> None:
-        """`seeking` names the members to be seated, where seats held for the gang's others are to be left alone."""
+        """`seeking` names the members to be seated: seats held for other members of the gang stay held."""
         self.proposal = proposal
         self.seeking = seeking
         self.gang = gang
         self.hypothesis = hypothesis
         self.repairing = repairing
         self.seats: dict[str, str] = {}
-        self.claims: dict[tuple[str, str], str] = {}  # domains that islands of this gang have to themselves here
+        self.claims: dict[tuple[str, str], str] = {}  # exclusive domains that this search has given to islands
         self.steps = proposal.policy.search_steps
         promised = [seat for seat in proposal.promised(gang) if seat.gang not in hypothesis.gangs]
         self.neighbours = PodAffinity(proposal.snapshot, gang, hypothesis.empties, promised)
         self.inter_pod = self.neighbours.matters()
-        self._in_part = {gang for gang, _ in hypothesis.members}  # gangs that may be gone, as far as these members go
+        self._in_part = {gang for gang, _ in hypothesis.members}  # gangs that give up some of their seats
         self._free_spaces: dict[str, FreeSpace] = {}
         self._foreign: dict[tuple[str, str, str], str | None] = {}
         self._wanted = dict(gang.holds)
@@ -75,8 +75,8 @@ class SeatSearch:
 
     @cached_property
     def owners(self) -> frozenset[str] | None:
-        """The gangs with domains to themselves that may still be open to this one: its own, and those of whoever may be
-        gone. None: every domain is open."""
+        """Owners of exclusive domains that may be open to this gang: itself, and gangs that give up seats. None: every
+        domain is open."""
         if self.gang.infrastructure or not self.proposal.keys:
             return None
         snapshot, hypothesis = self.proposal.snapshot, self.hypothesis
@@ -85,10 +85,10 @@ class SeatSearch:
             keys.update(snapshot.leaving)
         return frozenset(key for key in keys if _owns_domains(snapshot.gangs[key]))
 
-    # What a node has room for
+    # What a node can take
 
     def why_closed(self, shape: Shape, island: Island, name: str) -> str | None:
-        """Why no member of the island may sit on this node, however empty it is."""
+        """Why no member of the island may sit on this node however empty it is."""
         why = self.proposal.refusal(shape, name)
         if why is None and self.proposal.spares:
             kept = self.proposal.kept_as_spare(self.gang, name, self.repairing) and not self._promised(name)
@@ -100,13 +100,13 @@ class SeatSearch:
         return why
 
     def _is_for_another_of_ours(self, held: HeldSeat) -> bool:
-        """Whether the seat is kept for a member of this gang that sits elsewhere still and is not to be seated now."""
+        """Whether the seat is held for a seated member of this gang that this search does not move."""
         if held.gang.key != self.gang.key or self.seeking is None:
             return False
         return bool(held.member.node) and held.member.name not in self.seeking
 
     def _promised(self, name: str) -> bool:
-        """Whether a seat here is held for a member to be seated: even a spare, if a repair was promised one."""
+        """Whether a seat here is held for a member to be seated. It may be on a spare that was promised to a repair."""
         return any(n == name and (self.seeking is None or m in self.seeking) for m, n in self._wanted.items())
 
     def _claimed(self, island: Island, name: str) -> str | None:
@@ -143,7 +143,7 @@ class SeatSearch:
         return held.gang.key not in self.hypothesis.gangs and self.proposal.respects_hold(self.gang, held)
 
     def has_left(self, gang: str, key: str, value: str) -> bool:
-        """Whether the gang, which sits in the domain, has no seat left there under the hypothesis."""
+        """Whether the gang has no seat left in the domain under the hypothesis."""
         if gang in self.hypothesis.gangs:
             return True
         if gang not in self._in_part and not (self.hypothesis.leaving and gang in self.proposal.snapshot.leaving):
@@ -172,7 +172,7 @@ class SeatSearch:
         return self._free_spaces[name]
 
     def _less(self, free: dict[str, int], kept: list[Member], info: NodeInfo) -> dict[str, int]:
-        """What is free beside the seats kept for others, who will have the room of those on their way out as well."""
+        """What is free beside held seats. The holders will also get what terminating pods release."""
         if not kept:
             return free
         later = dict(free)
@@ -184,7 +184,7 @@ class SeatSearch:
         return {name: min(amount, later.get(name, 0)) for name, amount in (later | free).items()}
 
     def room_for(self, shape: Shape, island: Island, name: str, limit: int) -> int:
-        """How many members of this shape the node takes now, neighbours aside."""
+        """How many members of this shape the node can take, without inter-pod rules."""
         if self.why_closed(shape, island, name) is not None:
             return 0
         free_space = self.free_space(name)
@@ -215,9 +215,9 @@ class SeatSearch:
     def seatings(
         self, island: Island, members: Sequence[Member], nodes: NodeOrder, shared: bool = False
     ) -> Iterator[None]:
-        """Ways to seat these members on these nodes, best first, as far as the steps go.
+        """Ways to seat these members on these nodes, best first, within the limit of steps.
 
-        One is enough, unless the nodes are `shared` with members still to be seated, to whom it makes a difference.
+        One way is enough, unless the nodes are `shared` with members that are still to be seated.
         """
         ordered = _grouped(members)
         simple = not self.inter_pod
@@ -227,7 +227,7 @@ class SeatSearch:
             if not shared:
                 return
         elif simple and all(m.shape is ordered[0].shape for m in ordered):
-            return  # alike members fill nodes independently of each other: what greed cannot do cannot be done
+            return  # equal members fill nodes independently: where greedy fails, no way exists
         if len(ordered) <= SEARCHED_MEMBERS:
             names = list(islice(_merged([nodes.names(m.shape) for m in _one_a_shape(ordered)]), SEARCHED_NODES))
             yield from self._exhaustive(island, ordered, names, simple)
@@ -253,7 +253,7 @@ class SeatSearch:
     def _reuse_previous_seats(
         self, island: Island, members: Sequence[Member], nodes: NodeOrder, simple: bool
     ) -> list[Member]:
-        """Seat whoever can go where a seat is held for it, or where it sat before; the others are left over."""
+        """Seats members where a seat is held for them, or where they sat before. Returns the others."""
         if self.has_no_previous_seats:
             return list(members)
         left: list[Member] = []
@@ -265,7 +265,7 @@ class SeatSearch:
         return left
 
     def seat(self, island: Island, member: Member, name: str, simple: bool = False) -> bool:
-        """Take the seat if it will do."""
+        """Takes the seat if the node can take the member."""
         if not self.room_for(member.shape, island, name, 1):
             return False
         if not simple and self.neighbours.refusal(member, self.proposal.snapshot.nodes[name].node) is not None:
@@ -274,7 +274,7 @@ class SeatSearch:
         return True
 
     def previous_seat(self, member: Member) -> str:
-        """Where a seat is held for the member, else where it sat before; '' where neither is known."""
+        """The node where a seat is held for the member, else its last node; '' where neither is known."""
         previous_seat = self._wanted.get(member.name) or member.last_node
         return previous_seat if previous_seat and previous_seat in self.proposal.snapshot.nodes else ""
 
@@ -286,7 +286,7 @@ class SeatSearch:
     def _exhaustive(
         self, island: Island, members: Sequence[Member], names: Sequence[str], simple: bool, start: int = 0
     ) -> Iterator[None]:
-        """Depth first. Alike members take nodes in one order only, since who of them sits where makes no difference."""
+        """Depth first. Equal members take nodes in one order only, since permutations are equivalent."""
         if not members:
             yield
             return
@@ -313,7 +313,7 @@ def _owns_domains(gang: Gang) -> bool:
 
 
 def _grouped(members: Sequence[Member]) -> list[Member]:
-    """The hardest to seat first, members of one shape together."""
+    """The hardest to seat first, with members of one shape together."""
     groups: dict[int, list[Member]] = {}
     for member in members:
         groups.setdefault(id(member.shape), []).append(member)
@@ -323,7 +323,7 @@ def _grouped(members: Sequence[Member]) -> list[Member]:
 
 
 def _runs(members: Sequence[Member]) -> Iterator[list[Member]]:
-    """Neighbours in the sequence that share a shape."""
+    """Runs of adjacent members with the same shape."""
     run: list[Member] = []
     for member in members:
         if run and run[0].shape is not member.shape:
@@ -339,7 +339,7 @@ def _one_a_shape(members: Iterable[Member]) -> list[Member]:
 
 
 def _merged(orders: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Each name once, in the order it is first met."""
+    """Each name once, in order of its first occurrence."""
     seen: set[str] = set()
     for order in orders:
         for name in order:

@@ -1,4 +1,4 @@
-"""Spares: turns labels and the policy's rules into the nodes kept free for repairs, and who may borrow them."""
+"""Spares: turns labels and the policy's rules into the nodes kept free for repairs, and says who may borrow them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ class SpareShare(msgspec.Struct, frozen=True):
 
     rule: int  # its number in the policy, from 0
     value: str
-    counted: tuple[SpareUnit, ...]  # spares already, by label or by an earlier rule
+    counted: tuple[SpareUnit, ...]  # spares by label or by an earlier rule
     chosen: tuple[SpareUnit, ...]
     places: tuple[SpareUnit, ...]  # all it could keep
 
@@ -30,7 +30,7 @@ class SpareShare(msgspec.Struct, frozen=True):
 
 
 def spare_nodes(snapshot: Snapshot, policy: Policy, now: float) -> Spares:
-    """Every node that counts as a spare now. A spare on loan is still one: it is recalled when needed."""
+    """Every node that is a spare now. A lent spare is still one: it is recalled when needed."""
     spares = _labelled(snapshot, policy)
     for share in shares(snapshot, policy, now):
         for place in share.chosen:
@@ -48,13 +48,13 @@ def role_by(rule: SpareRule, policy: Policy) -> SpareRole:
 
 
 def _labelled(snapshot: Snapshot, policy: Policy) -> Spares:
-    """A label that allows loans allows those that the policy does."""
+    """A label that allows loans allows those that the policy allows."""
     roles = {name: snapshot.nodes[name].node.spare for name in snapshot.spares}
     return roles if policy.lend_spares else dict.fromkeys(roles, SpareRole.KEPT)
 
 
 def shares(snapshot: Snapshot, policy: Policy, now: float) -> Iterator[SpareShare]:
-    """What each rule keeps, in their order. The same nodes for the same snapshot: refilling is choosing again."""
+    """What each rule keeps, in order. The same snapshot gives the same nodes, so no state is needed to refill."""
     taken = set(snapshot.spares) if policy.spares else set()
     for number, rule in enumerate(policy.spares):
         for value, places in _places(snapshot, rule).items():
@@ -67,7 +67,7 @@ def shares(snapshot: Snapshot, policy: Policy, now: float) -> Iterator[SpareShar
 
 
 def why_unfit(snapshot: Snapshot, name: str, policy: Policy, now: float) -> str:
-    """Why no rule takes this node as a spare now, whoever sits on it; '' where it could."""
+    """Why no rule can keep this node as a spare now, whatever runs on it; '' where one can."""
     node = snapshot.nodes[name].node
     if not node.usable:
         return str(node.health.verdict)
@@ -77,12 +77,12 @@ def why_unfit(snapshot: Snapshot, name: str, policy: Policy, now: float) -> str:
 
 
 def occupants(snapshot: Snapshot, name: str) -> set[str]:
-    """The gangs on a node, on their way out or not; daemons sit everywhere and disturb nobody."""
+    """The gangs on a node, terminating ones included. Daemons do not count."""
     return {seat.gang for seat in snapshot.nodes[name].seats if not snapshot.gangs[seat.gang].infrastructure}
 
 
 class _SpareSelector(msgspec.Struct, frozen=True):
-    """Which places serve as spares of a role."""
+    """Which units can serve as spares of a role."""
 
     snapshot: Snapshot
     policy: Policy
@@ -90,7 +90,7 @@ class _SpareSelector(msgspec.Struct, frozen=True):
     role: SpareRole
 
     def best(self, places: Sequence[SpareUnit], count: int) -> tuple[SpareUnit, ...]:
-        """Idle places first, those that failed lately after the others; then those that only borrowers use."""
+        """Idle units first, those with recent failures after the others; then units that only borrowers use."""
         if count <= 0:
             return ()
         idle = [place for place in places if self.serves(place, lent=False)]
@@ -114,7 +114,7 @@ class _SpareSelector(msgspec.Struct, frozen=True):
 
 
 def _places(snapshot: Snapshot, rule: SpareRule) -> dict[str, list[SpareUnit]]:
-    """What a rule may choose among, by the value of its `per` label. A domain belongs where its first node does."""
+    """The units a rule may choose among, by the value of its `per` label. Of a domain, the first node counts."""
     domains: dict[str, list[str]] = {}
     for name in sorted(snapshot.nodes):
         info = snapshot.nodes[name]

@@ -1,8 +1,8 @@
-"""Who gives way: turns a gang that does not fit into the cheapest set of less important gangs whose leaving makes room.
+"""Victim search: finds the cheapest set of gangs of lower priority whose preemption makes room for a gang.
 
 `Cost` is the order of choice. Small cases are searched exactly, cheapest first: the first set that makes room is the
-best one, and since every part of it would have been cheaper, each victim in it is necessary. Large cases are covered
-greedily (see cover), and what turns out not to be needed is put back.
+best, and every victim in it is necessary, since each smaller set was cheaper. Large cases use a greedy cover (see
+greedy_cover), from which victims that are not needed are put back.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,15 +22,15 @@ from understudy.model.plans import Cost, Preempt
 
 Pieces = frozenset[tuple[str, str]]  # (gang, member)
 
-PRUNED_VICTIMS = 24  # up to so many victims are put back one by one to see whether each is needed
+PRUNED_VICTIMS = 24  # at most so many victims are tried one by one for whether each is needed
 PRUNED_MEMBERS = 64
 TRIED_ALONE = 64
-SEARCHED_SEATS = 1 << 15  # seats looked for in all the sets together, beyond which the exact search takes too long
+SEARCHED_SEATS = 1 << 15  # the exact search looks for at most so many seats over all sets
 
 
 class VictimChoice(msgspec.Struct, frozen=True):
     gangs: frozenset[str]
-    members: Pieces  # surplus of elastic gangs that go on
+    members: Pieces  # surplus of elastic gangs that continue
     cost: Cost
     seats: dict[str, str]
     costs: VictimCosts
@@ -41,7 +41,7 @@ class VictimChoice(msgspec.Struct, frozen=True):
 
 
 def choose_victims(proposal: Proposal, request: PlacementRequest) -> VictimChoice | None:
-    """The cheapest choice that makes room for the quest, or None."""
+    """The cheapest choice of victims that makes room for the request, or None."""
     costs = VictimCosts(proposal, request.gang)
     if not costs.candidates():
         return None
@@ -58,7 +58,7 @@ NOTHING: Option = (frozenset(), frozenset())
 
 
 def _options(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -> list[list[Option]] | None:
-    """What each gang could give, or None where that is too much to search."""
+    """What each gang could give, or None where the search would be too large."""
     most = proposal.policy.exact_victims
     if len(costs.candidates()) > 4 * most:
         return None
@@ -80,19 +80,19 @@ def _options_of(gang: Gang) -> Iterator[Option]:
 
 
 def _is_in_the_way(proposal: Proposal, request: PlacementRequest, gang: Gang) -> bool:
-    """Whether the gang sits anywhere that a member of the quest could use, or in a domain an island could own."""
+    """Whether the gang has seats where a member of the request could sit, or in a domain an island could own."""
     shapes = list({id(m.shape): m.shape for part in request.parts for m in part.members}.values())
     topologies = {part.island.topology.key for part in request.parts if part.island.topology is not None and part.bound}
     for node in gang.occupied():
         if node not in proposal.snapshot.nodes:
-            continue  # a held seat on a node that is gone
+            continue  # a held seat on a deleted node
         if any(proposal.refusal(shape, node) is None for shape in shapes):
             return True
         if topologies & proposal.snapshot.nodes[node].node.labels.keys():
             return True
     if any(island.topology is not None and island.topology.mode is TopologyMode.EXCLUSIVE for island in gang.islands):
-        return True  # it keeps others off nodes it does not use itself
-    # One that only repels the newcomers may sit anywhere.
+        return True  # it keeps other gangs off nodes that it does not use itself
+    # A gang whose anti-affinity keeps the new pods away may sit anywhere.
     return gang.key in proposal.snapshot.with_anti_affinity or any(shape.has_inter_pod_rules for shape in shapes)
 
 
@@ -107,12 +107,12 @@ def _exact(
         for index in range(len(options))
         if _seats_without(proposal, request, _union(o[-1] for i, o in enumerate(options) if i != index)) is None
     ]
-    # A gang without which nothing else suffices is in every choice that makes room.
+    # A gang without which all others do not suffice is in every choice that makes room.
     choices = [_union(gifts) for gifts in product(*(o[1:] if i in needed else o for i, o in enumerate(options)))]
     priced = sorted(((costs.cost(*choice), choice) for choice in choices), key=lambda priced: priced[0])
     for cost, choice in priced:
         if choice == NOTHING:
-            continue  # that there is room without victims is for others to find out
+            continue  # the caller has tried without victims already
         seats = _seats_without(proposal, request, choice)
         if seats is not None:
             return VictimChoice(*choice, cost, seats, costs)
@@ -125,7 +125,7 @@ def _union(options: Iterable[Option]) -> Option:
 
 
 def _seats_without(proposal: Proposal, request: PlacementRequest, choice: Option) -> dict[str, str] | None:
-    """Seats for the quest once these have left, and everybody who is leaving already."""
+    """Seats for the request once these victims and all terminating pods have left."""
     gangs, pieces = choice
     hypothesis = Hypothesis(gangs, pieces | request.hypothesis.members, leaving=True)
     return find_seats(
@@ -142,7 +142,7 @@ def _nodes_of(proposal: Proposal, gangs: Iterable[str], pieces: Pieces) -> Itera
             yield from (m.node for m in gang.seated() if (key, m.name) in pieces)
 
 
-# Large cases: cover greedily, put back what is not needed
+# Large cases: a greedy cover, then victims that are not needed are put back
 
 
 def _greedy(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -> VictimChoice | None:
@@ -154,9 +154,9 @@ def _greedy(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -
     best: VictimChoice | None = None
     covers = [*cheap_covers(request, costs, everything), *_single_victims(proposal, request, costs)]
     for cover in sorted(covers, key=lambda cover: costs.cost(cover.victims, frozenset())):
-        tight = not surplus and is_tight(request, costs, cover.victims)  # nothing of it can be put back
+        tight = not surplus and is_tight(request, costs, cover.victims)  # no victim of it can be put back
         if best is not None and tight:
-            continue  # and it is dearer
+            continue  # and it costs more
         if tight and cover.seats is not None:
             choice: VictimChoice | None = VictimChoice(
                 cover.victims, frozenset(), costs.cost(cover.victims, frozenset()), cover.seats, costs
@@ -172,9 +172,9 @@ def _greedy(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -
 
 
 def _single_victims(proposal: Proposal, request: PlacementRequest, costs: VictimCosts) -> Iterator[VictimCover]:
-    """The cheapest single gang that makes room by itself, where there are few enough to try.
+    """The cheapest single gang that makes room alone, where few enough can be tried.
 
-    For islands that want domains to themselves the price by place freed finds it anyhow.
+    For exclusive islands, the price per freed domain finds it anyway.
     """
     if len(costs.candidates()) <= TRIED_ALONE and not all(part.exclusive for part in request.parts):
         for key in sorted((gang.gang for gang in costs.candidates()), key=lambda key: costs.cost({key}, frozenset())):
@@ -186,7 +186,7 @@ def _single_victims(proposal: Proposal, request: PlacementRequest, costs: Victim
 def _trimmed(
     proposal: Proposal, request: PlacementRequest, costs: VictimCosts, gangs: frozenset[str], surplus: list[Pieces]
 ) -> VictimChoice | None:
-    """The cover without what it can do without: what no seat depends on in one go, then one by one, dearest first."""
+    """Puts back victims that are not needed: first all that no seat depends on, then one by one, the dearest first."""
     cover: Option = (gangs, frozenset(chain(*surplus)))
     seats = _seats_without(proposal, request, cover)
     if seats is None:
@@ -210,7 +210,7 @@ def _whole(key: str) -> Option:
 
 
 def _gangs_near(proposal: Proposal, request: PlacementRequest, nodes: set[str]) -> frozenset[str]:
-    """Gangs that sit on one of these nodes, in a domain of theirs that the quest will be bound to, or that repel."""
+    """Gangs with seats on these nodes or in the domains of these nodes, and gangs whose anti-affinity may matter."""
     snapshot = proposal.snapshot
     gangs = {seat.gang for name in nodes for seat in snapshot.nodes[name].seats}
     gangs |= _gangs_reserving_near(proposal, nodes)
@@ -224,7 +224,7 @@ def _gangs_near(proposal: Proposal, request: PlacementRequest, nodes: set[str]) 
 
 
 def _gangs_reserving_near(proposal: Proposal, nodes: set[str]) -> set[str]:
-    """Gangs with reserved seats on one of these nodes, or in one of their domains."""
+    """Gangs with reserved seats on these nodes or in the domains of these nodes."""
     places = set(nodes)
     for name in nodes if proposal.keys and proposal.held else ():
         labels = proposal.snapshot.nodes[name].node.labels
@@ -232,11 +232,11 @@ def _gangs_reserving_near(proposal: Proposal, nodes: set[str]) -> set[str]:
     return {held.gang.key for name in places for held in proposal.held.get(name, ()) if held.reserved}
 
 
-# As actions
+# Actions
 
 
 def preempt_actions(proposal: Proposal, choice: VictimChoice, by: Gang, cause: str = "") -> list[Preempt]:
-    """The choice as actions. `cause` is what a repair is for."""
+    """The choice as actions. `cause` says what a repair is for."""
     actions = []
     for key in choice.victims:
         gang = proposal.snapshot.gangs[key]

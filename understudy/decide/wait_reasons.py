@@ -1,4 +1,4 @@
-"""Why not: turns a gang that waits into a Reason."""
+"""Why not: turns a gang that waits into a WaitReason."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ from understudy.model.quantity import format_quantity
 
 SHOWN_HOLDERS = 5
 EXACTLY_COUNTED = 5  # islands
-COUNTED_GANGS = 512  # of a large cluster, so many gangs are looked at to say who holds the seats
+COUNTED_GANGS = 512  # in a large cluster, at most so many gangs are searched for holders of seats
 
 
-# What a gang needs, in words
+# What a gang needs
 
 
 def needs(gang: Gang) -> str:
-    """«3 islands of 2 pods, each alone in one rack, each pod 4 cpu»; the shapes as far as they differ."""
+    """«3 islands of 2 pods, each alone in one rack, each pod 4 cpu»; lists shapes only where they differ."""
     wanted = [_together(gang.islands)]
     shapes = Counter(_asks(m.shape) for m in gang.members())
     wanted.append(" and ".join(f"{count} x {asks}" for asks, count in sorted(shapes.items(), reverse=True)))
@@ -92,7 +92,7 @@ def guarded(gang: Gang, guard: ActiveGuard) -> WaitReason:
 
 
 def no_replacement(gang: Gang, why: str, deadline: float | None) -> WaitReason:
-    """It still runs on a node that is leaving, and nothing can take that node's place yet."""
+    """The gang still runs on a leaving node that nothing can replace yet."""
     refusal = Refusal(f"{why}; nothing can replace it yet, it runs on until then", 1)
     return WaitReason(WaitCode.NO_REPLACEMENT, needs(gang), wanted=gang.minimum, refusals=(refusal,), until=deadline)
 
@@ -106,9 +106,9 @@ def victims_leaving(proposal: Proposal, gang: Gang, nodes: set[str]) -> WaitReas
     counts: Counter[str] = Counter()
     for name in nodes:
         counts.update(seat.gang for seat in proposal.snapshot.nodes[name].seats if seat.leaving)
-    if not counts:  # nobody sits on the very nodes: it is a domain that has to be cleared first, or a neighbourhood
-        everybody = {key: proposal.snapshot.gangs[key].leaving for key in proposal.snapshot.leaving}
-        counts.update({key: len(leaving) for key, leaving in everybody.items() if key != gang.key})
+    if not counts:  # no pod leaves these nodes: a domain or an inter-pod rule is what waits
+        terminating = {key: proposal.snapshot.gangs[key].leaving for key in proposal.snapshot.leaving}
+        counts.update({key: len(leaving) for key, leaving in terminating.items() if key != gang.key})
     holders = [
         Holder(key, proposal.snapshot.gangs[key].priority, seats, "is leaving") for key, seats in counts.most_common()
     ]
@@ -121,7 +121,7 @@ def victims_leaving(proposal: Proposal, gang: Gang, nodes: set[str]) -> WaitReas
 
 
 def no_room(proposal: Proposal, gang: Gang) -> WaitReason:
-    """What is free, why the rest does not do, and who keeps it."""
+    """What is free, why the rest does not fit, and which gangs hold it."""
     guard = over_budget(gang, proposal.policy, proposal.now) if gang.preempts else None
     reason = _blocked_domains(proposal, gang) or _no_seats(proposal, gang)
     if guard is None:
@@ -130,7 +130,7 @@ def no_room(proposal: Proposal, gang: Gang) -> WaitReason:
 
 
 def _blocked_domains(proposal: Proposal, gang: Gang) -> WaitReason | None:
-    """Where it is for want of domains that it waits."""
+    """The reason where domains are missing; None where seats are."""
     bound = [IslandRequest(i, i.members) for i in _needed(gang) if i.topology is not None and i.topology.binding]
     if not bound or (free := _islands_free(proposal, gang, bound)) >= len(bound):
         return None
@@ -150,19 +150,19 @@ def _no_seats(proposal: Proposal, gang: Gang) -> WaitReason:
         WaitCode.NO_ROOM,
         needs(gang),
         wanted=gang.minimum,
-        free=min(free, gang.minimum - 1),  # each may fit, but not all of them together
+        free=min(free, gang.minimum - 1),  # each member may fit alone, but not all together
         refusals=_node_refusals(proposal, gang, unplaced),
         holders=_neighbours(proposal, gang, unplaced),
     )
 
 
 def _essential(gang: Gang) -> list[Member]:
-    """The members without which the gang does not run, as far as they have no seat."""
+    """The unseated members that the gang needs to run."""
     return [m for m in list(gang.members())[: gang.minimum] if not m.node] or gang.unseated()
 
 
 def _needed(gang: Gang) -> list[Island]:
-    """The islands without which the gang does not run."""
+    """The islands that the gang needs to run."""
     size = 0
     for count, island in enumerate(gang.islands):
         if size >= gang.minimum:
@@ -172,7 +172,7 @@ def _needed(gang: Gang) -> list[Island]:
 
 
 def _islands_free(proposal: Proposal, gang: Gang, parts: list[IslandRequest]) -> int:
-    """How many of the islands could be seated now: the most, where they are few; else as many as come to mind."""
+    """How many of the islands fit now: exact for few islands, else a greedy count."""
     if len(parts) > EXACTLY_COUNTED:
         return _islands_free_in_order(proposal, gang, parts)
     for count in range(len(parts), 0, -1):
@@ -201,7 +201,7 @@ def _islands_free_in_order(proposal: Proposal, gang: Gang, parts: list[IslandReq
 
 
 def _members_free(proposal: Proposal, gang: Gang, members: list[Member]) -> tuple[int, Member]:
-    """How many of the members could be seated now, in this order, and the first that could not (else the last)."""
+    """How many of the members fit now in this order, and the first that does not (else the last)."""
     search = SeatSearch(proposal, gang)
     island = Island("", ())
     free, unplaced = 0, None
@@ -217,7 +217,7 @@ def _members_free(proposal: Proposal, gang: Gang, members: list[Member]) -> tupl
         else:
             unplaced = unplaced or member
     if search.inter_pod and len(members) <= EXACTLY_COUNTED:
-        free = max(free, _most_together(proposal, gang, members))  # whom is seated first makes a difference then
+        free = max(free, _most_together(proposal, gang, members))  # with inter-pod rules the order of seating matters
     return free, unplaced or members[-1]
 
 
@@ -230,7 +230,7 @@ def _most_together(proposal: Proposal, gang: Gang, members: list[Member]) -> int
 
 
 def _node_refusals(proposal: Proposal, gang: Gang, member: Member) -> tuple[Refusal, ...]:
-    """Why nodes do not do for this member, counted. Whole shelves with too little left are counted at once."""
+    """Why nodes cannot take this member, counted. A whole bucket with too little free counts at once."""
     search = SeatSearch(proposal, gang)
     island = Island("", ())
     counts: Counter[str] = Counter()
@@ -294,20 +294,20 @@ def _refusals(counts: Counter[str]) -> tuple[Refusal, ...]:
 def _tenants(proposal: Proposal, gang: Gang, part: IslandRequest) -> tuple[Holder, ...]:
     assert part.island.topology is not None
     counts: Counter[str] = Counter()
-    for tenants in proposal.snapshot.domain_gangs[part.island.topology.key].values():
-        for tenant in tenants:
-            counts[tenant] += tenants[tenant]
+    for domain_gangs in proposal.snapshot.domain_gangs[part.island.topology.key].values():
+        for key in domain_gangs:
+            counts[key] += domain_gangs[key]
     return _holders(proposal, gang, counts)
 
 
 def _neighbours(proposal: Proposal, gang: Gang, member: Member) -> tuple[Holder, ...]:
-    """Who sits where it could. Whoever waits for an accelerator is told of those who have some."""
+    """The gangs in seats that the member could use. For an accelerator, only gangs that use it count."""
     asked = {name for name, _ in member.shape.requests if is_accelerator(name)}
     return _seat_holders(proposal, gang, member, asked) or _seat_holders(proposal, gang, member, set())
 
 
 def _seat_holders(proposal: Proposal, gang: Gang, member: Member, asked: set[str]) -> tuple[Holder, ...]:
-    """Of all seats, or of those that have something of what is asked for."""
+    """Counts all seats, or only seats that use something of what is requested."""
     counts: Counter[str] = Counter()
     looked_at = 0
     for priority in sorted(proposal.snapshot.running, reverse=True):

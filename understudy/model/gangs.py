@@ -24,7 +24,7 @@ class PodTerm(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 
 class SpreadConstraint(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """One topology spread constraint; `hard` is DoNotSchedule, else it only colours the score."""
+    """One topology spread constraint. `hard` is DoNotSchedule; otherwise it only affects the score."""
 
     topology_key: str
     max_skew: int
@@ -47,14 +47,14 @@ class HostPort(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 
 class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """What a pod asks of a node. Pods of one template share one Shape, so it is compared by identity first."""
+    """What a pod requires of a node. Pods of one template share one Shape, so identity is compared first."""
 
     requests: tuple[tuple[str, int], ...] = ()  # sorted by name; cpu in thousandths, the rest in whole units
     accelerators: int = 0
-    required: tuple[NodeTerm, ...] = ()  # any one term must match; none: every node will do
+    required: tuple[NodeTerm, ...] = ()  # any one term must match; empty: every node matches
     selector: tuple[tuple[str, str], ...] = ()  # nodeSelector: every label must match
-    volumes: tuple[tuple[NodeTerm, ...], ...] = ()  # for each volume, where it can be reached or made
-    unmade: tuple[tuple[str, str | None], ...] = ()  # claims whose volume is made with a seat, and the node it says
+    volumes: tuple[tuple[NodeTerm, ...], ...] = ()  # for each volume, the nodes that can use it
+    unmade: tuple[tuple[str, str | None], ...] = ()  # claims whose volume is created for the chosen node; that node
     tolerations: tuple[Toleration, ...] = ()
     preferred: tuple[tuple[int, NodeTerm], ...] = ()
     affinity: tuple[PodTerm, ...] = ()
@@ -62,18 +62,16 @@ class Shape(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()  # negative weights: preferred anti-affinity
     spreads: tuple[SpreadConstraint, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
-    unsupported: tuple[
-        str, ...
-    ] = ()  # what this pod asks for that is not there, or that Understudy does not do, in words
+    unsupported: tuple[str, ...] = ()  # requirements that cannot be met or are not supported, in words
 
     @property
     def has_inter_pod_rules(self) -> bool:
-        """Whether a seat depends on which pods sit on other nodes."""
+        """Whether placement depends on pods on other nodes."""
         return bool(self.affinity or self.anti_affinity or self.spreads)
 
 
 class PodCreation(enum.StrEnum):
-    """When a controller makes the pods of a stage, given the pods of the stages before it."""
+    """When a controller creates the pods of a stage, relative to the pods of earlier stages."""
 
     AT_ONCE = ""
     WHEN_SEATED = "seated"
@@ -82,16 +80,16 @@ class PodCreation(enum.StrEnum):
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
-    """One pod of a gang: one that exists, or one its owner will make."""
+    """One pod of a gang: an existing pod, or one that its owner will create."""
 
     name: str
     shape: Shape
     labels: Mapping[str, str] = {}
-    node: str = ""  # its seat; empty while it has none
-    last_node: str = ""  # where it sat before, for sticky seats
-    exists: bool = True  # False: planned from the template
-    place: str = ""  # the place it fills, which outlives its pod; empty where any place will do
-    stage: int = 0  # a controller makes the pods of one stage after those of the lower ones
+    node: str = ""  # its seat; empty: none
+    last_node: str = ""  # its previous seat, which a restart prefers
+    exists: bool = True  # False: derived from the template
+    place: str = ""  # its slot in the job, which outlives the pod; empty: slots are interchangeable
+    stage: int = 0  # a controller creates the pods of a stage after those of lower stages
     made: PodCreation = PodCreation.AT_ONCE
 
 
@@ -111,7 +109,7 @@ class Topology(msgspec.Struct, frozen=True, gc=False):
 
 
 class Island(msgspec.Struct, frozen=True, gc=False):
-    """Members that sit together in one domain, where `topology` says so."""
+    """Members that sit together in one domain, if `topology` says so."""
 
     name: str
     members: tuple[Member, ...]
@@ -120,8 +118,8 @@ class Island(msgspec.Struct, frozen=True, gc=False):
 
 class Suspension(enum.StrEnum):
     NONE = ""
-    BY_OWNER = "owner"  # somebody else's decision: Understudy leaves it alone
-    REQUEUED = "requeued"  # by Understudy, after a preemption: resumed when it fits
+    BY_OWNER = "owner"  # suspended by its user: Understudy leaves it alone
+    REQUEUED = "requeued"  # suspended by Understudy after a preemption, and resumed when it fits
 
 
 class OnPreemption(enum.StrEnum):
@@ -130,7 +128,7 @@ class OnPreemption(enum.StrEnum):
 
 
 class Gang(msgspec.Struct, frozen=True, gc=False):
-    """The unit of queueing, placing, preempting and repairing."""
+    """All pods of one job: the unit of queueing, placing, preempting and repairing."""
 
     key: str  # Kind/namespace/name
     kind: str
@@ -138,26 +136,26 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
     name: str
     islands: tuple[Island, ...] = ()
     priority: int = 0
-    queued_at: float = 0.0  # its place in line; kept through preemptions
+    queued_at: float = 0.0  # its position in the queue, kept through preemptions
     min_members: int | None = None  # None: all of them
     preempts: bool = True  # preemptionPolicy
-    managed: bool = True  # False: another scheduler seats it; it is counted and never moved
-    infrastructure: bool = False  # daemons and the like: at home on every node, own no domain, block none
+    managed: bool = True  # False: another scheduler places it; it counts and never moves
+    infrastructure: bool = False  # daemons and the like: they run on every node, own no domain and block none
     suspension: Suspension = Suspension.NONE
-    gates: tuple[str, ...] = ()  # scheduling gates somebody has to lift first
+    gates: tuple[str, ...] = ()  # scheduling gates that other controllers have to remove first
     awaits: tuple[str, ...] = ()  # what else has to happen before it may start, in words
-    whole: bool = False  # nobody takes single members of it, not even those it could do without
+    whole: bool = False  # its members are never preempted one by one, even if it is elastic
     on_preemption: OnPreemption = OnPreemption.REQUEUE
     started_at: float | None = None
     checkpoint_at: float | None = None
-    leaving: tuple[Member, ...] = ()  # pods on their way out: they still fill their seats
+    leaving: tuple[Member, ...] = ()  # terminating pods, which still occupy their seats
     holds: tuple[tuple[str, str], ...] = ()  # (member, node): seats kept for it
-    displaced: bool = False  # a failure cost it its seats, and it has not had others since
-    preempted_for_it: tuple[float, ...] = ()  # when others were preempted for this gang
+    displaced: bool = False  # a failure cost it its seats, and it has had no others since
+    preempted_for_it: tuple[float, ...] = ()  # when other gangs were preempted for this gang
     failures: tuple[float, ...] = ()  # when it failed on healthy nodes
-    stalls: tuple[float, ...] = ()  # when it gave its seats back because its controller did not make all of its pods
-    stalled: bool = False  # its controller has not made the pods of the next stage in time
-    warm_for: str = ""  # the key of the gang it holds itself ready for: it takes up no room and is in nobody's way
+    stalls: tuple[float, ...] = ()  # when it gave up its seats because its controller did not create all of its pods
+    stalled: bool = False  # its controller has not created the pods of the next stage in time
+    warm_for: str = ""  # for a warm understudy: the key of its gang. Its seats count as free
 
     @property
     def title(self) -> str:
@@ -186,19 +184,18 @@ class Gang(msgspec.Struct, frozen=True, gc=False):
         return [m for island in self.islands for m in island.members if not m.node]
 
     def reserved(self) -> list[tuple[Member, str]]:
-        """Held seats that are as good as taken: they are for members without one while others of the gang sit. To take
-        such a seat would leave a part of the gang running."""
+        """Held seats of unseated members, while other members sit. To take one would leave a part running."""
         if not self.holds or not any(m.node for m in self.members()):
             return []
         holds = dict(self.holds)
         return [(m, holds[m.name]) for m in self.members() if not m.node and m.name in holds]
 
     def occupied(self) -> list[str]:
-        """The nodes of its seats, the reserved ones included."""
+        """The nodes of its seats, reserved seats included."""
         return [m.node for m in self.seated()] + [node for _, node in self.reserved()]
 
     def reseated(self, seats: Mapping[str, str]) -> "Gang":
-        """The same gang with the named members on the given nodes ('' takes the seat away; its node is remembered)."""
+        """The same gang with the named members on the given nodes. '' removes the seat and remembers its node."""
         islands = tuple(
             msgspec.structs.replace(island, members=tuple(_with_seat(m, seats) for m in island.members))
             for island in self.islands

@@ -1,4 +1,4 @@
-"""Incidents: what was lost, decided and seen becomes one record from the failure to the moment all members run again.
+"""Incidents: one record from a failure to the moment all members run again, built from losses, decisions and progress.
 
 Every function takes an incident and returns the next one. Times never run backwards, and what is closed stays as it is.
 """
@@ -15,36 +15,36 @@ from understudy.model.plans import Move, SeatSource
 
 class IncidentOutcome(enum.StrEnum):
     OPEN = "open"
-    RECOVERED = "recovered"  # its nodes came back before anything was done
+    RECOVERED = "recovered"  # its nodes came back before any action
     SWAPPED = "swapped"
-    SHRUNK = "shrunk"  # it goes on with fewer members
+    SHRUNK = "shrunk"  # it continues with fewer members
     REQUEUED = "requeued"  # it gave up its seats, queued, and runs again
-    ENDED = "ended"  # the job is finished or gone
+    ENDED = "ended"  # the job has finished or was deleted
 
 
 _GRAVITY = (IncidentOutcome.OPEN, IncidentOutcome.SWAPPED, IncidentOutcome.SHRUNK, IncidentOutcome.REQUEUED)
 
-# The steps in the order they are taken. Each has its time in the field `<step>_at`.
+# The steps in order. The time of each is in the field `<step>_at`.
 STEPS = ("failed", "detected", "decided", "victims_out", "seated", "running")
 
 
 class Incident(msgspec.Struct, frozen=True):
-    """One disruption of one gang. Times are seconds since 1970; None: it has not come to that, or nobody knows."""
+    """One disruption of one gang. Times are seconds since 1970; None: not reached, or not known."""
 
-    name: str  # under which it is kept
+    name: str  # the name of its record
     gang: str  # Kind/namespace/name
-    uid: str  # of the job; one of the same name that comes later is another
+    uid: str  # of the job: a later job of the same name has another
     cause: str
-    nodes: tuple[str, ...]  # that were lost, or are leaving
-    members: tuple[str, ...]  # who sat there
-    wanted: int  # how many members are to run again
+    nodes: tuple[str, ...]  # nodes that are lost or leaving
+    members: tuple[str, ...]  # members that sat there
+    wanted: int  # how many members should run again
     detected_at: float
     failed_at: float | None = None
     decided_at: float | None = None
-    victims_out_at: float | None = None  # stays None where nobody had to go
+    victims_out_at: float | None = None  # stays None where no gang was preempted
     seated_at: float | None = None
     running_at: float | None = None
-    decision: IncidentOutcome = IncidentOutcome.OPEN  # what the gravest decision so far leads to
+    decision: IncidentOutcome = IncidentOutcome.OPEN  # the outcome that the most severe decision so far leads to
     outcome: IncidentOutcome = IncidentOutcome.OPEN
     moves: tuple[Move, ...] = ()
     victims: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Incident(msgspec.Struct, frozen=True):
 
     @property
     def began_at(self) -> float:
-        """From when on its seconds count: the failure, or where nobody wrote that down, its detection."""
+        """The start of the incident: the failure, or its detection where the time of the failure is unknown."""
         return self.detected_at if self.failed_at is None else self.failed_at
 
     @property
@@ -68,7 +68,7 @@ class Incident(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Whose seats the moved members got: spare, idle, victim, or warm where an understudy stepped in."""
+        """The kinds of seats the moved members got: spare, idle, victim, or warm for a warm understudy."""
         return tuple(sorted({str(move.source) for move in self.moves}))
 
     @property
@@ -81,7 +81,7 @@ class Incident(msgspec.Struct, frozen=True):
 
 
 class GangLoss(msgspec.Struct, frozen=True):
-    """What a gang has lost, or is about to lose, as seen at one moment."""
+    """What a gang has lost, or is about to lose, at one moment."""
 
     nodes: tuple[str, ...]
     members: tuple[str, ...]
@@ -90,27 +90,27 @@ class GangLoss(msgspec.Struct, frozen=True):
 
 
 class IncidentDecision(msgspec.Struct, frozen=True):
-    """What a plan does about it."""
+    """What a plan does about the loss."""
 
     leads_to: IncidentOutcome
     moves: tuple[Move, ...] = ()
     victims: tuple[str, ...] = ()
-    wanted: int | None = None  # how many members are to run from now on; None: as before
+    wanted: int | None = None  # how many members should run from now on; None: as before
 
 
 class GangProgress(msgspec.Struct, frozen=True):
-    """How a gang is doing now. Only seats that can be trusted count."""
+    """The state of a gang now. Only seats on nodes that are not lost count."""
 
-    wanted: int = 0  # members it has to have, at most
+    wanted: int = 0  # members it needs, at most
     seated: int = 0
     running: int = 0
-    broken: bool = False  # whether members still sit on the nodes that were lost
-    victims_in: bool = False  # whether any victim still sits where its members are to sit
-    gone: bool = False  # whether the job is finished, or was deleted
+    broken: bool = False  # whether members still sit on lost nodes
+    victims_in: bool = False  # whether victims still sit where its members should sit
+    gone: bool = False  # whether the job has finished or was deleted
 
 
 def with_loss(incident: Incident, loss: GangLoss) -> Incident:
-    """With what was lost since. What was reached is to be reached anew."""
+    """The incident with a further loss. Steps after the loss have to be reached again."""
     nodes = _joined(incident.nodes, loss.nodes)
     members = _joined(incident.members, loss.members)
     if not incident.open or (nodes, members) == (incident.nodes, incident.members):
@@ -122,7 +122,7 @@ def with_loss(incident: Incident, loss: GangLoss) -> Incident:
 
 
 def with_decision(incident: Incident, decision: IncidentDecision, at: float) -> Incident:
-    """The first decision counts as the moment; what later ones add is added."""
+    """The incident with a decision. The first decision sets the time; later ones add moves and victims."""
     if not incident.open:
         return incident
     known = {move.to_node for move in incident.moves}
@@ -142,7 +142,7 @@ def with_decision(incident: Incident, decision: IncidentDecision, at: float) -> 
 
 
 def with_progress(incident: Incident, sight: GangProgress, at: float) -> Incident:
-    """As far as it has come. It closes when all members that are to run do, or when there is no job any more."""
+    """The incident with the steps reached so far. It closes when enough members run again, or when the job is gone."""
     if not incident.open:
         return incident
     if sight.gone:
@@ -152,7 +152,7 @@ def with_progress(incident: Incident, sight: GangProgress, at: float) -> Inciden
     whole = not sight.broken and sight.seated >= wanted
     runs = whole and sight.running >= wanted
     if incident.decided_at is None:
-        # Nothing was done, so nothing was reached, but for what heals by itself.
+        # Without a decision the incident closes only when the gang has recovered by itself.
         return replace(incident, running_at=at, outcome=IncidentOutcome.RECOVERED) if runs else incident
     if incident.victims and incident.victims_out_at is None and (whole or not sight.victims_in):
         incident = replace(incident, victims_out_at=at)
@@ -162,7 +162,7 @@ def with_progress(incident: Incident, sight: GangProgress, at: float) -> Inciden
 
 
 def merged_records(kept: Incident, seen: Incident) -> Incident:
-    """What was written down by whoever looked before, with what has been seen since: the earliest of every step."""
+    """The recorded incident merged with what this process has seen: of every step, the earliest time."""
     both = with_loss(kept, GangLoss(seen.nodes, seen.members, seen.cause, seen.failed_at))
     if not both.open:
         return both
@@ -178,15 +178,15 @@ def _joined(known: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
 
 
 def _not_before(incident: Incident, at: float) -> float:
-    """A clock may be set back; an incident goes on."""
+    """Steps stay in order even if the clock is set back."""
     return max(at, incident.latest)
 
 
-# In seconds, and in sums
+# Statistics
 
 
 def step_seconds(incident: Incident) -> dict[str, float]:
-    """Each step that was reached, in seconds from the failure; and the total."""
+    """The reached steps and the total, in seconds from the failure."""
     found = {step: at - incident.began_at for step in STEPS[1:] if (at := incident.at(step)) is not None}
     return {**found, **({"total": incident.total} if incident.total is not None else {})}
 
@@ -198,7 +198,7 @@ class StepStatistics(msgspec.Struct, frozen=True):
 
 
 def step_statistics(incidents: Iterable[Incident]) -> Mapping[str, StepStatistics]:
-    """Median and p99 of each step and of the total, as far as any incident came to it."""
+    """Median and p99 of each step and of the total, over the incidents that reached them."""
     times: dict[str, list[float]] = {}
     for incident in incidents:
         for step, took in step_seconds(incident).items():

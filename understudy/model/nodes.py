@@ -1,4 +1,4 @@
-"""Nodes as scheduling sees them: what they offer, whom they repel, and whether they can be trusted."""
+"""Nodes as the scheduler sees them: resources, labels, taints, health."""
 
 import enum
 import re
@@ -16,7 +16,7 @@ _ACCELERATOR = re.compile(r"gpu|tpu|npu|xpu|dcu|mig-|neuron|gaudi|ascend|acceler
 
 @lru_cache(maxsize=1024)
 def is_accelerator(resource: str) -> bool:
-    """Whether an extended resource is the kind of hardware people train on (and not, say, an RDMA device)."""
+    """Whether an extended resource is training hardware, unlike for example an RDMA device."""
     return "/" in resource and _ACCELERATOR.search(resource) is not None
 
 
@@ -49,9 +49,9 @@ class Toleration(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 class Verdict(enum.StrEnum):
     HEALTHY = "healthy"
-    SUSPECT = "suspect"  # no new seats; replacements are planned ahead
-    LOST = "lost"  # its seats are gone
-    LEAVING = "leaving"  # its seats will be gone at a known time
+    SUSPECT = "suspect"  # gets no new seats; replacements are planned ahead
+    LOST = "lost"  # its seats are lost
+    LEAVING = "leaving"  # its seats will be lost at a known time
 
 
 class Health(msgspec.Struct, frozen=True, gc=False):
@@ -62,17 +62,17 @@ class Health(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fence(msgspec.Struct, frozen=True, gc=False):
-    """Pods were force-deleted on a node that was lost: where it comes back, they may still run there for a while."""
+    """Pods were force-deleted on a lost node. When the node comes back, they may still run for a while."""
 
     at: float  # when the last of them was deleted
     grace: int  # seconds: the longest grace period among them
-    boot: str = ""  # which boot of the node they ran in; '': it does not say
-    returned: float | None = None  # since when the node is heard of again
+    boot: str = ""  # the boot ID of the node when they ran; '': unknown
+    returned: float | None = None  # since when the node reports again
 
 
 class SpareRole(enum.StrEnum):
     NONE = ""
-    LENDABLE = "true"  # kept free for repairs; lent to gangs the policy calls preemptible
+    LENDABLE = "true"  # kept free for repairs; lent to gangs of a priority below the policy's `lendBelow`
     KEPT = "keep"  # kept free for repairs, never lent
 
 
@@ -88,11 +88,11 @@ class Node(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def usable(self) -> bool:
-        """Whether new seats may be given here at all. A cordon is not in it: pods can tolerate that one."""
+        """Whether new seats may be given here at all. Cordons do not count, since pods can tolerate them."""
         return self.health.verdict is Verdict.HEALTHY
 
     @property
     def flavor(self) -> str:
-        """The resource this node is bought for: its accelerator, else cpu."""
+        """The resource that defines this node: its accelerator, else cpu."""
         accelerators = [name for name in self.allocatable if is_accelerator(name)]
         return min(accelerators, key=lambda name: (-self.allocatable[name], name)) if accelerators else "cpu"

@@ -1,4 +1,4 @@
-"""Plans: what Understudy would do now, and why whoever waits has to. A plan is data; carrying it out is elsewhere."""
+"""Plans: what to do now, and why gangs have to wait. A plan is data; control/apply carries it out."""
 
 import enum
 
@@ -8,19 +8,19 @@ Seats = tuple[tuple[str, str], ...]  # (member, node), sorted by member
 
 
 class Cost(msgspec.Struct, frozen=True, order=True, gc=False):
-    """What a choice of victims costs. Compared field by field: this order is the policy of preemption."""
+    """The cost of a choice of victims. Fields are compared in order: this order is the policy of preemption."""
 
     young: int = 0  # gangs that have not had their minimum run time
     budget_violations: int = 0
-    highest_priority: int = -(2**31)  # of the gangs that go whole
+    highest_priority: int = -(2**31)  # of the gangs preempted whole
     work_lost: float = 0.0  # accelerator-seconds since the last checkpoint, else since the start
     gangs: int = 0
-    surplus: int = 0  # seats taken from elastic gangs that go on with fewer members
+    surplus: int = 0  # seats taken from elastic gangs that continue with fewer members
     names: tuple[str, ...] = ()  # makes the order total
 
 
 class Start(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Seat a gang: whole, or as far as an elastic one fits. With `waits_for`, the seats are held until those left."""
+    """Seat a gang: whole, or as far as an elastic one fits. With `waits_for`, hold the seats until those leave."""
 
     gang: str
     seats: Seats
@@ -35,12 +35,12 @@ class Grow(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Preempt(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Take seats away from `gang` for `by`. All of them, unless it is elastic and only its surplus goes."""
+    """Take seats from `gang` for `by`: all of them, or the surplus of an elastic gang."""
 
     gang: str
     by: str
-    members: tuple[str, ...]  # who loses a seat
-    nodes: tuple[str, ...]  # where, in the order of `members`
+    members: tuple[str, ...]  # the members that lose their seats
+    nodes: tuple[str, ...]  # their nodes, in the same order
     whole: bool
     why: str
     work_lost: float = 0.0
@@ -51,18 +51,18 @@ class SeatSource(enum.StrEnum):
     SPARE = "spare"
     IDLE = "idle"
     VICTIM = "victim"
-    WARM = "warm"  # only in records: an understudy held itself ready there, and became the member
+    WARM = "warm"  # only in records: a warm understudy on this node became the member
 
 
 class Move(msgspec.Struct, frozen=True, gc=False):
     member: str
-    from_node: str  # '' where the seat is already gone
+    from_node: str  # '' where the seat is lost already
     to_node: str
     source: SeatSource
 
 
 class Swap(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Replace the seats a running gang lost or is about to lose. With `waits_for`, once those have left."""
+    """Replace seats that a running gang lost or is about to lose. With `waits_for`, after those gangs have left."""
 
     gang: str
     moves: tuple[Move, ...]
@@ -71,7 +71,7 @@ class Swap(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Shrink(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Let an elastic gang go on without the members it lost."""
+    """Let an elastic gang continue without the members it lost."""
 
     gang: str
     members: tuple[str, ...]
@@ -79,9 +79,9 @@ class Shrink(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Requeue(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """A broken gang that cannot be repaired gives up its seats and queues.
+    """Take the remaining seats of a damaged gang that cannot be repaired, and queue it.
 
-    `stalled`: its controller has not made all of its pods. That is no failure of a node, and costs the gang a pause."""
+    `stalled`: its controller has not created all of its pods. No node failed, and the gang waits for a while."""
 
     gang: str
     members: tuple[str, ...]
@@ -90,17 +90,17 @@ class Requeue(msgspec.Struct, frozen=True, tag=True, gc=False):
 
 
 class Dismiss(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Take a warm understudy's seat. With `member`, it hands the seat over: it becomes that member of `by`."""
+    """Take the seat of a warm understudy. With `member`, the understudy becomes that member of `by`."""
 
     gang: str
     node: str
     why: str
-    by: str = ""  # the gang that gets the seat, where it is wanted by somebody
+    by: str = ""  # the gang that gets the seat, if any
     member: str = ""
 
 
 class Hold(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Keep seats for a gang, and from everybody less important. No seats: the hold is given up."""
+    """Hold seats for a gang against less important gangs. Without seats, the hold is released."""
 
     gang: str
     seats: Seats
@@ -121,7 +121,7 @@ class WaitCode(enum.StrEnum):
 
 
 class Holder(msgspec.Struct, frozen=True, gc=False):
-    """A gang that sits where another could: how many of the wanted seats it fills, and why it keeps them."""
+    """A gang in seats that another gang could use: how many, and why it keeps them."""
 
     gang: str
     priority: int
@@ -130,19 +130,19 @@ class Holder(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
-    """Why places do not do: `count` nodes (or domains) share this reason."""
+    """Why nodes (or domains) do not fit: `count` of them share this reason."""
 
     why: str
     count: int
 
 
 class WaitReason(msgspec.Struct, frozen=True, gc=False):
-    """Why a gang waits, as a value: what it needs, what is free, who holds the rest, which guard applies."""
+    """Why a gang waits, as a value: what it needs, what is free, which gangs hold the rest, which guard applies."""
 
     code: WaitCode
     needs: str
-    wanted: int = 0  # seats it needs before it may run (islands, where islands need domains)
-    free: int = 0  # how many of those could be given now
+    wanted: int = 0  # seats it needs to run (islands, where islands need domains)
+    free: int = 0  # how many of those fit now
     refusals: tuple[Refusal, ...] = ()
     holders: tuple[Holder, ...] = ()
     guard: str = ""
@@ -158,7 +158,7 @@ Action = Start | Grow | Preempt | Swap | Shrink | Requeue | Dismiss | Hold | Wai
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The actions in the order they were decided. Unless the cluster changes, it stands until `recheck_at`."""
+    """The actions in the order of decision. Without a change of the cluster, the plan is valid until `recheck_at`."""
 
     actions: tuple[Action, ...] = ()
     recheck_at: float | None = None

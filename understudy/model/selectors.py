@@ -36,7 +36,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     def _compares(self, value: str | None) -> bool:
         texts = (value or "", *self.values[:1])
         if len(texts) < 2 or not all(map(_WHOLE_NUMBER.fullmatch, texts)):
-            return False  # what is not a whole number compares with nothing
+            return False  # anything but a whole number never compares
         left, right = map(int, texts)
         return left > right if self.operator == "Gt" else left < right
 
