@@ -24,9 +24,9 @@ def test_processes_save_before_their_worker_goes(tmp_path: Path) -> None:
     async def scene() -> int:
         workers = Workers("w0", "w1")
         options = Options(("sh", "-c", program))
-        async with workers.at(tmp_path) as entrance, asyncio.timeout(60):
+        async with workers.at(tmp_path) as worker_exec, asyncio.timeout(60):
             run = asyncio.create_task(
-                MpiRun(options, entrance, {}).run(place_ranks(options, [MpiHost("w0", 1), MpiHost("w1", 1)]))
+                MpiRun(options, worker_exec, {}).run(place_ranks(options, [MpiHost("w0", 1), MpiHost("w1", 1)]))
             )
             while not all((tmp_path / f"up.{name}").exists() for name in ("w0", "w1")):
                 await asyncio.sleep(0.01)

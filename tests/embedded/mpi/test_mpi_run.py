@@ -30,8 +30,8 @@ def play(folder: Path, options: Options, workers: Workers, scene: Callable[[], A
     """How mpirun ends; meanwhile the scene."""
 
     async def played() -> int:
-        async with workers.at(folder, patience=2.0) as entrance:
-            run = asyncio.create_task(MpiRun(options, entrance, {"MORE": "told"}).run(place_ranks(options, HOSTS)))
+        async with workers.at(folder, patience=2.0) as worker_exec:
+            run = asyncio.create_task(MpiRun(options, worker_exec, {"MORE": "told"}).run(place_ranks(options, HOSTS)))
             if scene is not None:
                 await scene()
             async with asyncio.timeout(60):

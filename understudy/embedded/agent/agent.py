@@ -52,14 +52,14 @@ class Agent:
         settings = self._folder.read_settings()
         self._folder.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
         hanging = node_pid_files.kill_all_nodes(self._folder.nodes)  # of an agent that was killed: its orders are void
-        nursery = ForkServerClient(self._folder.path / "fork-server")
+        fork_server = ForkServerClient(self._folder.path / "fork-server")
         async with contextlib.AsyncExitStack() as stack:
-            stack.callback(nursery.close)
-            machine = await machine_for(self._folder, settings, await nursery.start(), self._server)
+            stack.callback(fork_server.close)
+            machine = await machine_for(self._folder, settings, await fork_server.start(), self._server)
             stack.callback(machine.close)
-            lives = NodeProcesses(nursery, self._folder.nodes, len(settings.nodes))
-            stack.callback(lives.close)
-            deps = pod_dependencies(self._folder, self._cluster, lives, machine, self._tokens)
+            node_processes = NodeProcesses(fork_server, self._folder.nodes, len(settings.nodes))
+            stack.callback(node_processes.close)
+            deps = pod_dependencies(self._folder, self._cluster, node_processes, machine, self._tokens)
             stack.push_async_callback(deps.recorder.close)
             stack.push_async_callback(deps.cleanup.close)
             deps.recorder.delay = deps.cleanup.delay = self.event_delay
@@ -68,19 +68,19 @@ class Agent:
             stack.callback(registry.close)
             for name in hanging & registry.names:
                 registry.fail(name)  # a hanging node still hangs after a restart of the agent
-            tenancy = PodManager(deps, registry)
-            stack.push_async_callback(tenancy.close)
-            door = AgentSocket(self._folder.agent_socket, tenancy)
-            stack.push_async_callback(door.close)
-            await door.open()
+            pod_manager = PodManager(deps, registry)
+            stack.push_async_callback(pod_manager.close)
+            agent_socket = AgentSocket(self._folder.agent_socket, pod_manager)
+            stack.push_async_callback(agent_socket.close)
+            await agent_socket.open()
             if len(registry.names) <= EAGER_NODES:
                 for name in registry.names - registry.failed:
-                    lives.begin(name)
+                    node_processes.begin(name)
             _record_images_not_pulled(deps.recorder, settings)
-            await self._work(registry, tenancy, deps, stopped)
+            await self._work(registry, pod_manager, deps, stopped)
 
     async def _work(
-        self, registry: NodeRegistry, tenancy: PodManager, deps: PodDependencies, stopped: asyncio.Event
+        self, registry: NodeRegistry, pod_manager: PodManager, deps: PodDependencies, stopped: asyncio.Event
     ) -> None:
         names = deps.machine.directory
         async with asyncio.TaskGroup() as group:
@@ -90,8 +90,8 @@ class Agent:
                 group.create_task(self._watch_disk(registry.names)),
                 group.create_task(_rewrite_hosts_files(names)),
                 group.create_task(self._follow(NODES, registry.changed)),
-                group.create_task(self._follow(PODS, tenancy.changed)),
-                group.create_task(self._follow(SERVICES, lambda change: _note_service(change, names))),
+                group.create_task(self._follow(PODS, pod_manager.changed)),
+                group.create_task(self._follow(SERVICES, lambda change: _service_changed(change, names))),
             ]
             await stopped.wait()
             for task in tasks:
@@ -100,20 +100,20 @@ class Agent:
     async def _watch_disk(self, names: Iterable[str]) -> None:
         await DiskPressureMonitor(self._cluster, names, lambda: free_bytes(self._folder.path), time.time).run()
 
-    async def _follow(self, resource: Resource, note: Callable[[Change], None]) -> None:
+    async def _follow(self, resource: Resource, handle: Callable[[Change], None]) -> None:
         while True:
             try:
                 async for change in self._cluster.follow(resource):
-                    _noted(change, note)
+                    _handle(change, handle)
             except Refused as refusal:
                 log.warning("%s cannot be followed: %s", resource.plural, refusal)
             await asyncio.sleep(_PAUSE)
 
 
-def _noted(change: Change, note: Callable[[Change], None]) -> None:
+def _handle(change: Change, handle: Callable[[Change], None]) -> None:
     """An error about one object must not stop the agent from handling the others."""
     try:
-        note(change)
+        handle(change)
     except Exception:
         log.exception("%s %.200s", change.type, change.raw)
 
@@ -145,7 +145,7 @@ class _Service(msgspec.Struct, frozen=True):
     spec: _ServiceSpec = _ServiceSpec()
 
 
-def _note_service(change: Change, names: PodNames) -> None:
+def _service_changed(change: Change, names: PodNames) -> None:
     if change.type is ChangeType.SYNCED:
         return
     service = msgspec.json.decode(change.raw, type=_Service)

@@ -48,45 +48,45 @@ class AgentRequests(Protocol):
 
 
 class AgentSocket:
-    def __init__(self, path: Path, inmates: AgentRequests) -> None:
+    def __init__(self, path: Path, requests: AgentRequests) -> None:
         self._path = path
-        self._inmates = inmates
+        self._requests = requests
         self._server: asyncio.Server | None = None
-        self._visits: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         self._path.unlink(missing_ok=True)
         mask = os.umask(0o177)
         try:
             with agent_protocol.socket_address(self._path) as address:
-                self._server = await asyncio.start_unix_server(self._visited, address)
+                self._server = await asyncio.start_unix_server(self._connected, address)
         finally:
             os.umask(mask)
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for visit in self._visits:
-            visit.cancel()
-        await asyncio.gather(*self._visits, return_exceptions=True)
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
         self._path.unlink(missing_ok=True)
 
-    def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(self._visit(reader, writer))
-        self._visits.add(task)
-        task.add_done_callback(self._visits.discard)
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
 
-    async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             _, data = await agent_protocol.read_frame(reader)
             match agent_protocol.decode_request(data):
                 case ExecRequest() as request:
-                    await ExecStream(reader, writer, request).run(self._inmates)
+                    await ExecStream(reader, writer, request).run(self._requests)
                 case FailNode(node, how):
-                    await self._inmates.fail_node(node, how)
+                    await self._requests.fail_node(node, how)
                     await _say(writer, Accepted())
                 case RecoverNode(node):
-                    await self._inmates.recover_node(node)
+                    await self._requests.recover_node(node)
                     await _say(writer, Accepted())
         except (LookupError, NotRunning, OSError, msgspec.DecodeError) as problem:
             with contextlib.suppress(AgentRefused):
@@ -114,17 +114,17 @@ class ExecStream:
         self._input: int | None = None
         self._terminal: int | None = None
 
-    async def run(self, inmates: AgentRequests) -> None:
+    async def run(self, requests: AgentRequests) -> None:
         streams = self._open_terminal() if self._request.tty else self._open_pipes()
         try:
-            exec_process = inmates.enter(self._request, streams)
+            exec_process = requests.enter(self._request, streams)
         except BaseException:
-            for file in (*streams, *self._ours()):
+            for file in (*streams, *self._own_descriptors()):
                 os.close(file)
             raise
         await _say(self._writer, Accepted())
         copies = [asyncio.create_task(self._copy(channel, file)) for channel, file in self._outputs]
-        inward = asyncio.create_task(self._inward())
+        inward = asyncio.create_task(self._copy_input())
         inward.add_done_callback(lambda task: _hang_up_if_gone(task, exec_process))
         try:
             how = await asyncio.shield(exec_process.finished)
@@ -137,7 +137,7 @@ class ExecStream:
                 task.cancel()
             await asyncio.gather(inward, *copies, return_exceptions=True)
 
-    def _ours(self) -> list[int]:
+    def _own_descriptors(self) -> list[int]:
         others = (self._input, self._terminal)
         return [file for _, file in self._outputs] + [file for file in others if file is not None]
 
@@ -176,7 +176,7 @@ class ExecStream:
         finally:
             transport.close()
 
-    async def _inward(self) -> None:
+    async def _copy_input(self) -> None:
         """Copies input until the client closes the connection."""
         try:
             while True:

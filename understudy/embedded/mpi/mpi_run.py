@@ -90,14 +90,14 @@ def _write(file: int, data: bytes) -> None:
 class MpiRun:
     """`run` starts all ranks, waits for them, and returns the exit code."""
 
-    def __init__(self, options: Options, entrance: WorkerExec, variables: Mapping[str, str]) -> None:
+    def __init__(self, options: Options, worker_exec: WorkerExec, variables: Mapping[str, str]) -> None:
         self._options = options
-        self._entrance = entrance
+        self._worker_exec = worker_exec
         self._variables = variables
-        self._watches: dict[str, RankSupervision] = {}
+        self._supervisions: dict[str, RankSupervision] = {}
         self._started = False  # all supervisors have their start order
-        self._told: signal.Signals | None = None  # the signal that this program has received
-        self._chores: set[asyncio.Task[None]] = set()
+        self._signalled: signal.Signals | None = None  # the signal that this program has received
+        self._background: set[asyncio.Task[None]] = set()
 
     async def run(self, ranks: Sequence[Rank]) -> int:
         work = asyncio.create_task(self._all(ranks))
@@ -113,13 +113,13 @@ class MpiRun:
             _say(str(problem))
             return LOST_WORKER if isinstance(problem, WorkerLeaving) else NOT_STARTED
         except asyncio.CancelledError:
-            if self._told is None:
+            if self._signalled is None:
                 raise
-            return 128 + self._told
+            return 128 + self._signalled
         finally:
-            for chore in self._chores:
+            for chore in self._background:
                 chore.cancel()
-            await asyncio.gather(*(watch.close() for watch in self._watches.values()))
+            await asyncio.gather(*(watch.close() for watch in self._supervisions.values()))
 
     async def _all(self, ranks: Sequence[Rank]) -> int:
         """Enters all hosts before any rank starts, since ranks need all their peers."""
@@ -128,20 +128,20 @@ class MpiRun:
             by_host.setdefault(rank.host, []).append(rank)
         await self._begin_all(list(by_host))
         for host, placed in by_host.items():
-            await self._watches[host].tell(self._order(placed))
+            await self._supervisions[host].tell(self._order(placed))
         self._started = True
         return await self._ends()
 
     async def _ends(self) -> int:
         """Ranks that lose a peer tend to fail, and may end first; so a lost worker counts before all other codes."""
         codes: list[int] = []
-        for ended in asyncio.as_completed([self._end(host) for host in self._watches]):
+        for ended in asyncio.as_completed([self._end(host) for host in self._supervisions]):
             code = await ended
             if code and not codes:
-                self._chore(self._stop())
+                self._in_background(self._stop())
             codes += [code] if code else []
-        if self._told is not None:
-            return 128 + self._told
+        if self._signalled is not None:
+            return 128 + self._signalled
         return LOST_WORKER if LOST_WORKER in codes else next(iter(codes), 0)
 
     async def _begin_all(self, hosts: Sequence[str]) -> None:
@@ -155,9 +155,9 @@ class MpiRun:
     async def _begin(self, host: str) -> None:
         if is_local(host):
             process = await asyncio.create_subprocess_exec(*SUPERVISOR, stdin=asyncio.subprocess.PIPE)
-            self._watches[host] = LocalSupervision(process)
+            self._supervisions[host] = LocalSupervision(process)
         else:
-            self._watches[host] = RemoteSupervision(await self._entrance.enter(host, SUPERVISOR))
+            self._supervisions[host] = RemoteSupervision(await self._worker_exec.enter(host, SUPERVISOR))
 
     def _order(self, ranks: Sequence[Rank]) -> str:
         options = self._options
@@ -174,37 +174,37 @@ class MpiRun:
     def _own_folder(self) -> str:
         """The working folder; empty where it exists only in this pod."""
         folder = os.getcwd()
-        return "" if self._entrance.pod_uid in Path(folder).parts else folder
+        return "" if self._worker_exec.pod_uid in Path(folder).parts else folder
 
     async def _end(self, host: str) -> int:
-        code = await self._watches[host].end()
+        code = await self._supervisions[host].end()
         code = _KILLED if code == rank_supervisor.KILLED else code
-        if code and self._told is None:
+        if code and self._signalled is None:
             lost = "the worker is gone, or going, and its processes with it"
             _say(f"{host}: {lost if code == LOST_WORKER else f'a process ended with code {code}'}")
         return code
 
     async def _stop(self) -> None:
         """Sends SIGTERM to all other ranks, and SIGKILL after a pause."""
-        await self._tell_all("TERM")
+        await self._send_all("TERM")
         await asyncio.sleep(_PATIENCE)
-        await self._tell_all("KILL")
+        await self._send_all("KILL")
 
-    async def _tell_all(self, line: str) -> None:
-        for watch in self._watches.values():
+    async def _send_all(self, line: str) -> None:
+        for watch in self._supervisions.values():
             await watch.tell(line)
 
     def _forward(self, number: signal.Signals, work: "asyncio.Task[int]") -> None:
-        self._told = self._told or number
+        self._signalled = self._signalled or number
         if self._started:
-            self._chore(self._tell_all(number.name.removeprefix("SIG")))
+            self._in_background(self._send_all(number.name.removeprefix("SIG")))
         else:
             work.cancel()
 
-    def _chore(self, work: Coroutine[Any, Any, None]) -> None:
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._chores.add(task)
-        task.add_done_callback(self._chores.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
 
 def _say(words: str) -> None:

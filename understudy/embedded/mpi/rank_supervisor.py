@@ -35,13 +35,13 @@ class RankSupervisor:
     def run(self) -> int:
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._told_to_go)
+        signal.signal(signal.SIGTERM, self._on_sigterm)
         signal.signal(signal.SIGINT, lambda *_: None)  # it arrives on standard input where it is meant
         for variables in self._order["ranks"]:
             if self._failed or not self._start(variables):
                 break
-        self._pass_on(self._heard)
-        self._attend()
+        self._forward(self._heard)
+        self._wait_for_end()
         return LEAVING if self._leaving else self._failed
 
     def _start(self, variables: dict[str, str]) -> bool:
@@ -63,7 +63,7 @@ class RankSupervisor:
         self._running[process.pid] = process
         return True
 
-    def _attend(self) -> None:
+    def _wait_for_end(self) -> None:
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         poll.register(0, select.POLLIN)
@@ -74,8 +74,8 @@ class RankSupervisor:
                 elif not self._listen():
                     poll.unregister(0)
             if self._deadline is not None and time.monotonic() >= self._deadline:
-                self._strike(signal.SIGKILL)
-            self._bury()
+                self._signal_all(signal.SIGKILL)
+            self._reap()
 
     def _time_left(self) -> float | None:
         """In milliseconds; None without a deadline."""
@@ -84,14 +84,14 @@ class RankSupervisor:
     def _listen(self) -> bool:
         """Reads names of signals. False at the end of the input."""
         words = os.read(0, 4096)
-        self._pass_on(words or b"KILL")
+        self._forward(words or b"KILL")
         return bool(words)
 
-    def _pass_on(self, words: bytes) -> None:
+    def _forward(self, words: bytes) -> None:
         for word in words.decode(errors="replace").split():
-            self._strike(_NAMES.get(word, signal.SIGTERM))
+            self._signal_all(_NAMES.get(word, signal.SIGTERM))
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         for process in list(self._running.values()):
             code = process.poll()
             if code is None:
@@ -107,13 +107,13 @@ class RankSupervisor:
         if not self._failed:
             self._failed = 128 - code if code < 0 else code
             self._deadline = time.monotonic() + _PATIENCE
-            self._strike(signal.SIGTERM)
+            self._signal_all(signal.SIGTERM)
 
-    def _told_to_go(self, *_: object) -> None:
+    def _on_sigterm(self, *_: object) -> None:
         self._leaving = True
-        self._strike(signal.SIGTERM)
+        self._signal_all(signal.SIGTERM)
 
-    def _strike(self, number: int) -> None:
+    def _signal_all(self, number: int) -> None:
         for pid in list(self._running):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, number)

@@ -42,16 +42,16 @@ def main(socket: Path, words: Sequence[str]) -> int:
     os._exit(code)  # without waiting for the thread that reads standard input
 
 
-async def _run(entrance: WorkerExec, host: str, command: str) -> int:
-    async with await entrance.enter(host, ("/bin/sh", "-c", command)) as session:
-        inward = asyncio.ensure_future(_inward(session))
+async def _run(worker_exec: WorkerExec, host: str, command: str) -> int:
+    async with await worker_exec.enter(host, ("/bin/sh", "-c", command)) as session:
+        inward = asyncio.ensure_future(_copy_input(session))
         async for channel, data in session:
             os.write(2 if channel == STDERR else 1, data)
         inward.cancel()
         return session.exit_code or 0
 
 
-async def _inward(session: ExecSession) -> None:
+async def _copy_input(session: ExecSession) -> None:
     loop = asyncio.get_running_loop()
     with contextlib.suppress(AgentRefused, OSError):
         while block := await loop.run_in_executor(None, os.read, 0, _BLOCK):

@@ -32,12 +32,12 @@ _NOT_RUN = 126
 _NAMESPACES = ("user", "mnt", "uts")  # the user namespace first: it grants the right to enter the others
 
 
-class _HungUp(Exception):
+class _Disconnected(Exception):
     """The client has closed the connection."""
 
 
-def _hang_up(*_: object) -> None:
-    raise _HungUp
+def _on_sigterm(*_: object) -> None:
+    raise _Disconnected
 
 
 def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socket) -> None:
@@ -47,7 +47,7 @@ def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socke
         linux.set_name("understudy-exec")
         linux.adopt_orphans()
     children = child_processes.ChildProcesses()
-    signal.signal(signal.SIGTERM, _hang_up)
+    signal.signal(signal.SIGTERM, _on_sigterm)
     report_out, report_in = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
@@ -57,22 +57,22 @@ def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socke
     with open(report_out, "rb") as report:
         problem = report.read().decode(errors="replace")
     code = None
-    with contextlib.suppress(_HungUp):
-        code = _attend(pid, children, news)
+    with contextlib.suppress(_Disconnected):
+        code = _wait_for_end(pid, children, news)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     child_processes.kill_descendants()
     if code is not None:
         send_message(news, messages.ExecEnded(order.session, _NOT_RUN if problem else _exit_code(code), problem))
 
 
-def _attend(pid: int, children: child_processes.ChildProcesses, news: socket.socket) -> int:
+def _wait_for_end(pid: int, children: child_processes.ChildProcesses, news: socket.socket) -> int:
     poll = select.poll()
     poll.register(children.wake, select.POLLIN)
     poll.register(news.fileno(), select.POLLHUP)
     while True:
         for file, _ in poll.poll():
             if file == news.fileno():
-                raise _HungUp
+                raise _Disconnected
             code = children.ended().get(pid)
             if code is not None:
                 return code

@@ -145,7 +145,7 @@ class ForkServer:
             if self._lock is not None:
                 os.close(self._lock)  # or the next fork server would wait for this process
             self._reserve.close_inherited()
-            _let_go_of_streams()
+            _detach_streams()
             work()
         except BaseException:
             _write_fault(fault)
@@ -158,7 +158,7 @@ def _write_fault(path: Path) -> None:
         path.write_text(traceback.format_exc())
 
 
-def _let_go_of_streams() -> None:
+def _detach_streams() -> None:
     """Detaches from the streams of the agent: their readers must not wait for the end of the pods."""
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for stream in (0, 1, 2):
@@ -185,11 +185,11 @@ def main() -> None:
         linux.adopt_orphans()  # adopts the children of killed shims
     news = socket.socket(fileno=int(sys.argv[1]))
     news.set_inheritable(False)  # for shims, not for containers
-    nursery = machine_fork_server(news, Path(sys.argv[2]))
+    server = machine_fork_server(news, Path(sys.argv[2]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()
     gc.freeze()
-    nursery.serve()
+    server.serve()
 
 
 if __name__ == "__main__":

@@ -39,11 +39,11 @@ def run_shim(folder: AttemptFolder, news: socket.socket) -> None:
     ending = _run(folder, launch, news)
     if launch.afterwards:
         _clean_up(launch)
-    _persistently(folder, lambda: container_files.write(folder.exit, ending, durable=True))
+    _retry_until_written(folder, lambda: container_files.write(folder.exit, ending, durable=True))
     send_message(news, messages.ContainerEnded(str(folder.path)))
 
 
-def _persistently(folder: AttemptFolder, work: Callable[[], None]) -> None:
+def _retry_until_written(folder: AttemptFolder, work: Callable[[], None]) -> None:
     """Repeats the work until the disk has room: only this process knows what has to be written."""
     pause = _FIRST_PAUSE
     while True:
@@ -59,9 +59,8 @@ def _persistently(folder: AttemptFolder, work: Callable[[], None]) -> None:
 def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> ContainerExit:
     journal, children = ContainerLog(folder), child_processes.ChildProcesses()
     try:
-        _persistently(
-            folder, lambda: container_files.reserve(folder.state)
-        )  # before the container runs: afterwards it cannot be undone
+        # Before the container starts: a running container must have a state file.
+        _retry_until_written(folder, lambda: container_files.reserve(folder.state))
         outputs, streams = _streams()
         try:
             pid, notes = spawn(launch, streams)
@@ -76,7 +75,7 @@ def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> Containe
             folder.state, ShimState(shim=os.getpid(), pid=pid, pid_birth=birth, started_at=started_at, notes=notes)
         )
         send_message(news, messages.ContainerStarted(str(folder.path)))
-        code = _attend(pid, children, outputs, journal)
+        code = _wait_for_end(pid, children, outputs, journal)
         child_processes.kill_descendants()
         for stream, file in outputs.items():
             _drain(file, stream, journal)
@@ -94,7 +93,7 @@ def _streams() -> tuple[dict[bytes, int], Streams]:
     return {b"stdout": out_read, b"stderr": err_read}, Streams(nothing, out_write, err_write)
 
 
-def _attend(
+def _wait_for_end(
     pid: int, children: child_processes.ChildProcesses, outputs: dict[bytes, int], journal: ContainerLog
 ) -> int:
     """Copies output into the log until the container's main process ends."""

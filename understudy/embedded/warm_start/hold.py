@@ -30,9 +30,7 @@ Import = Tuple[str, Tuple[str, ...]]  # noqa: UP006  a module, and what is wante
 def main() -> None:
     mode, target, extra = (*sys.argv[1:4], "", "", "")[:3]
     folder = _take_folder()
-    fifo = os.open(
-        FIFO, os.O_RDWR | os.O_CLOEXEC, dir_fd=folder
-    )  # opened before the first read, so that no activation is missed
+    fifo = os.open(FIFO, os.O_RDWR | os.O_CLOEXEC, dir_fd=folder)  # before the first read: no activation is missed
     if mode:
         _set_path(mode, target)
         load([name for name in extra.split(",") if name], mode, target)

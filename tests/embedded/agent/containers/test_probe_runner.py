@@ -33,10 +33,10 @@ from understudy.embedded.agent.containers.probe_runner import ProbeOutcome, Resu
     ],
 )
 def test_only_results_in_a_row_count(results: str, expected: ProbeOutcome) -> None:
-    tally = ResultStreak()
+    streak = ResultStreak()
     for result in results:
-        tally = add_result(tally, CheckResult(result == "+"))
-    assert probe_outcome(Probe(success_threshold=2, failure_threshold=3), tally) is expected
+        streak = add_result(streak, CheckResult(result == "+"))
+    assert probe_outcome(Probe(success_threshold=2, failure_threshold=3), streak) is expected
 
 
 def answering(first_line: bytes) -> Any:

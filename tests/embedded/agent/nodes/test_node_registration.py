@@ -12,8 +12,9 @@ from tests.embedded.agent.fake_cluster import FakeCluster
 from tests.embedded.disks import Room
 from tests.eventually import eventually_async
 from understudy.embedded import failed_nodes
-from understudy.embedded.agent.nodes import node_registration, node_status
+from understudy.embedded.agent.nodes import node_lease, node_registration, node_status
 from understudy.embedded.agent.nodes.node_registration import NodeRegistry
+from understudy.kinds.annotations import format_time
 from understudy.objects.resources import LEASES, NODES
 from understudy.ports import Change, ChangeType, Ref
 
@@ -52,9 +53,9 @@ def test_what_the_cluster_file_says_of_a_node_holds() -> None:
     ("count", "seconds", "duration"), [(1, 1.0, 4), (50, 2.0, 8), (100, 4.0, 16), (1000, 40.0, 160)]
 )
 def test_leases_of_many_nodes_are_renewed_less_often(count: int, seconds: float, duration: int) -> None:
-    assert node_status.renewal_seconds(count) == seconds
-    assert node_status.lease_document("a", count, 0.0)["spec"]["leaseDurationSeconds"] == duration
-    assert count / node_status.renewal_seconds(count) <= 25
+    assert node_lease.renewal_seconds(count) == seconds
+    assert node_lease.lease_document("a", count, 0.0)["spec"]["leaseDurationSeconds"] == duration
+    assert count / node_lease.renewal_seconds(count) <= 25
 
 
 def registering(path: Path, scene: Callable[[FakeCluster, NodeRegistry], Awaitable[None]], *names: str) -> None:
@@ -139,7 +140,7 @@ def test_a_node_that_was_deleted_comes_back_after_a_while(tmp_path: Path, monkey
 
 def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the last of many nodes would be taken for lost, only since its turn had not come."""
-    monkeypatch.setattr(node_status, "renewal_seconds", lambda _: 0.3)
+    monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.3)
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
@@ -157,8 +158,8 @@ def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, mo
 
 
 def test_nothing_is_heard_of_a_node_that_fails_before_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_status, "renewal_seconds", lambda _: 0.05)
-    first, second = (LEASES.path(node_status.LEASE_NAMESPACE, name) for name in ("a", "b"))
+    monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.05)
+    first, second = (LEASES.path(node_lease.LEASE_NAMESPACE, name) for name in ("a", "b"))
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
@@ -205,7 +206,7 @@ def test_a_failure_that_cannot_be_written_down_is_written_down_later(
 
 
 def lease_of(cluster: FakeCluster, name: str) -> str:
-    return str(cluster.objects[LEASES.key, node_status.LEASE_NAMESPACE, name]["spec"]["renewTime"])
+    return str(cluster.objects[LEASES.key, node_lease.LEASE_NAMESPACE, name]["spec"]["renewTime"])
 
 
 def test_a_lease_tells_when_its_node_was_heard_last(tmp_path: Path) -> None:
@@ -215,9 +216,9 @@ def test_a_lease_tells_when_its_node_was_heard_last(tmp_path: Path) -> None:
         await kept.register_all()
         moment = 4e9
         for heard in (moment, moment + 0.2, moment + 1.0):
-            kept.beat("a", heard)
-            await cluster.until(lambda: lease_of(cluster, "a") >= node_status.precise_timestamp(moment))
-        await cluster.until(lambda: lease_of(cluster, "a") == node_status.precise_timestamp(moment + 1.0))
+            kept.heartbeat("a", heard)
+            await cluster.until(lambda: lease_of(cluster, "a") >= format_time(moment))
+        await cluster.until(lambda: lease_of(cluster, "a") == format_time(moment + 1.0))
         writes = [path for verb, path in cluster.writes if verb == "patch" and "leases" in path]
         assert len(writes) == 2, "the one in between came too soon"
 
@@ -225,7 +226,7 @@ def test_a_lease_tells_when_its_node_was_heard_last(tmp_path: Path) -> None:
 
 
 def test_nodes_that_speak_for_themselves_are_not_spoken_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_status, "renewal_seconds", lambda _: 0.05)
+    monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.05)
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         kept.has_heartbeats = lambda name: name == "b"
@@ -233,7 +234,7 @@ def test_nodes_that_speak_for_themselves_are_not_spoken_for(tmp_path: Path, monk
         before = lease_of(cluster, "b")
         cluster.writes.clear()
         renewing = asyncio.create_task(kept.renew_forever())
-        first = LEASES.path(node_status.LEASE_NAMESPACE, "a")
+        first = LEASES.path(node_lease.LEASE_NAMESPACE, "a")
         await cluster.until(lambda: cluster.writes.count(("patch", first)) == 3)
         assert lease_of(cluster, "b") == before
         renewing.cancel()
@@ -250,7 +251,7 @@ def test_a_dead_node_is_told_of_and_an_unplugged_one_is_not(tmp_path: Path) -> N
         again = NodeRegistry(cluster, [node("a"), node("b")], tmp_path)
         assert (again.failed, again.unplugged) == ({"a"}, {"b"})
         before = lease_of(cluster, "b")
-        again.beat("b", 4e9)
+        again.heartbeat("b", 4e9)
         await again.register_all()
         await cluster.until(lambda: ready(cluster, "a")["status"] == "Unknown")
         assert ready(cluster, "a")["reason"] == "AgentGone"

@@ -43,7 +43,7 @@ def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a busy machine: the first thing the agent sees of it is its end."""
-    look = PodContainers._look
+    look = PodContainers._read_files
 
     def look_when_it_has_ended(containers: PodContainers, container: Container, observed: ObservedContainer) -> None:
         if containers._folder.attempt(container.name, observed.attempt).exit.exists():
@@ -51,7 +51,7 @@ def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
         else:
             asyncio.get_running_loop().call_later(0.01, containers.examine, container.name)
 
-    monkeypatch.setattr(PodContainers, "_look", look_when_it_has_ended)
+    monkeypatch.setattr(PodContainers, "_read_files", look_when_it_has_ended)
 
     async def scene(world: AgentWorld) -> None:
         await world.run_pod("hello", "exit 3")

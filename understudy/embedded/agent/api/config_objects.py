@@ -4,14 +4,13 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
+from http import HTTPStatus
 
 import msgspec
 
 from understudy.embedded.agent.api.pod_types import Container, Volume
 from understudy.objects.resources import CONFIG_MAPS, SECRETS, Resource
 from understudy.ports import Cluster, Ref, Refused, Unreachable
-
-_NOT_FOUND = 404
 
 
 class ConfigSource(msgspec.Struct, frozen=True, gc=False):
@@ -95,7 +94,7 @@ class ConfigReader:
         try:
             raw = await self._cluster.get(Ref(source.resource, namespace, source.name))
         except Refused as refusal:
-            if refusal.code == _NOT_FOUND:
+            if refusal.code == HTTPStatus.NOT_FOUND:
                 self._known.pop(key, None)
                 return None
             raise

@@ -6,11 +6,12 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from understudy.embedded.agent.pods.pod_status import timestamp
+from understudy.kinds.annotations import format_time
 from understudy.objects.resources import EVENTS
 from understudy.ports import Cluster, PatchForm, Ref, Refused, Unreachable
 
@@ -18,7 +19,6 @@ NORMAL, WARNING = "Normal", "Warning"
 COMPONENT = "understudy-agent"
 _MOST_WAITING = 10_000
 _MOST_REMEMBERED = 4_096
-_NOT_FOUND = 404
 _LONGEST_NAME = 220
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # seconds between attempts while the API is unreachable
 _QUIET = 5.0  # seconds in which repetitions are counted but not written
@@ -60,7 +60,7 @@ class EventRecorder:
         self._cluster = cluster
         self._now = now
         self._queue: asyncio.Queue[tuple[AgentEvent, float]] = asyncio.Queue(_MOST_WAITING)
-        self._told: OrderedDict[AgentEvent, _WrittenEvent] = OrderedDict()
+        self._written: OrderedDict[AgentEvent, _WrittenEvent] = OrderedDict()
         self._writer: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -83,25 +83,25 @@ class EventRecorder:
                 await self._write(event, moment)
 
     async def _write(self, event: AgentEvent, moment: float) -> None:
-        told = self._told.get(event)
+        written = self._written.get(event)
         namespace = event.subject.namespace or "default"
-        if told is not None:
-            told.count += 1
-            if moment - told.written_at < _QUIET:
+        if written is not None:
+            written.count += 1
+            if moment - written.written_at < _QUIET:
                 return
-            told.written_at = moment
-            patch = {"count": told.count, "lastTimestamp": timestamp(moment)}
-            ref = Ref(EVENTS, namespace, told.name)
+            written.written_at = moment
+            patch = {"count": written.count, "lastTimestamp": format_time(int(moment))}
+            ref = Ref(EVENTS, namespace, written.name)
             try:
                 await self._insist(lambda: self._cluster.patch(ref, patch, form=PatchForm.MERGE))
                 return
             except Refused as refusal:
-                if refusal.code != _NOT_FOUND:
+                if refusal.code != HTTPStatus.NOT_FOUND:
                     raise
         name = event.name or f"{event.subject.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}"
-        self._told[event] = _WrittenEvent(name, 1, moment)
-        if len(self._told) > _MOST_REMEMBERED:
-            self._told.popitem(last=False)
+        self._written[event] = _WrittenEvent(name, 1, moment)
+        if len(self._written) > _MOST_REMEMBERED:
+            self._written.popitem(last=False)
         body = event_document(event, name, moment)
         await self._insist(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
 
@@ -132,8 +132,8 @@ def event_document(event: AgentEvent, name: str, moment: float) -> dict[str, Any
         "reason": event.reason,
         "message": event.message,
         "source": source,
-        "firstTimestamp": timestamp(moment),
-        "lastTimestamp": timestamp(moment),
+        "firstTimestamp": format_time(int(moment)),
+        "lastTimestamp": format_time(int(moment)),
         "count": 1,
         "reportingComponent": COMPONENT,
         "reportingInstance": subject.node,
@@ -148,11 +148,11 @@ class PodEventRecorder:
         self._subject = subject
 
     def normal(self, reason: str, message: str, container: str = "") -> None:
-        self._tell(NORMAL, reason, message, container)
+        self._record(NORMAL, reason, message, container)
 
     def warning(self, reason: str, message: str, container: str = "") -> None:
-        self._tell(WARNING, reason, message, container)
+        self._record(WARNING, reason, message, container)
 
-    def _tell(self, kind: str, reason: str, message: str, container: str) -> None:
+    def _record(self, kind: str, reason: str, message: str, container: str) -> None:
         field = f"spec.containers{{{container}}}" if container else ""
         self._recorder.record(AgentEvent(msgspec.structs.replace(self._subject, field=field), kind, reason, message))

@@ -22,7 +22,7 @@ def shim_is_alive(folder: AttemptFolder) -> bool:
     return linux.is_locked(folder.path)
 
 
-def anything_runs(pod: PodFolder) -> bool:
+def has_running_shim(pod: PodFolder) -> bool:
     names = os.listdir(pod.containers) if pod.containers.is_dir() else []
     newest = [pod.attempt(name, numbers[-1]) for name in names if (numbers := pod.attempts(name))]
     return any(map(shim_is_alive, newest))

@@ -25,7 +25,7 @@ class BadEnvironment(Exception):
 
 
 def environment(
-    facts: PodFacts, container: Container, holdings: ConfigData, given: Mapping[str, str]
+    facts: PodFacts, container: Container, config_data: ConfigData, given: Mapping[str, str]
 ) -> dict[str, str]:
     """In the order of Kubernetes: `envFrom` first, then `env`; a value may use the values before it.
 
@@ -33,25 +33,25 @@ def environment(
     """
     values = dict(given)
     for group in container.env_from:
-        values |= _whole(group, holdings)
+        values |= _whole(group, config_data)
     for variable in container.env:
         if variable.value_from is None:
             values[variable.name] = expand(variable.value, values)
         else:
-            text = _looked_up(facts, container, variable.value_from, holdings)
+            text = _looked_up(facts, container, variable.value_from, config_data)
             if text is not None:
                 values[variable.name] = text
     return values
 
 
-def _whole(group: EnvFromSource, holdings: ConfigData) -> Iterator[tuple[str, str]]:
+def _whole(group: EnvFromSource, config_data: ConfigData) -> Iterator[tuple[str, str]]:
     sources: list[tuple[ConfigSource, ObjectRef]] = []
     if group.config_map_ref:
         sources.append((config_map(group.config_map_ref.name), group.config_map_ref))
     if group.secret_ref:
         sources.append((secret(group.secret_ref.name), group.secret_ref))
     for source, ref in sources:
-        held = holdings.get(source)
+        held = config_data.get(source)
         if held is None and not ref.optional:
             raise BadEnvironment(f"{source} not found")
         for key, value in (held or {}).items():
@@ -59,7 +59,7 @@ def _whole(group: EnvFromSource, holdings: ConfigData) -> Iterator[tuple[str, st
                 yield group.prefix + key, _text(value)
 
 
-def _looked_up(facts: PodFacts, container: Container, source: EnvVarSource, holdings: ConfigData) -> str | None:
+def _looked_up(facts: PodFacts, container: Container, source: EnvVarSource, config_data: ConfigData) -> str | None:
     """None where an optional source does not exist."""
     try:
         if source.field_ref:
@@ -69,14 +69,14 @@ def _looked_up(facts: PodFacts, container: Container, source: EnvVarSource, hold
     except (UnsupportedField, ValueError) as problem:
         raise BadEnvironment(str(problem)) from problem
     if source.config_map_key_ref:
-        return _entry(config_map(source.config_map_key_ref.name), source.config_map_key_ref, facts, holdings)
+        return _entry(config_map(source.config_map_key_ref.name), source.config_map_key_ref, facts, config_data)
     if source.secret_key_ref:
-        return _entry(secret(source.secret_key_ref.name), source.secret_key_ref, facts, holdings)
+        return _entry(secret(source.secret_key_ref.name), source.secret_key_ref, facts, config_data)
     return ""
 
 
-def _entry(source: ConfigSource, ref: KeyRef, facts: PodFacts, holdings: ConfigData) -> str | None:
-    held = holdings.get(source)
+def _entry(source: ConfigSource, ref: KeyRef, facts: PodFacts, config_data: ConfigData) -> str | None:
+    held = config_data.get(source)
     if held is not None and ref.key in held:
         return _text(held[ref.key])
     if ref.optional:

@@ -62,29 +62,29 @@ def runtime_container_name(uid: str, container: str, attempt: int) -> str:
     return f"understudy-{uid}-{container}-{attempt}"
 
 
-def build_launch(machine: Machine, outfit: PodSetup, attempt: ContainerAttempt, holdings: ConfigData) -> Launch:
+def build_launch(machine: Machine, setup: PodSetup, attempt: ContainerAttempt, config_data: ConfigData) -> Launch:
     """Raises BadEnvironment, BadVolume, NoCommand. Limits are added by the caller, which makes the control groups."""
-    values = environment(outfit.facts, attempt.container, holdings, {**machine.api, **_training_variables(outfit)})
-    mounts = tuple(_mounts(outfit, attempt, values))
+    values = environment(setup.facts, attempt.container, config_data, {**machine.api, **_training_variables(setup)})
+    mounts = tuple(_mounts(setup, attempt, values))
     if machine.tool is not None:
-        return _in_runtime(machine.tool, machine, outfit, _Expanded(attempt, values, mounts))
+        return _in_runtime(machine.tool, machine, setup, _Expanded(attempt, values, mounts))
     if not attempt.container.command:
         raise NoCommand(
             f"image {attempt.container.image!r} is not pulled: containers run as processes of this machine, so the pod "
             "must say their command; or start the cluster with --runtime docker or --runtime podman"
         )
-    return _as_process(machine, outfit, _Expanded(attempt, values, mounts))
+    return _as_process(machine, setup, _Expanded(attempt, values, mounts))
 
 
-def _training_variables(outfit: PodSetup) -> dict[str, str]:
+def _training_variables(setup: PodSetup) -> dict[str, str]:
     """The variables that `understudy.train` reads."""
-    pod = outfit.facts.pod
+    pod = setup.facts.pod
     values = {
         job_environment.POD: pod.metadata.name,
         job_environment.NAMESPACE: pod.metadata.namespace,
         job_environment.GRACE: str(pod.spec.termination_grace_period_seconds),
     }
-    if outfit.account is not None:
+    if setup.account is not None:
         values[job_environment.ACCOUNT] = SERVICE_ACCOUNT
     asked = job_environment.signal_named(pod.metadata.annotations.get(job_environment.SIGNAL_ANNOTATION, ""))
     return values if asked is None else values | {job_environment.SIGNAL: asked.name}
@@ -104,8 +104,8 @@ class _Expanded(msgspec.Struct, frozen=True):
         return tuple(expand(word, self.values) for word in self.attempt.container.args)
 
 
-def _as_process(machine: Machine, outfit: PodSetup, filled: _Expanded) -> Launch:
-    pod, attempt = outfit.facts.pod, filled.attempt
+def _as_process(machine: Machine, setup: PodSetup, filled: _Expanded) -> Launch:
+    pod, attempt = setup.facts.pod, filled.attempt
     uid, name = pod.metadata.uid, attempt.container.name
     launch = Launch(
         argv=(*filled.command, *filled.args),
@@ -114,13 +114,13 @@ def _as_process(machine: Machine, outfit: PodSetup, filled: _Expanded) -> Launch
             "HOSTNAME": pod.hostname,
             **filled.values,
             "PATH": _with_programs({**machine.env, **filled.values}.get("PATH") or os.defpath, machine.programs),
-            **device_manager.device_variables(outfit.shares.get(name, {})),
-            interposer.ADDRESS: outfit.facts.address,
+            **device_manager.device_variables(setup.shares.get(name, {})),
+            interposer.ADDRESS: setup.facts.address,
             MARK: process_mark(uid, name, attempt.number),
         },
-        cwd=attempt.container.working_dir or str(outfit.folder.root),
-        root=str(outfit.folder.root),
-        private=str(outfit.folder.private / name),
+        cwd=attempt.container.working_dir or str(setup.folder.root),
+        root=str(setup.folder.root),
+        private=str(setup.folder.private / name),
         isolated=machine.isolated,
         preload="" if pod.spec.host_network else machine.interposer,
         hostname=pod.hostname,
@@ -135,9 +135,9 @@ def _with_programs(path: str, programs: str) -> str:
     return f"{path}{os.pathsep}{programs}" if programs else path
 
 
-def _in_runtime(tool: ContainerRuntime, machine: Machine, outfit: PodSetup, filled: _Expanded) -> Launch:
-    pod, attempt = outfit.facts.pod, filled.attempt
-    container, share = attempt.container, outfit.shares.get(attempt.container.name, {})
+def _in_runtime(tool: ContainerRuntime, machine: Machine, setup: PodSetup, filled: _Expanded) -> Launch:
+    pod, attempt = setup.facts.pod, filled.attempt
+    container, share = attempt.container, setup.shares.get(attempt.container.name, {})
     name = runtime_container_name(pod.metadata.uid, container.name, attempt.number)
     wanted = RuntimeRequest(
         name=name,
@@ -152,25 +152,25 @@ def _in_runtime(tool: ContainerRuntime, machine: Machine, outfit: PodSetup, fill
         devices=share,
     )
     argv, env = run_line(tool, wanted, machine.env)
-    root = str(outfit.folder.root)
+    root = str(setup.folder.root)
     return Launch(
         argv=argv,
         env={**env, MARK: process_mark(pod.metadata.uid, container.name, attempt.number)},
         cwd=root,
         root=root,
-        private=str(outfit.folder.private / container.name),
+        private=str(setup.folder.private / container.name),
         isolated=False,
         afterwards=remove_line(tool, name),
         delay=attempt.delay,
     )
 
 
-def _mounts(outfit: PodSetup, attempt: ContainerAttempt, values: Mapping[str, str]) -> Iterator[Mount]:
-    yield Mount(str(outfit.hosts), "/etc/hosts")
+def _mounts(setup: PodSetup, attempt: ContainerAttempt, values: Mapping[str, str]) -> Iterator[Mount]:
+    yield Mount(str(setup.hosts), "/etc/hosts")
     if path := attempt.container.termination_message_path:
         yield Mount(str(attempt.folder.termination_message), _absolute(path))
     for mount in attempt.container.volume_mounts:
-        place = outfit.places.get(mount.name)
+        place = setup.places.get(mount.name)
         if place is None:
             raise BadVolume(f"volume {mount.name!r} is mounted and not declared")
         sub_path = expand(mount.sub_path_expr, values) if mount.sub_path_expr else mount.sub_path
@@ -180,10 +180,10 @@ def _mounts(outfit: PodSetup, attempt: ContainerAttempt, values: Mapping[str, st
             read_only=mount.read_only or place.read_only,
             shared=place.shared,
         )
-    if outfit.account is not None and all(
+    if setup.account is not None and all(
         _absolute(mount.mount_path) != SERVICE_ACCOUNT for mount in attempt.container.volume_mounts
     ):
-        yield Mount(str(outfit.account), SERVICE_ACCOUNT, read_only=True, optional=True)
+        yield Mount(str(setup.account), SERVICE_ACCOUNT, read_only=True, optional=True)
 
 
 def _absolute(path: str) -> str:

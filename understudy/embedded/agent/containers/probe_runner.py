@@ -28,14 +28,14 @@ class ResultStreak(msgspec.Struct, frozen=True):
     count: int = 0
 
 
-def add_result(tally: ResultStreak, result: CheckResult) -> ResultStreak:
-    return ResultStreak(result.passed, tally.count + 1 if tally.passed == result.passed else 1)
+def add_result(streak: ResultStreak, result: CheckResult) -> ResultStreak:
+    return ResultStreak(result.passed, streak.count + 1 if streak.passed == result.passed else 1)
 
 
-def probe_outcome(probe: Probe, tally: ResultStreak) -> ProbeOutcome:
-    if tally.passed:
-        return ProbeOutcome.PASSED if tally.count >= probe.success_threshold else ProbeOutcome.OPEN
-    return ProbeOutcome.FAILED if tally.count >= probe.failure_threshold else ProbeOutcome.OPEN
+def probe_outcome(probe: Probe, streak: ResultStreak) -> ProbeOutcome:
+    if streak.passed:
+        return ProbeOutcome.PASSED if streak.count >= probe.success_threshold else ProbeOutcome.OPEN
+    return ProbeOutcome.FAILED if streak.count >= probe.failure_threshold else ProbeOutcome.OPEN
 
 
 _LONGEST_OUTPUT = 10 * 1024
@@ -132,13 +132,13 @@ class ProbeRunner:
         if action is None:
             return
         await asyncio.sleep(probe.initial_delay_seconds)
-        tally, before = ResultStreak(), ProbeOutcome.OPEN
+        streak, before = ResultStreak(), ProbeOutcome.OPEN
         while True:
             result = await self._check(action, probe.timeout_seconds)
             if not result.passed:
                 self._listener.failed(kind, result.message)
-            tally = add_result(tally, result)
-            found = probe_outcome(probe, tally)
+            streak = add_result(streak, result)
+            found = probe_outcome(probe, streak)
             if found not in (ProbeOutcome.OPEN, before):
                 before = found
                 self._listener.found(kind, found)

@@ -48,10 +48,8 @@ def run_line(
     for mount in wanted.mounts:
         line += ["--volume", f"{mount.source}:{mount.target}{':ro' if mount.read_only else ''}"]
     for name, value in wanted.values.items():
-        line += [
-            "--env",
-            f"{name}={value}" if name in machine else name,
-        ]  # variables of this machine are also those of the runtime itself
+        # Variables of this machine are also those of the runtime itself, so their values go into the command line.
+        line += ["--env", f"{name}={value}" if name in machine else name]
     if wanted.cwd:
         line += ["--workdir", wanted.cwd]
     if wanted.limits.cpu is not None:

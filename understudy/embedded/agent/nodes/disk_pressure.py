@@ -4,10 +4,11 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from understudy.embedded.agent.pods.pod_status import timestamp
+from understudy.kinds.annotations import format_time
 from understudy.objects.resources import NODES
 from understudy.ports import Cluster, Ref, Refused, Unreachable
 
@@ -31,7 +32,7 @@ class DiskPressureMonitor:
         self._names = sorted(names)
         self._free = free
         self._now = now
-        self._told = False  # nodes register without disk pressure
+        self._reported = False  # nodes register without disk pressure
 
     async def run(self) -> None:
         while True:
@@ -42,24 +43,24 @@ class DiskPressureMonitor:
         try:
             full = self._free() < LEAST_FREE_BYTES
         except OSError as problem:
-            log.warning("how full the disk is cannot be told: %s", problem)
+            log.warning("the free room on the disk cannot be read: %s", problem)
             return
-        if full == self._told:
+        if full == self._reported:
             return
         log.warning("the disk is %s", "nearly full" if full else "no longer full")
         patch = {"status": {"conditions": [_condition(full, self._now())]}}
         try:
             for name in self._names:
-                await self._tell(name, patch)
-            self._told = full
+                await self._report(name, patch)
+            self._reported = full
         except (Refused, Unreachable) as problem:
-            log.warning("that cannot be told: %s", problem)  # tried again at the next check
+            log.warning("disk pressure cannot be reported: %s", problem)  # tried again at the next check
 
-    async def _tell(self, name: str, patch: dict[str, Any]) -> None:
+    async def _report(self, name: str, patch: dict[str, Any]) -> None:
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, sub="status")
         except Refused as refusal:
-            if refusal.code != 404:  # the node was deleted, and registers again later
+            if refusal.code != HTTPStatus.NOT_FOUND:  # the node was deleted, and registers again later
                 raise
 
 
@@ -70,6 +71,6 @@ def _condition(full: bool, now: float) -> dict[str, str]:
         "status": "True" if full else "False",
         "reason": "KubeletHasDiskPressure" if full else "KubeletHasNoDiskPressure",
         "message": words if full else "the agent has no disk pressure",
-        "lastHeartbeatTime": timestamp(now),
-        "lastTransitionTime": timestamp(now),
+        "lastHeartbeatTime": format_time(int(now)),
+        "lastTransitionTime": format_time(int(now)),
     }

@@ -30,11 +30,11 @@ _LAST_WORDS = 5.0
 class NodeListener(Protocol):
     """Receives the reports about nodes."""
 
-    def heard(self, news: ShimMessage) -> None:
+    def shim_message(self, message: ShimMessage) -> None:
         """A message of a shim."""
         ...
 
-    def beat(self, node: str, moment: float) -> None: ...
+    def heartbeat(self, node: str, moment: float) -> None: ...
 
     def died(self, node: str) -> None:
         """The process ended without an order of the agent."""
@@ -48,7 +48,7 @@ class _NodeProcess:
         self.serial = serial
         self.line: ForkServerConnection | None = None
         self.watched: ProcessWatch | None = None
-        self.heard_at: float | None = None  # by the monotonic clock of the agent
+        self.last_heartbeat: float | None = None  # by the monotonic clock of the agent
         self.is_silent = False
 
 
@@ -84,7 +84,7 @@ class NodeProcesses:
     def has_heartbeats(self, node: str) -> bool:
         """Whether the node's process has sent a heartbeat."""
         body = self._known.get(node)
-        return body is not None and body.heard_at is not None
+        return body is not None and body.last_heartbeat is not None
 
     def hangs(self, node: str) -> bool:
         body = self._known.get(node)
@@ -181,20 +181,20 @@ class NodeProcesses:
         match news:
             case messages.Hello(pid=pid):
                 self._watch(node, body, pid)
-                self._beat(node, body, time.time())
+                self._heartbeat(node, body, time.time())
             case messages.Heartbeat(at):
-                self._beat(node, body, at)
+                self._heartbeat(node, body, at)
             case messages.ShimForked() | messages.ContainerStarted() | messages.ContainerEnded():
-                self.listener.heard(news)
+                self.listener.shim_message(news)
             case _:
                 pass
 
-    def _beat(self, node: str, body: _NodeProcess, moment: float) -> None:
+    def _heartbeat(self, node: str, body: _NodeProcess, moment: float) -> None:
         if body.is_silent and body.watched is not None and linux.is_stopped(body.watched.pid):
             return  # the heartbeat was sent before the process was stopped
-        body.heard_at, body.is_silent = time.monotonic(), False
+        body.last_heartbeat, body.is_silent = time.monotonic(), False
         if self.listener is not None:
-            self.listener.beat(node, moment)
+            self.listener.heartbeat(node, moment)
 
     def _check_heartbeats(self) -> None:
         """Checks now and then for processes that are late because they are stopped.
@@ -210,4 +210,4 @@ class NodeProcesses:
 
 
 def _is_late(body: _NodeProcess) -> bool:
-    return body.heard_at is not None and time.monotonic() - body.heard_at > _SILENT_AFTER
+    return body.last_heartbeat is not None and time.monotonic() - body.last_heartbeat > _SILENT_AFTER

@@ -6,13 +6,14 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from understudy.embedded import failed_nodes
-from understudy.embedded.agent.nodes import node_status
+from understudy.embedded.agent.nodes import node_lease, node_status
 from understudy.embedded.agent.nodes.node_lease import NodeLeases
 from understudy.embedded.failed_nodes import FailedNodes
 from understudy.objects.resources import NODES
@@ -21,7 +22,6 @@ from understudy.ports import Change, ChangeType, Cluster, PatchForm, Ref, Refuse
 RETURN_AFTER = 60.0  # seconds after which a deleted node registers again, as a repaired machine would
 _AT_A_TIME = 8
 _FIRST_PAUSE, _PAUSE = 0.02, 1.0
-_NOT_FOUND, _CONFLICT = 404, 409
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +55,11 @@ class NodeRegistry:
         known = failed_nodes.load(folder)
         self._save_timer: asyncio.TimerHandle | None = None
         self.failed: set[str] = known.dead & set(self._documents)
-        self.unplugged: set[str] = known.unplugged & set(
-            self._documents
-        )  # alive, but neither leases nor statuses are written
+        self.unplugged: set[str] = known.unplugged & set(self._documents)  # they run, but write no leases or statuses
         self.has_heartbeats: Callable[[str], bool] = lambda _: False  # whether the node's process sends heartbeats
         self._now = now
         self._leases = NodeLeases(cluster, len(self._documents), now)
-        self._beats: dict[str, float] = {}  # the newest heartbeat of each node whose lease is being renewed
+        self._heartbeats: dict[str, float] = {}  # the newest heartbeat of each node whose lease is being renewed
         self._limit = asyncio.Semaphore(_AT_A_TIME)
         self._returning: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,7 +102,7 @@ class NodeRegistry:
                 return
             known = made
         except Refused as refusal:
-            if refusal.code != _CONFLICT:
+            if refusal.code != HTTPStatus.CONFLICT:
                 raise
             known = _decoded(await self._cluster.get(Ref(NODES, name=name)))
             meta = {key: wanted["metadata"].get(key, {}) for key in ("labels", "annotations")}
@@ -139,38 +137,38 @@ class NodeRegistry:
 
     # Leases
 
-    def beat(self, name: str, moment: float) -> None:
+    def heartbeat(self, name: str, moment: float) -> None:
         """The node was alive at that moment: its lease is renewed where that is due."""
         if self._is_silenced(name) or name in self._returning:
             return
         if not self._leases.is_due(name, moment):
             return
-        under_way = name in self._beats
-        self._beats[name] = moment
+        under_way = name in self._heartbeats
+        self._heartbeats[name] = moment
         if not under_way:
-            self._begin(self._renew_by_beat(name))
+            self._begin(self._renew_by_heartbeat(name))
 
-    async def _renew_by_beat(self, name: str) -> None:
+    async def _renew_by_heartbeat(self, name: str) -> None:
         """A renewal that fails is made up for by the next heartbeat."""
         moment = None
         try:
             async with self._limit:
-                while moment != self._beats[name]:
-                    moment = self._beats[name]
+                while moment != self._heartbeats[name]:
+                    moment = self._heartbeats[name]
                     await self._renew(name, moment)
         except Unreachable:
             pass
         except Refused as refusal:
             log.warning("lease of node %s: %s", name, refusal)
         finally:
-            del self._beats[name]
+            del self._heartbeats[name]
 
     async def renew_forever(self) -> None:
         """Renews the leases of nodes without heartbeats, one after the other, evenly over the interval."""
         late = False
         while True:
             names = [name for name in self._documents if not self._is_renewed_by_heartbeats(name)]
-            step = node_status.renewal_seconds(len(self._documents)) / max(len(names), 1)
+            step = node_lease.renewal_seconds(len(self._documents)) / max(len(names), 1)
             for name in names:
                 try:
                     await self._renew(name)
@@ -216,7 +214,7 @@ class NodeRegistry:
         self._save_failed()
 
     def report_gone(self, name: str) -> None:
-        """Reports the node as gone at once, so that nobody has to wait for its lease to expire."""
+        """Reports the node as gone at once, so that its failure is known before its lease expires."""
         self._begin(self._report_gone(name, self._now()))
 
     async def _report_late(self, name: str) -> None:
@@ -234,9 +232,9 @@ class NodeRegistry:
             except Unreachable:
                 pass
             except Refused as refusal:
-                if refusal.code == _NOT_FOUND:
+                if refusal.code == HTTPStatus.NOT_FOUND:
                     return
-                log.warning("node %s is gone, and it cannot be told: %s", name, refusal)
+                log.warning("node %s is gone, which cannot be reported: %s", name, refusal)
             await asyncio.sleep(pause)
             pause = min(pause * 2, _PAUSE)
 
@@ -264,7 +262,7 @@ class NodeRegistry:
         try:
             failed_nodes.save(self._folder, FailedNodes(self.failed, self.unplugged))
         except OSError as problem:
-            log.warning("which nodes have failed could not be written down: %s", problem)
+            log.warning("the list of failed nodes cannot be saved: %s", problem)
             self._save_timer = asyncio.get_running_loop().call_later(_PAUSE, self._save_failed)
 
 

@@ -3,17 +3,12 @@
 import platform
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from understudy import __version__
-from understudy.embedded.agent.pods.pod_status import timestamp
+from understudy.kinds.annotations import format_time
 
-LEASE_NAMESPACE = "kube-node-lease"
-RENEWALS_PER_LEASE = 4  # the leases expire after so many intervals
-_SHORTEST_RENEWAL = 1.0
-_MOST_WRITES = 25.0  # renewals a second, over all nodes
 _ADDRESS = "127.0.0.1"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -25,28 +20,6 @@ _CONDITIONS = (
     ("PIDPressure", "False", "KubeletHasSufficientPID", "the agent has sufficient process ids available"),
     ("Ready", "True", "KubeletReady", "the agent is running"),
 )
-
-
-def renewal_seconds(nodes: int) -> float:
-    """Seconds between two renewals of one lease: longer where there are many nodes, to bound the writes a second."""
-    return max(_SHORTEST_RENEWAL, nodes / _MOST_WRITES)
-
-
-def lease_document(node: str, nodes: int, now: float) -> Document:
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": node, "namespace": LEASE_NAMESPACE},
-        "spec": {
-            "holderIdentity": node,
-            "leaseDurationSeconds": round(renewal_seconds(nodes) * RENEWALS_PER_LEASE),
-            "renewTime": precise_timestamp(now),
-        },
-    }
-
-
-def precise_timestamp(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def node_document(node: Mapping[str, Any], storage: int, now: float) -> Document:
@@ -97,8 +70,8 @@ def node_conditions(now: float, known: Sequence[Mapping[str, Any]] = ()) -> list
                 "status": state,
                 "reason": reason,
                 "message": message,
-                "lastHeartbeatTime": timestamp(now),
-                "lastTransitionTime": since or timestamp(now),
+                "lastHeartbeatTime": format_time(int(now)),
+                "lastTransitionTime": since or format_time(int(now)),
             }
         )
     return found
@@ -111,7 +84,7 @@ def gone_condition(now: float) -> Document:
         "status": "Unknown",
         "reason": "AgentGone",
         "message": "the connection to the node's agent was lost",
-        "lastTransitionTime": precise_timestamp(now),
+        "lastTransitionTime": format_time(now),
     }
 
 

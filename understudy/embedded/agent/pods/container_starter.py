@@ -46,7 +46,7 @@ class ContainerStarter:
         self._events = events
         self.record = pod_records.load_record(folder)
         self._accepted_at = deps.now()
-        self._outfit: PodSetup | None = None
+        self._setup: PodSetup | None = None
         self._pauses: dict[str, float] = {}
 
     @property
@@ -83,18 +83,18 @@ class ContainerStarter:
         """None where there is no command to run; then the exit file says so."""
         if self.record is None:
             self.record = pod_setup.admit_pod(self._deps, pod, self._folder, self._accepted_at)
-        if self._outfit is None:
-            self._outfit = await pod_setup.set_up_pod(self._deps, pod, self._folder, self.record)
-        facts = msgspec.structs.replace(self._outfit.facts, pod=pod)
-        holdings = await self._deps.config_reader.fetch(
+        if self._setup is None:
+            self._setup = await pod_setup.set_up_pod(self._deps, pod, self._folder, self.record)
+        facts = msgspec.structs.replace(self._setup.facts, pod=pod)
+        config_data = await self._deps.config_reader.fetch(
             pod.metadata.namespace, sources_of_environment(attempt.container)
         )
         self._make_folder(attempt)
-        outfit = msgspec.structs.replace(self._outfit, facts=facts)
+        setup = msgspec.structs.replace(self._setup, facts=facts)
         try:
             if WARM_FOR in pod.metadata.annotations and self._deps.machine.tool is not None:
                 raise NoCommand("only processes can hold themselves ready, not containers of docker or podman")
-            launch = build_launch(self._deps.machine, outfit, attempt, holdings)
+            launch = build_launch(self._deps.machine, setup, attempt, config_data)
         except NoCommand as problem:
             _write_start_failure(attempt.folder, str(problem), self._deps.now())
             return None
@@ -121,7 +121,7 @@ class ContainerStarter:
         if self._deps.machine.groups is not None:
             name = control_group_name(pod.metadata.uid, attempt.container.name)
             return msgspec.structs.replace(launch, cgroups=self._deps.machine.groups.make(name, limits))
-        uses_devices = any(self._outfit.shares.get(attempt.container.name, {}).values()) if self._outfit else False
+        uses_devices = any(self._setup.shares.get(attempt.container.name, {}).values()) if self._setup else False
         if limits.cpu is not None or (limits.memory is not None and uses_devices):
             self._events.warning("LimitsNotHeld", "this machine permits no control groups: limits are not held")
         if limits.memory is None or uses_devices:

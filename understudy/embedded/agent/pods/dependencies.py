@@ -10,6 +10,7 @@ from understudy.embedded.agent.api.event_recorder import EventRecorder
 from understudy.embedded.agent.api.pod_types import Quantity
 from understudy.embedded.agent.containers.device_manager import DeviceManager
 from understudy.embedded.agent.containers.machine import Machine
+from understudy.embedded.agent.containers.runtimes import PROCESS
 from understudy.embedded.agent.network.address_pool import DEFAULT_NETWORK, AddressPool
 from understudy.embedded.agent.nodes import node_status
 from understudy.embedded.agent.nodes.node_processes import NodeProcesses
@@ -43,9 +44,12 @@ class PodDependencies(msgspec.Struct, kw_only=True):
     token_manager: TokenManager
     authority: bytes = b""  # the certificate of the authority that signed the API's certificate
     now: Callable[[], float] = time.time
-    on_freed: Callable[[], None] = lambda: (
-        None
-    )  # called when devices are free again: other pods may be waiting for them
+    on_freed: Callable[[], None] = lambda: None  # called when devices are free again, for pods that wait for them
+
+    @property
+    def container_runtime(self) -> str:
+        """docker, podman, or `process` where containers are processes of this machine."""
+        return self.machine.tool.name if self.machine.tool is not None else PROCESS
 
 
 def _authority(folder: ClusterFolder) -> bytes:

@@ -62,7 +62,7 @@ class PodContainers:
         self._shims: dict[str, ProcessWatch] = {}
         self._probe_runners: dict[str, ProbeRunner] = {}
         self._exec_processes: dict[str, set[ExecProcess]] = {}
-        self._found_again: set[str] = set()
+        self._adopted: set[str] = set()
         self._forked: set[str] = set()  # names of containers whose newest start has, or had, a shim
         self._ordered_again: set[AttemptFolder] = set()
 
@@ -110,15 +110,15 @@ class PodContainers:
             while numbers and not self._was_launched(container, numbers[-1]):
                 numbers.pop()
             if numbers:
-                self._found_again.add(container.name)
-                self.observations[container.name] = self._found(container, numbers[-1])
+                self._adopted.add(container.name)
+                self.observations[container.name] = self._observation_of(container, numbers[-1])
                 self.examine(container.name)
 
     def _was_launched(self, container: Container, attempt: int) -> bool:
         folder = self._folder.attempt(container.name, attempt)
         return folder.launch.exists() or folder.exit.exists()
 
-    def _found(self, container: Container, attempt: int) -> ObservedContainer:
+    def _observation_of(self, container: Container, attempt: int) -> ObservedContainer:
         launch = container_files.read(self._folder.attempt(container.name, attempt).launch, Launch)
         before = attempts.exit_of(self._folder.attempt(container.name, attempt - 1)) if attempt else None
         return ObservedContainer(
@@ -135,28 +135,28 @@ class PodContainers:
         if container is None or observed.attempt < 0 or observed.end is not None:
             return
         try:
-            self._look(container, observed)
+            self._read_files(container, observed)
         except OSError as problem:  # for example too many open files, or a full disk
             log.error("container %s of pod %s: %s", name, self.pod.title, problem)
             asyncio.get_running_loop().call_later(_LATER, self.examine, name)
 
-    def _look(self, container: Container, observed: ObservedContainer) -> None:
+    def _read_files(self, container: Container, observed: ObservedContainer) -> None:
         name = container.name
         folder = self._folder.attempt(name, observed.attempt)
         alive = attempts.shim_is_alive(folder)  # read first: a shim writes its files before it releases the lock
         state, how = attempts.state_of(folder), attempts.exit_of(folder)
         if how is not None:
             if state is not None and not observed.is_running and not self.is_killed:
-                self._tell_of_start(name, state)  # it started and ended since the last read
+                self._record_start(name, state)  # it started and ended since the last read
             self._ended(container, how)
         elif alive and state is not None:
             if not observed.is_running:
-                self._runs(container, state)
+                self._started(container, state)
         elif alive:
-            if self.is_killed and not self._may_come(name):
+            if self.is_killed and not self._may_start(name):
                 fencing.kill_lock_holders(folder, but=self._deps.node_processes.processes())
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
-        elif self.is_killed and self._may_come(name):
+        elif self.is_killed and self._may_start(name):
             pass  # it is killed once its shim exists
         elif self.is_killed:
             self._ended(container, attempts.write_lost_exit(folder, durable=False))
@@ -167,7 +167,7 @@ class PodContainers:
             self._ordered_again.add(folder)
             self._deps.node_processes.launch(self.node, folder.path)
 
-    def _may_come(self, name: str) -> bool:
+    def _may_start(self, name: str) -> bool:
         """Whether a start was ordered that the node's process may still carry out."""
         return name not in self._forked and self._deps.node_processes.is_live(self.node)
 
@@ -190,26 +190,26 @@ class PodContainers:
         else:
             asyncio.get_running_loop().call_later(_SOON, self.examine, name)
 
-    def _runs(self, container: Container, state: ShimState) -> None:
+    def _started(self, container: Container, state: ShimState) -> None:
         name = container.name
         self.forked(name, state.shim)
         if self.is_killed:  # the kill was decided before the container existed
             self.note(name, asked=False, started_at=state.started_at)
             self._kill_shim_tree(name)
             return
-        known = self._known(name)
+        known = self._status_in_api(name)
         started = container.startup_probe is None or known.started
         ready = (container.readiness_probe is None and started) or known.ready
         if WARM_FOR in self.pod.metadata.annotations:
             ready = self._holds(name)
         self.note(name, asked=False, started_at=state.started_at, started=started, ready=ready)
-        self._tell_of_start(name, state)
+        self._record_start(name, state)
         probed = ProbedContainer(self, container)
         self._probe_runners[name] = ProbeRunner(container, probed, probed)
         self._probe_runners[name].start(started=started)
 
-    def _tell_of_start(self, name: str, state: ShimState) -> None:
-        if name in self._found_again:
+    def _record_start(self, name: str, state: ShimState) -> None:
+        if name in self._adopted:
             return
         self.events.normal("Created", f"Created container: {name}", name)
         self.events.normal("Started", f"Started container {name}", name)
@@ -220,18 +220,18 @@ class PodContainers:
         """An understudy is ready once it has loaded its program; until then this is checked again and again."""
         if self._attempt_folder(name).holding.exists():
             return True
-        asyncio.get_running_loop().call_later(_SOON, self._look_whether_it_holds, name)
+        asyncio.get_running_loop().call_later(_SOON, self._check_holding, name)
         return False
 
-    def _look_whether_it_holds(self, name: str) -> None:
+    def _check_holding(self, name: str) -> None:
         if name in self._shims and self.observations[name].is_running and self._holds(name):
             self.note(name, ready=True)
 
-    def _known(self, name: str) -> ContainerStatus:
+    def _status_in_api(self, name: str) -> ContainerStatus:
         """The status in the API of a container that an earlier agent started: its probes need not start over."""
         status = self.pod.status
         for known in (*status.container_statuses, *status.init_container_statuses):
-            if known.name == name and name in self._found_again:
+            if known.name == name and name in self._adopted:
                 return known
         return ContainerStatus(name)
 
@@ -240,7 +240,7 @@ class PodContainers:
         end = self._end(container, observed.attempt, how)
         if how.reason == START_ERROR or how.started_at is None:
             self.events.warning("Failed", f"Error: {end.message}", name)
-        self._found_again.discard(name)
+        self._adopted.discard(name)
         if name in self._shims:
             self._shims.pop(name).close()
         if name in self._probe_runners:
@@ -278,9 +278,9 @@ class PodContainers:
         elif self.is_killed or self._folder.attempt(order.container, order.attempt).exit.exists():
             self.examine(order.container)
         else:
-            asyncio.get_running_loop().call_later(_LATE, self._look_anyway, order.container)
+            asyncio.get_running_loop().call_later(_LATE, self._check_start, order.container)
 
-    def _look_anyway(self, name: str) -> None:
+    def _check_start(self, name: str) -> None:
         """Reads the files of a start whose messages may have been lost."""
         observed = self.observations.get(name, NOT_OBSERVED)
         if observed.asked:
@@ -288,7 +288,7 @@ class PodContainers:
             if folder.state.exists() or folder.exit.exists():
                 self.examine(name)
             else:
-                asyncio.get_running_loop().call_later(_LATE, self._look_anyway, name)
+                asyncio.get_running_loop().call_later(_LATE, self._check_start, name)
 
     def retry(self) -> None:
         """Ends the back-off of refused starts: devices may be free now."""
@@ -352,9 +352,9 @@ class PodContainers:
         self.note(name, post_start=HookState.RUNNING)
         container = self.pod.container(name)
         if container and container.lifecycle.post_start:
-            self._run_hook(name, container.lifecycle.post_start, self._after_post_start, _POST_START_SECONDS)
+            self._run_hook(name, container.lifecycle.post_start, self._post_start_done, _POST_START_SECONDS)
 
-    def _after_post_start(self, name: str, result: CheckResult) -> None:
+    def _post_start_done(self, name: str, result: CheckResult) -> None:
         if not result.passed:
             self.events.warning("FailedPostStartHook", f"PostStartHook failed: {result.message}", name)
             self.note(name, stop=StopRequest(self._deps.now(), float(self.pod.grace)))
@@ -364,9 +364,9 @@ class PodContainers:
         self.note(name, pre_stop=HookState.RUNNING)
         container = self.pod.container(name)
         if container and container.lifecycle.pre_stop:
-            self._run_hook(name, container.lifecycle.pre_stop, self._after_pre_stop, seconds)
+            self._run_hook(name, container.lifecycle.pre_stop, self._pre_stop_done, seconds)
 
-    def _after_pre_stop(self, name: str, result: CheckResult) -> None:
+    def _pre_stop_done(self, name: str, result: CheckResult) -> None:
         if not result.passed:
             self.events.warning("FailedPreStopHook", f"PreStopHook failed: {result.message}", name)
         self.note(name, pre_stop=HookState.DONE)

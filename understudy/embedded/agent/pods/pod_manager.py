@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.agent.api.pod_types import Container, Pod, PodMetadata, PodSpec, decode_pod
-from understudy.embedded.agent.containers.attempts import anything_runs
+from understudy.embedded.agent.containers.attempts import has_running_shim
 from understudy.embedded.agent.nodes.node_failure import NodeFailures
 from understudy.embedded.agent.nodes.node_registration import NodeRegistry
 from understudy.embedded.agent.pods import pod_records, warm_start
@@ -34,25 +34,23 @@ class PodManager:
         self._deps = deps
         self._registry = registry
         self._workers: dict[str, PodWorker] = {}
-        self._first: dict[str, Pod] | None = {}  # the pods of the initial list, until it is complete; None afterwards
+        self._initial: dict[str, Pod] | None = {}  # the pods of the initial list, until it is complete; None afterwards
         self._synced = asyncio.Event()  # set once the initial list of pods is complete
-        self._postponed: dict[str, Pod] = {}  # handling failed for a passing reason and is tried again
+        self._failed: dict[str, Pod] = {}  # handling failed for a passing reason and is tried again
         self._on_failed_nodes: dict[str, Pod] = {}  # pods bound to nodes that have failed
         self._tasks: set[asyncio.Task[None]] = set()
         self._removed: set[str] = set()  # ended and reported; finalizers still keep them in the API
         self._uids_by_name: dict[str, set[str]] = {}  # by namespace and name, the uids of the pods that have a worker
-        self._held: dict[
-            str, Pod
-        ] = {}  # pods that wait until the earlier pod of their name has ended, by namespace and name
-        self._node_failures = NodeFailures(deps, registry, self._on)
-        deps.on_freed = self._retry
+        self._waiting: dict[str, Pod] = {}  # by namespace and name, pods that wait for the end of an earlier one
+        self._node_failures = NodeFailures(deps, registry, self._workers_on)
+        deps.on_freed = self._retry_refused
         deps.node_processes.listener = self
         registry.has_heartbeats = deps.node_processes.has_heartbeats
 
     # Messages about nodes
 
-    def beat(self, node: str, moment: float) -> None:
-        self._node_failures.beat(node, moment)
+    def heartbeat(self, node: str, moment: float) -> None:
+        self._node_failures.heartbeat(node, moment)
 
     def silent(self, node: str) -> None:
         self._node_failures.silent(node)
@@ -61,24 +59,24 @@ class PodManager:
         log.info("node %s: its process has ended, and what ran there is killed", node)
         self._node_failures.died(node)
 
-    def _on(self, node: str) -> list[PodWorker]:
+    def _workers_on(self, node: str) -> list[PodWorker]:
         return [worker for worker in self._workers.values() if worker.pod.spec.node_name == node]
 
     # Changes of pods and messages of shims
 
-    def heard(self, news: ShimMessage) -> None:
-        uid, container = _pod_and_container(Path(news.folder))
+    def shim_message(self, message: ShimMessage) -> None:
+        uid, container = _pod_and_container(Path(message.folder))
         worker = self._workers.get(uid)
         if worker is None:
             return
-        if isinstance(news, messages.ShimForked):
-            worker.containers.forked(container, news.shim)
+        if isinstance(message, messages.ShimForked):
+            worker.containers.forked(container, message.shim)
         else:
             worker.containers.examine(container)
 
     def changed(self, change: Change) -> None:
         if change.type is ChangeType.SYNCED:
-            self._begin()
+            self._handle_initial()
             return
         try:
             pod = decode_pod(change.raw)
@@ -90,17 +88,17 @@ class PodManager:
             return
         if change.type is ChangeType.DELETED:
             self._deleted(pod.metadata.uid)
-        elif self._first is not None:
-            self._first[pod.metadata.uid] = pod
+        elif self._initial is not None:
+            self._initial[pod.metadata.uid] = pod
         else:
             self._updated(pod)
 
-    def _begin(self) -> None:
+    def _handle_initial(self) -> None:
         """Handles the complete initial list: first the pods that have ended, which release resources.
 
         Folders without a pod are orphans.
         """
-        pods, self._first = self._first, None
+        pods, self._initial = self._initial, None
         if pods is None:
             return
         for uid, folder in pod_records.found_pod_folders(self._deps.folder.pods):
@@ -117,17 +115,17 @@ class PodManager:
     def _updated(self, pod: Pod) -> None:
         """Handles a pod, again later where the disk is full or too many files are open."""
         uid = pod.metadata.uid
-        self._postponed.pop(uid, None)
+        self._failed.pop(uid, None)
         try:
             self._handle(pod)
         except OSError as problem:
             log.error("pod %s cannot be looked after yet: %s", pod.title, problem)
-            self._postponed[uid] = pod
+            self._failed[uid] = pod
             asyncio.get_running_loop().call_later(_LATER, self._try_again, uid)
 
     def _try_again(self, uid: str) -> None:
-        if uid in self._postponed:
-            self._updated(self._postponed[uid])
+        if uid in self._failed:
+            self._updated(self._failed[uid])
 
     def _handle(self, pod: Pod) -> None:
         uid = pod.metadata.uid
@@ -137,19 +135,19 @@ class PodManager:
             self._remove(pod, 0)
         elif pod.spec.node_name in self._registry.failed:
             self._on_failed_nodes[uid] = pod
-        elif uid not in self._removed and self._needs_keeper(pod):
-            self._keep(pod)
+        elif uid not in self._removed and self._needs_worker(pod):
+            self._start_worker(pod)
         elif pod.is_over and self._deps.devices.release(uid):
             self._deps.on_freed()
 
-    def _needs_keeper(self, pod: Pod) -> bool:
+    def _needs_worker(self, pod: Pod) -> bool:
         folder = pod_folder(self._deps.folder.pods, pod.metadata.uid)
-        return not pod.is_over or pod.is_going or anything_runs(folder)
+        return not pod.is_over or pod.is_going or has_running_shim(folder)
 
-    def _keep(self, pod: Pod) -> None:
+    def _start_worker(self, pod: Pod) -> None:
         """Starts a worker, but not while an earlier pod of the same name may run: both would have one identity."""
-        if self._uids_by_name.get(_title(pod)):
-            self._held[_title(pod)] = pod
+        if self._uids_by_name.get(_full_name(pod)):
+            self._waiting[_full_name(pod)] = pod
             return
         self._deps.node_processes.begin(pod.spec.node_name)
         stepped_in = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
@@ -165,15 +163,15 @@ class PodManager:
 
     def _add_worker(self, pod: Pod) -> PodWorker:
         worker = self._workers[pod.metadata.uid] = PodWorker(self._deps, pod, self._done)
-        self._uids_by_name.setdefault(_title(pod), set()).add(worker.uid)
+        self._uids_by_name.setdefault(_full_name(pod), set()).add(worker.uid)
         return worker
 
     def _remove_worker(self, worker: PodWorker) -> None:
         self._workers.pop(worker.uid, None)
-        left = self._uids_by_name.get(_title(worker.pod), set())
+        left = self._uids_by_name.get(_full_name(worker.pod), set())
         left.discard(worker.uid)
         if not left:
-            self._uids_by_name.pop(_title(worker.pod), None)
+            self._uids_by_name.pop(_full_name(worker.pod), None)
 
     def _take_over(self, pod: Pod) -> bool:
         """Whether the understudy has become this pod. One that cannot is deleted, so that its seat is free."""
@@ -195,18 +193,18 @@ class PodManager:
 
     def _deleted(self, uid: str) -> None:
         self._removed.discard(uid)
-        self._postponed.pop(uid, None)
+        self._failed.pop(uid, None)
         if warm_start.is_replaced(self._deps.folder.pods, uid):
             return
         stranded = self._on_failed_nodes.pop(uid, None)
-        if self._first is not None:
-            self._first.pop(uid, None)
+        if self._initial is not None:
+            self._initial.pop(uid, None)
         if uid in self._workers:
             self._workers[uid].pod_deleted()
             return
-        self._held = {title: pod for title, pod in self._held.items() if pod.metadata.uid != uid}
+        self._waiting = {title: pod for title, pod in self._waiting.items() if pod.metadata.uid != uid}
         folder = pod_folder(self._deps.folder.pods, uid)
-        if stranded is not None and anything_runs(folder):
+        if stranded is not None and has_running_shim(folder):
             self._end_orphan(uid, folder)
         elif folder.path.exists():
             forget_pod(self._deps, folder, uid)
@@ -215,10 +213,10 @@ class PodManager:
         self._remove_worker(worker)
         if worker.pod.is_going:
             self._removed.add(worker.uid)
-        if _title(worker.pod) not in self._uids_by_name and _title(worker.pod) in self._held:
-            self._updated(self._held.pop(_title(worker.pod)))
+        if _full_name(worker.pod) not in self._uids_by_name and _full_name(worker.pod) in self._waiting:
+            self._updated(self._waiting.pop(_full_name(worker.pod)))
 
-    def _retry(self) -> None:
+    def _retry_refused(self) -> None:
         for worker in list(self._workers.values()):
             worker.retry()
 
@@ -256,10 +254,10 @@ class PodManager:
         await self._synced.wait()
         if not await self._node_failures.recover(name):
             return
-        self._end_remains(name)
-        for worker in self._on(name):
+        self._kill_stopped_pods(name)
+        for worker in self._workers_on(name):
             await worker.wait_until_killed()
-            if worker.is_gone:
+            if worker.is_deleted:
                 continue
             await worker.close()
             self._remove_worker(worker)
@@ -271,10 +269,10 @@ class PodManager:
                 self._updated(self._on_failed_nodes.pop(uid))
         await known
 
-    def _end_remains(self, name: str) -> None:
+    def _kill_stopped_pods(self, name: str) -> None:
         """Kills processes that were stopped with their node under an earlier agent: others have replaced them."""
         for uid, pod in list(self._on_failed_nodes.items()):
-            if pod.spec.node_name == name and anything_runs(pod_folder(self._deps.folder.pods, uid)):
+            if pod.spec.node_name == name and has_running_shim(pod_folder(self._deps.folder.pods, uid)):
                 self._add_worker(self._on_failed_nodes.pop(uid)).kill_with_node()
 
     def _check(self, name: str) -> None:
@@ -283,13 +281,13 @@ class PodManager:
 
     async def close(self) -> None:
         """Stops all workers; the processes of pods keep running."""
-        self._postponed.clear()
+        self._failed.clear()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*(worker.close() for worker in self._workers.values()))
 
 
-def _title(pod: Pod) -> str:
+def _full_name(pod: Pod) -> str:
     """Namespace and name: a recreated pod has the same."""
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
 

@@ -96,24 +96,24 @@ class PodCleanup:
     def add(self, folder: PodFolder) -> None:
         self._left.append(folder)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._clear_later())
+            self._task = asyncio.create_task(self._remove_later())
 
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._clear(self._left)
+        self._remove_folders(self._left)
 
-    async def _clear_later(self) -> None:
+    async def _remove_later(self) -> None:
         pause, tries = self.delay, _TRIES
         while self._left and tries:
             await asyncio.sleep(pause)
             left, self._left = self._left, []
-            stubborn = await asyncio.to_thread(self._clear, left)
+            stubborn = await asyncio.to_thread(self._remove_folders, left)
             pause, tries = (_PAUSE, tries - 1) if stubborn else (self.delay, _TRIES)
             self._left += stubborn
 
-    def _clear(self, left: list[PodFolder]) -> list[PodFolder]:
+    def _remove_folders(self, left: list[PodFolder]) -> list[PodFolder]:
         """Returns the folders that still exist: something was written into them meanwhile, or they contain mounts."""
         for folder in left:
             for path in pod_records.paths_of(folder):

@@ -1,6 +1,7 @@
 """Sets a pod up before its containers start: address, names, devices, volumes, folders; and releases all of it."""
 
 import contextlib
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,6 @@ from understudy.embedded.shim.pod_folders import PodFolder
 from understudy.objects.resources import CLAIMS
 from understudy.ports import Ref, Refused
 
-_NOT_FOUND = 404
 _NO_TOKEN = "failed to fetch token"
 
 
@@ -95,9 +95,9 @@ async def _place(deps: PodDependencies, storage: PodVolumes, facts: PodFacts, vo
     try:
         if volume.persistent_volume_claim:
             await _claim(deps, namespace, volume.persistent_volume_claim.claim_name)
-        holdings = await deps.config_reader.fetch(namespace, sources_of_volume(volume))
+        config_data = await deps.config_reader.fetch(namespace, sources_of_volume(volume))
         tokens = await _tokens(deps, facts.pod, volume, storage.pod.volumes / volume.name)
-        return storage.place(volume, msgspec.structs.replace(facts, tokens=tokens), holdings)
+        return storage.place(volume, msgspec.structs.replace(facts, tokens=tokens), config_data)
     except BadVolume as problem:
         raise BadVolume(f'MountVolume.SetUp failed for volume "{volume.name}" : {problem}') from problem
 
@@ -116,7 +116,7 @@ async def _claim(deps: PodDependencies, namespace: str, name: str) -> None:
     try:
         await deps.cluster.get(Ref(CLAIMS, namespace, name))
     except Refused as refusal:
-        if refusal.code != _NOT_FOUND:
+        if refusal.code != HTTPStatus.NOT_FOUND:
             raise
         raise BadVolume(f'persistentvolumeclaim "{name}" not found') from refusal
 

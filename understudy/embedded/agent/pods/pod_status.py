@@ -1,7 +1,6 @@
 """The status of a pod: turns the pod and its observed containers into the document that the API shows."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -9,6 +8,7 @@ import msgspec
 from understudy.embedded.agent.api.pod_types import Container, Pod, is_sidecar
 from understudy.embedded.agent.containers.observed_container import ObservedContainer, Termination
 from understudy.embedded.agent.pods.lifecycle import PodDecision, PodState, next_delay, restarts, start_time
+from understudy.kinds.annotations import format_time
 
 DISRUPTED = "DisruptionTarget"  # the condition of a pod that is preempted
 
@@ -24,10 +24,6 @@ class StatusContext(msgspec.Struct, frozen=True):
     runtime: str = "process"
 
 
-def timestamp(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def pod_status(state: PodState, decision: PodDecision, around: StatusContext, known: KnownConditions) -> Document:
     """The part of the status that the agent writes; conditions of others, such as PodScheduled, are not in it."""
     pod = state.pod
@@ -35,7 +31,7 @@ def pod_status(state: PodState, decision: PodDecision, around: StatusContext, kn
     view = _ContainerStatuses(state, decision, around)
     document: Document = {
         "phase": phase,
-        "startTime": timestamp(state.started_at),
+        "startTime": format_time(int(state.started_at)),
         "hostIP": around.host,
         "hostIPs": [{"ip": around.host}],
         "conditions": [_dated(condition, known, state.now) for condition in _conditions(state, phase, around)],
@@ -57,20 +53,21 @@ def phase_of(state: PodState, decision: PodDecision) -> str:
         return state.pod.status.phase
     if decision.over:
         succeeded = all(state.observed(container).has_succeeded for container in containers)
-        return "Succeeded" if succeeded and decision.failure is None and not _cut_short(state) else "Failed"
-    begun = all(_has_begun(state.observed(container)) for container in containers)
+        return "Succeeded" if succeeded and decision.failure is None and not _was_preempted(state) else "Failed"
+    begun = all(_has_started(state.observed(container)) for container in containers)
     return "Running" if begun else "Pending"
 
 
-def _cut_short(state: PodState) -> bool:
-    """The pod was preempted. A program that saves its work and exits with 0 on SIGTERM has not completed that work."""
+def _was_preempted(state: PodState) -> bool:
+    """The pod was preempted. A program that saves its work and exits with 0 on SIGTERM has not completed it."""
     pod = state.pod
-    told = [one.last_transition_time for one in pod.status.conditions if one.type == DISRUPTED and one.status == "True"]
+    disrupted = [one for one in pod.status.conditions if one.type == DISRUPTED and one.status == "True"]
+    since = [one.last_transition_time for one in disrupted]
     ends = [end.finished_at for container in pod.spec.containers if (end := state.observed(container).end)]
-    return pod.is_going and any(at is not None and at.timestamp() <= max(ends, default=0.0) for at in told)
+    return pod.is_going and any(at is not None and at.timestamp() <= max(ends, default=0.0) for at in since)
 
 
-def _has_begun(observed: ObservedContainer) -> bool:
+def _has_started(observed: ObservedContainer) -> bool:
     return observed.started_at is not None or observed.end is not None or observed.previous is not None
 
 
@@ -99,17 +96,17 @@ class _ContainerStatuses(msgspec.Struct, frozen=True):
 
     def _state(self, container: Container, observed: ObservedContainer) -> Document:
         if observed.is_running and observed.started_at is not None:
-            return {"running": {"startedAt": timestamp(observed.started_at)}}
+            return {"running": {"startedAt": format_time(int(observed.started_at))}}
         if observed.refusal is not None and not self.decision.ending:
             return _waiting(observed.refusal.reason, observed.refusal.message)
         if observed.end is None:
             pending = any(not _is_initialized(self.state, one) for one in self.state.pod.spec.init_containers)
             return _waiting("PodInitializing" if pending and not observed.asked else "ContainerCreating")
-        if self._waits(container, observed, observed.end):
+        if self._backs_off(container, observed, observed.end):
             return _waiting("CrashLoopBackOff", back_off_message(self.state.pod, container, observed))
         return {"terminated": self._terminated(container, observed.end, observed.attempt)}
 
-    def _waits(self, container: Container, observed: ObservedContainer, end: Termination) -> bool:
+    def _backs_off(self, container: Container, observed: ObservedContainer, end: Termination) -> bool:
         policy = "Always" if is_sidecar(container) else self.state.pod.spec.restart_policy
         if container in self.state.pod.spec.init_containers and end.is_success and not is_sidecar(container):
             return False
@@ -119,8 +116,8 @@ class _ContainerStatuses(msgspec.Struct, frozen=True):
         document: Document = {
             "exitCode": end.exit_code,
             "reason": end.reason,
-            "startedAt": timestamp(end.finished_at if end.started_at is None else end.started_at),
-            "finishedAt": timestamp(end.finished_at),
+            "startedAt": format_time(int(end.finished_at if end.started_at is None else end.started_at)),
+            "finishedAt": format_time(int(end.finished_at)),
             "containerID": self._identity(container, attempt),
         }
         if end.message:
@@ -159,7 +156,7 @@ def _conditions(state: PodState, phase: str, around: StatusContext) -> Iterator[
     over = phase in ("Succeeded", "Failed")
     yield _condition("PodReadyToStartContainers", bool(around.address) and not over)
     uninitialized = [one.name for one in spec.init_containers if not _is_initialized(state, one)]
-    begun = any(_has_begun(state.observed(container)) for container in spec.containers)
+    begun = any(_has_started(state.observed(container)) for container in spec.containers)
     if begun or not uninitialized:
         yield _condition("Initialized", True)
     else:
@@ -211,7 +208,7 @@ def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> D
 def _dated(condition: Document, known: KnownConditions, now: float) -> Document:
     before, since = known.get(condition["type"], ("", ""))
     unchanged = before == condition["status"] and since
-    return {**condition, "lastTransitionTime": since if unchanged else timestamp(now)}
+    return {**condition, "lastTransitionTime": since if unchanged else format_time(int(now))}
 
 
 def known_conditions(document: Document) -> dict[str, tuple[str, str]]:

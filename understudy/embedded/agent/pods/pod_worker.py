@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from understudy.embedded.agent.api.event_recorder import EventSubject, PodEventRecorder
 from understudy.embedded.agent.api.pod_types import Pod, PodCondition
-from understudy.embedded.agent.containers.runtimes import PROCESS
 from understudy.embedded.agent.pods import pod_setup, pod_status
 from understudy.embedded.agent.pods.dependencies import PodDependencies
 from understudy.embedded.agent.pods.lifecycle import (
@@ -25,6 +24,7 @@ from understudy.embedded.agent.pods.pod_containers import PodContainers
 from understudy.embedded.agent.pods.pod_status import Document, StatusContext
 from understudy.embedded.agent.pods.status_manager import PodStatusManager
 from understudy.embedded.shim.pod_folders import pod_folder
+from understudy.kinds.annotations import format_time
 
 log = logging.getLogger(__name__)
 _AFTER_A_FAULT = 2.0
@@ -50,8 +50,8 @@ class PodWorker:
         self._ending_since: float | None = None
         self._backing_off: set[str] = set()
         self._released = False
-        self._gone = False
-        self._dead = False
+        self._deleted = False
+        self._node_failed = False
         self._dirty = False
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -73,13 +73,13 @@ class PodWorker:
 
     def pod_deleted(self) -> None:
         """The pod was deleted from the API: a replacement may run already, so all its processes are killed."""
-        self._gone = True
+        self._deleted = True
         self.containers.kill_all()
         self.wake_up()
 
     def kill_with_node(self) -> bool:
         """Kills the processes with the failed node, without a report. False where some have yet to be found."""
-        self._dead = True
+        self._node_failed = True
         self._status_manager.stop()
         self.wake_up()
         return self.containers.kill_all()
@@ -88,16 +88,24 @@ class PodWorker:
         """The node does not answer: nothing is decided or reported until its process answers again."""
         self.containers.pause()
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """The node answers again. The files say what happened meanwhile."""
         self.containers.is_paused = False
         self.containers.examine_all()
         self.wake_up()
 
     @property
-    def is_gone(self) -> bool:
+    def uids(self) -> tuple[str, ...]:
+        return self.containers.uids
+
+    def freeze(self) -> None:
+        """Stops its processes as on a machine that hangs."""
+        self.containers.freeze()
+
+    @property
+    def is_deleted(self) -> bool:
         """Deleted from the API: the worker removes the pod once no process of it runs."""
-        return self._gone
+        return self._deleted
 
     def retry(self) -> None:
         """Devices are free again that this pod may be waiting for."""
@@ -136,7 +144,7 @@ class PodWorker:
 
     def _register_names(self) -> None:
         """Names follow the labels of the pod, and are registered again after a restart of the agent."""
-        if not (self._released or self._gone or self.pod.is_over):
+        if not (self._released or self._deleted or self.pod.is_over):
             pod_setup.register_names(self._deps, self.pod)
 
     async def _work(self) -> None:
@@ -149,7 +157,7 @@ class PodWorker:
                 self._wake_at(self._deps.now() + _AFTER_A_FAULT)
 
     async def _step(self) -> None:
-        if self.containers.is_paused and not (self._gone or self._dead):
+        if self.containers.is_paused and not (self._deleted or self._node_failed):
             return
         decision = self._decision()
         while decision.instructions:
@@ -157,7 +165,7 @@ class PodWorker:
                 await self._carry_out(instruction)
             decision = self._decision()
         self._wake_at(decision.wake_at)
-        if not self._gone:
+        if not self._deleted:
             self._report(decision)
         if decision.over:
             await self._finish()
@@ -169,7 +177,7 @@ class PodWorker:
             now=self._deps.now(),
             started_at=self.containers.began_at,
             ending_since=self._ending_since,
-            gone=self._gone or self._dead,
+            gone=self._deleted or self._node_failed,
         )
 
     def _decision(self) -> PodDecision:
@@ -198,16 +206,15 @@ class PodWorker:
 
     def _report(self, decision: PodDecision) -> None:
         node = self._deps.nodes[self.pod.spec.node_name]
-        tool = self._deps.machine.tool
-        around = StatusContext(self.containers.address, node.address, tool.name if tool else PROCESS)
+        around = StatusContext(self.containers.address, node.address, self._deps.container_runtime)
         document = pod_status.pod_status(self._pod_state(), decision, around, self._conditions)
         self._conditions |= pod_status.known_conditions(document)
-        self._note_back_off(document)
+        self._record_back_off(document)
         self._status_manager.set_status(
             document, later=any(observed.asked for observed in self.containers.observations.values())
         )
 
-    def _note_back_off(self, document: Document) -> None:
+    def _record_back_off(self, document: Document) -> None:
         waiting = {one["name"]: one["state"].get("waiting", {}).get("reason") for one in document["containerStatuses"]}
         backing_off = {name for name, reason in waiting.items() if reason == "CrashLoopBackOff"}
         for name in backing_off - self._backing_off:
@@ -223,10 +230,10 @@ class PodWorker:
                 await asyncio.gather(*map(self._deps.sweeper.wait_for, self.containers.uids))
             self._released = True
             pod_setup.release_pod(self._deps, self.uid)
-        if self._dead and not self._gone:
+        if self._node_failed and not self._deleted:
             return
-        if self._gone or self.pod.is_going:
-            if not self._gone:
+        if self._deleted or self.pod.is_going:
+            if not self._deleted:
                 await self._status_manager.settled()
                 await self._status_manager.remove()
             self._detach()
@@ -244,4 +251,4 @@ class PodWorker:
 
 def _since(condition: PodCondition) -> str:
     moment = condition.last_transition_time
-    return "" if moment is None else pod_status.timestamp(moment.timestamp())
+    return "" if moment is None else format_time(int(moment.timestamp()))

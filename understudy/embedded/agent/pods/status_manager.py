@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from http import HTTPStatus
 from typing import Any
 
 from understudy.embedded.agent.api.pod_types import Pod
@@ -10,8 +11,7 @@ from understudy.ports import Cluster, Ref, Refused, Unreachable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _PATIENCE = 0.1
-_GONE = (404, 409)  # deleted, or replaced by another pod of the same name
-_BUSY = 429
+_GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)  # deleted, or replaced by another pod of the same name
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class PodStatusManager:
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
             except Refused as refusal:
-                if refusal.code == _BUSY or refusal.code >= 500:
+                if refusal.code == HTTPStatus.TOO_MANY_REQUESTS or refusal.code >= 500:
                     await asyncio.sleep(pause)
                     continue
                 if refusal.code not in _GONE:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Protocol
 
@@ -31,7 +32,7 @@ from understudy.objects.resources import PODS
 from understudy.ports import Ref, Refused, Unreachable
 
 _PAUSE = 1.0
-_GONE = (404, 409)
+_GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 log = logging.getLogger(__name__)
 
@@ -158,7 +159,7 @@ async def _activate_containers(deps: PodDependencies, pod: Pod, folder: PodFolde
     record = pod_records.load_record(folder)
     if record is None:
         return
-    outfit = await pod_setup.set_up_pod(deps, pod, folder, record)
+    setup = await pod_setup.set_up_pod(deps, pod, folder, record)
     for container in pod.spec.containers:
         number = max(folder.attempts(container.name), default=-1)
         attempt = folder.attempt(container.name, number)
@@ -166,8 +167,8 @@ async def _activate_containers(deps: PodDependencies, pod: Pod, folder: PodFolde
         if held is None or not held.hold_folder:
             continue
         if not attempt.activation.exists():
-            holdings = await deps.config_reader.fetch(pod.metadata.namespace, sources_of_environment(container))
-            launch = build_launch(deps.machine, outfit, ContainerAttempt(container, number, 0.0, attempt), holdings)
+            config_data = await deps.config_reader.fetch(pod.metadata.namespace, sources_of_environment(container))
+            launch = build_launch(deps.machine, setup, ContainerAttempt(container, number, 0.0, attempt), config_data)
             kept = {"cgroups": held.cgroups, "address_space": held.address_space, "hold_folder": held.hold_folder}
             container_files.write(attempt.launch, msgspec.structs.replace(launch, **kept))
             write_activation(attempt, launch)

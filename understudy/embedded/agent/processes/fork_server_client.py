@@ -18,9 +18,7 @@ class ForkServerClient:
     def __init__(self, home: Path) -> None:
         """`home` is an empty folder that only the fork server uses."""
         self.on_node_forked: Callable[[int, int], None] = lambda *_: None
-        self.on_restart: Callable[[], None] = lambda: (
-            None
-        )  # called after a restart of the fork server: orders may have been lost
+        self.on_restart: Callable[[], None] = lambda: None  # orders may have been lost
         self._home = home
         self._process: subprocess.Popen[bytes] | None = None
         self._line: ForkServerConnection | None = None
@@ -82,7 +80,7 @@ class ForkServerClient:
             self._watched.close()
             self._watched = None
         if self._line is not None:
-            self._line.close("the nursery was killed")
+            self._line.close("the fork server was killed")
             self._line = None
 
     def _heard(self, news: messages.ForkServerMessage) -> None:

@@ -124,14 +124,14 @@ class TokenManager:
         """A token for a file that the caller writes. A valid token of this pod in the file is reused."""
         found = _read(path, pod.metadata.uid) if self.source.binds else None
         issued = found if found is not None and self._now() < found.renew_at else await self.source.issue(pod, wanted)
-        self._keep(TokenFile(pod, wanted, path), issued.renew_at)
+        self._hold_token(TokenFile(pod, wanted, path), issued.renew_at)
         return issued.token
 
     def adopt(self, pod: Pod, wanted: TokenProjection, path: Path) -> None:
         """Takes over a file of an earlier agent; an expired token is replaced at once."""
         if path.exists():
             found = _read(path, pod.metadata.uid) if self.source.binds else None
-            self._keep(TokenFile(pod, wanted, path), found.renew_at if found is not None else 0.0)
+            self._hold_token(TokenFile(pod, wanted, path), found.renew_at if found is not None else 0.0)
 
     def forget(self, uid: str) -> None:
         """The pod has ended, or another pod has taken over its folder."""
@@ -150,7 +150,7 @@ class TokenManager:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), pause)
 
-    def _keep(self, file: TokenFile, renew_at: float) -> None:
+    def _hold_token(self, file: TokenFile, renew_at: float) -> None:
         self._held.setdefault(file.pod.metadata.uid, {})[file.path] = file
         if renew_at < NEVER:
             heapq.heappush(self._due, (renew_at, next(self._order), file))
@@ -171,7 +171,7 @@ class TokenManager:
                 log.info("pod %s: its token is not renewed: %s", file.pod.title, problem)
                 renew_at = self._now() + _PAUSE
         if self._is_held(file):
-            self._keep(file, renew_at)
+            self._hold_token(file, renew_at)
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:

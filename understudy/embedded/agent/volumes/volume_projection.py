@@ -40,31 +40,31 @@ class _Wanted(msgspec.Struct, frozen=True):
     optional: bool
 
 
-def projected_files(volume: Volume, facts: PodFacts, holdings: ConfigData) -> ProjectedFiles | None:
+def projected_files(volume: Volume, facts: PodFacts, config_data: ConfigData) -> ProjectedFiles | None:
     """None for other kinds of volumes."""
     if volume.config_map:
-        return dict(_keys(_config_map(volume.config_map), holdings))
+        return dict(_keys(_config_map(volume.config_map), config_data))
     if volume.secret:
         held = volume.secret
-        return dict(_keys(_Wanted(secret(held.secret_name), held.items, SECRET_MODE, held.optional), holdings))
+        return dict(_keys(_Wanted(secret(held.secret_name), held.items, SECRET_MODE, held.optional), config_data))
     if volume.downward_api:
         return dict(_downward(volume.downward_api, facts))
     if volume.projected:
         files: ProjectedFiles = {}
         for projection in volume.projected.sources:
-            files |= _projection(projection, facts, holdings)
+            files |= _projection(projection, facts, config_data)
         return files
     return None
 
 
 def _projection(
-    projection: VolumeProjection, facts: PodFacts, holdings: ConfigData
+    projection: VolumeProjection, facts: PodFacts, config_data: ConfigData
 ) -> Iterator[tuple[str, ProjectedFile]]:
     if projection.config_map:
-        yield from _keys(_config_map(projection.config_map), holdings)
+        yield from _keys(_config_map(projection.config_map), config_data)
     if projection.secret:
         held = projection.secret
-        yield from _keys(_Wanted(secret(held.name), held.items, SECRET_MODE, held.optional), holdings)
+        yield from _keys(_Wanted(secret(held.name), held.items, SECRET_MODE, held.optional), config_data)
     if projection.downward_api:
         yield from _downward(projection.downward_api, facts)
     if projection.service_account_token:
@@ -78,8 +78,8 @@ def _config_map(wanted: ConfigMapVolume) -> _Wanted:
     return _Wanted(config_map(wanted.name), wanted.items, wanted.default_mode, wanted.optional)
 
 
-def _keys(wanted: _Wanted, holdings: ConfigData) -> Iterator[tuple[str, ProjectedFile]]:
-    held = holdings.get(wanted.source)
+def _keys(wanted: _Wanted, config_data: ConfigData) -> Iterator[tuple[str, ProjectedFile]]:
+    held = config_data.get(wanted.source)
     if held is None:
         if not wanted.optional:
             raise BadVolume(f"{wanted.source} not found")

@@ -36,13 +36,13 @@ class PodVolumes(msgspec.Struct, frozen=True):
     claims: Path
     memory: Path = MEMORY
 
-    def place(self, volume: Volume, facts: PodFacts, holdings: ConfigData) -> VolumeLocation:
+    def place(self, volume: Volume, facts: PodFacts, config_data: ConfigData) -> VolumeLocation:
         """Creates the volume where it does not exist. Raises BadVolume."""
         folder = self.pod.volumes / _checked(volume.name)
         try:
-            files = projected_files(volume, facts, holdings)
+            files = projected_files(volume, facts, config_data)
             if files is not None:
-                _fill(folder, files, private=volume.secret is not None)
+                _write_files(folder, files, private=volume.secret is not None)
                 return VolumeLocation(folder, read_only=True)
             if volume.host_path:
                 return VolumeLocation(_host_path(volume.host_path), shared=True)
@@ -83,7 +83,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _fill(folder: Path, files: ProjectedFiles, *, private: bool) -> None:
+def _write_files(folder: Path, files: ProjectedFiles, *, private: bool) -> None:
     """Replaces each file atomically, so that a running container never reads a part of one."""
     if problem := tree_problem(files):
         raise BadVolume(problem)
