@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from understudy.objects.resources import JOB_SETS, JOBS, PRIORITY_CLASSES, PYTORCH_JOBS, Resource
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.objects.resources import JOB_SETS, JOBS, PRIORITY_CLASSES, Resource
 
 Document = dict[str, Any]
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.chaos import member
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     JOB_SETS,
@@ -16,7 +17,6 @@ from understudy.objects.resources import (
     MPI_JOBS,
     MPI_JOBS_V1ALPHA1,
     PRIORITY_CLASSES,
-    PYTORCH_JOBS,
     TRAIN_JOBS,
     Resource,
 )

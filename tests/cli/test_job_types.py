@@ -4,11 +4,11 @@ import pytest
 
 from understudy.cli.errors import BadInput
 from understudy.cli.job_types import TYPES, kind_named
-from understudy.objects.resources import JOB_KINDS
+from understudy.kinds.registry import JOB_RESOURCES
 
 
 def test_every_kind_has_its_own_names() -> None:
-    assert TYPES.keys() == {resource.kind for resource in JOB_KINDS}
+    assert TYPES.keys() == {resource.kind for resource in JOB_RESOURCES}
     names = [name for known in TYPES.values() for name in known]
     assert len(names) == len(set(names))
 

@@ -13,6 +13,7 @@ import msgspec
 
 from understudy.client.evictions import evict_pods
 from understudy.kinds.annotations import format_time
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.objects import resources
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Change, ChangeType, Clock, PatchForm, PodBinding, PodEviction, Ref, Refused
@@ -21,7 +22,7 @@ from understudy.simulate.patches import merged, patched
 
 Key = tuple[str, str, str]  # (resource, namespace, name)
 
-_RESOURCES = {(r.group, r.kind): r for r in vars(resources).values() if isinstance(r, Resource)}
+_RESOURCES = {(r.group, r.kind): r for r in (*vars(resources).values(), *JOB_RESOURCES) if isinstance(r, Resource)}
 
 
 class Killed(BaseException):

@@ -13,20 +13,13 @@ from understudy.kinds.annotations import STEPS_IN, format_time
 from understudy.kinds.context import Context
 from understudy.kinds.decoding import decode
 from understudy.kinds.job_control import LEFT_TO_END
-from understudy.kinds.jobset import EXCLUSIVE
 from understudy.kinds.outline import GangOutline, RoleOutline
-from understudy.kinds.ownership import owner_of
+from understudy.kinds.ownership import EXCLUSIVE, owner_of
 from understudy.kinds.pod_groups.lookup import group_named
-from understudy.kinds.registry import KINDS
+from understudy.kinds.registry import JOB_RESOURCES, KINDS
 from understudy.objects.jobs import TrainingRuntime
 from understudy.objects.pods import Pod
-from understudy.objects.resources import (
-    CLUSTER_TRAINING_RUNTIMES,
-    JOB_KINDS,
-    NODES,
-    PODS,
-    TRAINING_RUNTIMES,
-)
+from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, NODES, PODS, TRAINING_RUNTIMES
 
 _SUFFIXED = ("Job", "JobSet", "TrainJob")  # kinds whose pods have random ends to their names
 
@@ -40,7 +33,7 @@ class FakeControllers:
 
     def act(self) -> bool:
         acted = False
-        for document in [job for resource in JOB_KINDS for job in self._cluster.all(resource)]:
+        for document in [job for resource in JOB_RESOURCES for job in self._cluster.all(resource)]:
             acted |= self._control(document)
         for pod in self._cluster.all(PODS):
             acted |= self._collect(pod) or self._step_in(pod) or self._run(pod)
@@ -53,7 +46,7 @@ class FakeControllers:
         key = f"{'JobSet' if job.kind == 'TrainJob' else job.kind}/{job.metadata.namespace}/{job.metadata.name}"
         if key in self.idle:
             return False
-        outline = KINDS[job.kind](job, self._context(), [])
+        outline = KINDS[job.kind].outline(job, self._context(), [])
         pods = list(self.pods_of(key))
         acted = self._finish(document, pods)
         if outline.suspended or acted:
@@ -165,7 +158,7 @@ class FakeControllers:
         for owner in pod["metadata"].get("ownerReferences", ()):
             if owner["kind"] not in KINDS:
                 continue
-            uids = {job["metadata"]["uid"] for resource in JOB_KINDS for job in self._cluster.all(resource)}
+            uids = {job["metadata"]["uid"] for resource in JOB_RESOURCES for job in self._cluster.all(resource)}
             if owner["uid"] not in uids and "deletionTimestamp" not in pod["metadata"]:
                 self._delete(pod)
                 return True

@@ -12,7 +12,7 @@ DEFINITION = "incidents.understudy.dev.yaml"
 
 
 def test_the_definition_of_incidents_is_the_embedded_cluster_s() -> None:
-    ours = (ROOT / "understudy" / "embedded" / "definitions" / DEFINITION).read_bytes()
+    ours = (ROOT / "understudy" / "embedded" / "manifests" / "definitions" / DEFINITION).read_bytes()
     assert (KUSTOMIZE / "base" / DEFINITION).read_bytes() == ours
     assert (CHART / "files" / DEFINITION).read_bytes() == ours
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from tests.deploy.manifests import CHART, KUSTOMIZE, Document, the
 from understudy.control.watch.reflector import WATCHED_RESOURCES
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.kube.permissions import EVERYWHERE, IN_ONE_PLACE, OWN, PERMISSIONS, Permission
 from understudy.kube.settings import LEASE_NAME
-from understudy.objects.resources import JOB_KINDS
 
 Right = tuple[str, str, str, str]  # group, resource, verb, name
 
@@ -52,7 +52,7 @@ def test_whatever_is_followed_may_be_read() -> None:
 
 def test_every_job_kind_may_be_paused() -> None:
     patched = {(one.group, one.resource) for one in PERMISSIONS if "patch" in one.verbs}
-    assert {(kind.group, kind.plural) for kind in JOB_KINDS} <= patched
+    assert {(kind.group, kind.plural) for kind in JOB_RESOURCES} <= patched
 
 
 def test_nobody_is_given_everything() -> None:

@@ -33,6 +33,7 @@ from understudy.embedded.clusters.process_lock import CONTROL, PARTS, lock_holde
 from understudy.embedded.clusters.readiness import wait_until_ready
 from understudy.embedded.clusters.settings import is_port_free
 from understudy.embedded.clusters.supervisor import Stop, supervise
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.objects import resources
 from understudy.objects.resources import DEFINITIONS, NODES, PRIORITY_CLASSES, Resource
 from understudy.ports import PatchForm, Ref, Unreachable
@@ -43,7 +44,7 @@ START = 90.0  # seconds; on a machine that has nothing else to do it takes one
 LOOK = 0.02
 KINDS = {
     (resource.api_version, resource.kind): resource
-    for resource in vars(resources).values()
+    for resource in (*vars(resources).values(), *JOB_RESOURCES)
     if isinstance(resource, Resource)
 }
 _COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")

@@ -18,9 +18,9 @@ from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.decide.policy import Policy
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
-from understudy.kinds.children.families import FAMILIES
 from understudy.kinds.decoding import decode_json
 from understudy.kinds.ownership import owner_of
+from understudy.kinds.registry import CONTROLLERS
 from understudy.model.gangs import Gang
 from understudy.model.snapshot import Snapshot
 from understudy.objects import resources
@@ -47,11 +47,11 @@ EVERYWHERE = (
     PODS,
     *_SEEN_ONLY,
 )
-_JOBS = tuple(family.parent for family in FAMILIES)
+_JOBS = tuple(controller.resource for controller in CONTROLLERS)
 FOLLOWED = (
     *EVERYWHERE,
     *_JOBS,
-    *(consulted for family in FAMILIES for consulted in family.consults),
+    *(consulted for controller in CONTROLLERS for consulted in controller.reads),
 )
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name")
 

@@ -1,14 +1,13 @@
 """Documents into gangs, as short as tests want it."""
 
 from collections.abc import Iterable
-from typing import get_args
 
 from tests.objects.documents import Document, priority_class
 from understudy.kinds.context import Context
 from understudy.kinds.decoding import decode
+from understudy.kinds.gangs.job_gang import gang_of
 from understudy.kinds.observed_pod import observe_pod
 from understudy.kinds.ownership import owner_of
-from understudy.kinds.registry import gang_of
 from understudy.model.gangs import Gang
 from understudy.objects.cluster_objects import Namespace, PriorityClass
 from understudy.objects.jobs import TrainingRuntime, Workload
@@ -38,7 +37,7 @@ def context_of(*around: Document, scheduler_name: str | None = None) -> Context:
 def made(document: Document, pods: Iterable[Document] = (), context: Context | None = None) -> Gang | None:
     context = context or context_of(*CLASSES)
     obj = decode(document)
-    assert isinstance(obj, get_args(Workload))
+    assert isinstance(obj, Workload)
     seen = []
     for each in pods:
         found = decode(each)

@@ -5,10 +5,10 @@ import pytest
 from tests.objects.documents import Document, job, jobset, pod_spec, replicated_job, training_job
 from understudy.kinds.decoding import decode
 from understudy.kinds.job_control import JobControl, JobFailure, failure_patch, suspend_patch
-from understudy.kinds.registry import CONTROLS, KINDS, control_of
+from understudy.kinds.registry import control_of, job_resource
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import Condition
-from understudy.objects.resources import JOB_KINDS, MPI_JOBS_V1, job_resource
+from understudy.objects.resources import MPI_JOBS_V1
 
 ENDING = JobFailure("Preempted", "for somebody else", "2026-01-01T00:00:00Z")
 
@@ -74,6 +74,5 @@ def test_conditions_that_are_there_are_left_as_they_are() -> None:
     assert operation["value"]["type"] == "Failed"
 
 
-def test_every_kind_has_a_lever_and_a_resource() -> None:
-    assert set(CONTROLS) == set(KINDS) == {resource.kind for resource in JOB_KINDS}
+def test_a_job_lives_in_the_version_it_was_read_in() -> None:
     assert job_resource("kubeflow.org/v1", "MPIJob") == MPI_JOBS_V1

@@ -30,6 +30,7 @@ from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_leases import LeaseClock
 from understudy.kinds.annotations import format_time
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.objects import resources
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import Ref, Refused
@@ -41,7 +42,7 @@ CLOSED = "node.kubernetes.io/unschedulable"
 _GIVEN_UP = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 # The kinds whose operators run here. Those that no scenario has are not looked at.
 JOB_KINDS = (
-    resources.JOBS, resources.JOB_SETS, resources.PYTORCH_JOBS, resources.MPI_JOBS,
+    resources.JOBS, resources.JOB_SETS, PYTORCH_JOBS, resources.MPI_JOBS,
     resources.POD_GROUPS, resources.COSCHEDULING_GROUPS, resources.VOLCANO_GROUPS,
 )  # fmt: skip
 

@@ -18,13 +18,13 @@ from understudy.embedded.clusters.process_lock import CONTROL
 from understudy.embedded.shim import container_files
 from understudy.embedded.shim.container_files import ShimState
 from understudy.kinds.annotations import WARM_FOR, format_time
-from understudy.kinds.children.families import FAMILIES
+from understudy.kinds.registry import CONTROLLERS
 from understudy.model.nodes import Verdict
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import PatchForm, Ref
 
 SILENCE = 60.0  # seconds for which nothing was heard of a node that is lost
-OWN_KINDS = {family.parent.kind for family in FAMILIES}
+OWN_KINDS = {controller.resource.kind for controller in CONTROLLERS}
 # Stays until it is told to go, and longer if it clings: until the file it is given the name of is taken away.
 PROGRAM = """sleep 1000000 & trap 'kill $!; while [ -e "$0" ]; do sleep 0.05; done; exit 0' TERM; wait"""
 
@@ -83,7 +83,7 @@ class EmbeddedWorld(RunningWorld):
         return self.cluster.log_of(CONTROL)
 
     def _job_kinds(self) -> tuple[Resource, ...]:
-        return (*(family.parent for family in FAMILIES), *self.strange_kinds)
+        return (*(controller.resource for controller in CONTROLLERS), *self.strange_kinds)
 
     async def _acting(self) -> str:
         if await self.operators.act():

@@ -20,10 +20,11 @@ from understudy.control.loop import Cycle, LoopSettings
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import PREFIX, format_time
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.model.gangs import Gang
 from understudy.model.plans import Plan, Preempt, Swap
 from understudy.model.snapshot import Snapshot
-from understudy.objects.resources import INCIDENTS, JOB_KINDS, NODES
+from understudy.objects.resources import INCIDENTS, NODES
 
 READY = {"type": "Ready", "status": "True"}
 
@@ -144,7 +145,7 @@ class LoopWorld:
     def _objects(self, name: str) -> list[Document]:
         """The job, or the pods that make it up."""
         kind = self.keys[name].partition("/")[0]
-        jobs = [job for resource in JOB_KINDS for job in self.cluster.all(resource)]
+        jobs = [job for resource in JOB_RESOURCES for job in self.cluster.all(resource)]
         found = [job for job in jobs if job["kind"] == kind and job["metadata"]["name"] == name]
         return found or list(self.living.hands.pods_of(self.keys[name]))
 

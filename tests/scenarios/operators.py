@@ -30,7 +30,7 @@ class Operators:
 
     def _wishes(self, job: Document) -> Iterator[Document]:
         """Pods that have to go, which have a uid, and pods that have to come."""
-        outline = KINDS[job["kind"]](decode(job), Context(), [])
+        outline = KINDS[job["kind"]].outline(decode(job), Context(), [])
         pods = {pod["metadata"]["name"]: pod for pod in self._cluster.witness.all(PODS) if _owned(pod, job)}
         if outline.suspended:
             yield from (pod for pod in pods.values() if "deletionTimestamp" not in pod["metadata"])

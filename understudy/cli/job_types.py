@@ -1,18 +1,9 @@
 """The types of jobs as people write them after -T: Arena's short names and the full ones, into kinds."""
 
 from understudy.cli.errors import BadInput, suggestion
+from understudy.kinds.registry import KINDS
 
-TYPES = {
-    "Job": ("job",),
-    "JobSet": ("jobset", "js"),
-    "PyTorchJob": ("pytorchjob", "pytorch", "py"),
-    "TFJob": ("tfjob", "tf"),
-    "XGBoostJob": ("xgboostjob", "xgboost"),
-    "PaddleJob": ("paddlejob", "paddle"),
-    "JAXJob": ("jaxjob", "jax"),
-    "MPIJob": ("mpijob", "mpi", "mj", "horovodjob", "horovod", "hj"),
-    "TrainJob": ("trainjob", "train"),
-}
+TYPES = {kind.name: kind.names for kind in KINDS.values()}
 
 
 def kind_named(wanted: str) -> str:

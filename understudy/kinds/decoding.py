@@ -1,33 +1,16 @@
-"""Decodes every object that scheduling reads: those of `understudy.objects`, and the job kinds."""
+"""Decodes every object that scheduling reads: those of `understudy.objects`, and the jobs of all kinds."""
 
+from understudy.kinds.registry import KINDS as JOB_KINDS
 from understudy.objects.decoding import Decoder
-from understudy.objects.jobs import (
-    JAXJob,
-    Job,
-    JobSet,
-    MPIJob,
-    PaddleJob,
-    PyTorchJob,
-    TFJob,
-    TrainingRuntime,
-    TrainJob,
-    XGBoostJob,
-)
+from understudy.objects.jobs import TrainingRuntime
+from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
 
 DECODER = Decoder(
     {
-        ("batch", "Job"): Job,
-        ("jobset.x-k8s.io", "JobSet"): JobSet,
-        ("kubeflow.org", "PyTorchJob"): PyTorchJob,
-        ("kubeflow.org", "TFJob"): TFJob,
-        ("kubeflow.org", "XGBoostJob"): XGBoostJob,
-        ("kubeflow.org", "PaddleJob"): PaddleJob,
-        ("kubeflow.org", "JAXJob"): JAXJob,
-        ("kubeflow.org", "MPIJob"): MPIJob,
-        ("trainer.kubeflow.org", "TrainJob"): TrainJob,
-        ("trainer.kubeflow.org", "TrainingRuntime"): TrainingRuntime,
-        ("trainer.kubeflow.org", "ClusterTrainingRuntime"): TrainingRuntime,
-    }
+        **{(kind.resource.group, kind.name): kind.struct for kind in JOB_KINDS.values()},
+        **{(one.group, one.kind): TrainingRuntime for one in (TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)},
+    },
+    {kind.struct: kind.problems for kind in JOB_KINDS.values()},
 )
 KINDS = DECODER.kinds
 decode, decode_json = DECODER.decode, DECODER.decode_json

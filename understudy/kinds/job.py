@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 
 from understudy.kinds.annotations import read_annotations
+from understudy.kinds.children.actions import ChildActions, Document, ObservedChildren
 from understudy.kinds.completion_indexes import parse_indexes
+from understudy.kinds.end_conditions import JOB_ENDS
 from understudy.kinds.job_control import JobControl
+from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.observed_pod import ObservedPod, PodState
 from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
 from understudy.objects.jobs import Job, JobSpec
-from understudy.objects.meta import has_condition
+from understudy.objects.resources import JOBS, PODS
 
 # FailureTarget asks the Job controller to take the pods away and to end the Job as Failed, with the same reason.
 CONTROL = JobControl(("spec", "suspend"), end="FailureTarget")
 
 
 def outline(job: Job, seen: Sequence[ObservedPod]) -> GangOutline:
-    if finished(job):
+    if JOB_ENDS.is_ending(job.status.conditions):
         return GangOutline()
     name = job.metadata.name
     indexed = job.spec.completion_mode == "Indexed"
@@ -43,13 +46,8 @@ def is_plain_single(job: Job) -> bool:
         and spec.completions in (None, 1)
         and not spec.suspend
         and not job.metadata.annotations
-        and not (job.status.conditions and finished(job))
+        and not (job.status.conditions and JOB_ENDS.is_ending(job.status.conditions))
     )
-
-
-def finished(job: Job) -> bool:
-    """Also one that is about to be: its controller makes no more pods."""
-    return has_condition(job.status.conditions, "Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
 
 
 def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str = "") -> tuple[int, ...]:
@@ -63,3 +61,26 @@ def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str
         return tuple(range(min(parallelism, max(0, spec.completions - succeeded))))
     done = parse_indexes(completed)
     return tuple([i for i in range(spec.completions) if i not in done][:parallelism])
+
+
+def _reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
+    from understudy.kinds.children.job import reconcile  # only the controllers of a cluster load it
+
+    return reconcile.reconcile(document, observed, now)
+
+
+def _release(observed: ObservedChildren) -> ChildActions:
+    from understudy.kinds.children.job import reconcile
+
+    return reconcile.release_orphans(observed)
+
+
+KIND = JobKind(
+    resource=JOBS,
+    struct=Job,
+    outline=lambda job, _, seen: outline(job, seen),
+    names=("job",),
+    control=lambda _: CONTROL,
+    ends=JOB_ENDS,
+    controller=JobController(JOBS, (PODS,), _reconcile, _release),
+)

@@ -7,31 +7,34 @@ from typing import NamedTuple
 import msgspec
 
 from understudy.kinds.annotations import HasTitle, read_annotations
+from understudy.kinds.children.actions import ChildActions, Document, ObservedChildren
+from understudy.kinds.end_conditions import JOBSET_ENDS
 from understudy.kinds.job import pod_indexes
 from understudy.kinds.job_control import JobControl
+from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import (
     COMPLETION_INDEX,
+    EXCLUSIVE,
     JOB_INDEX,
     JOB_KEY,
     JOB_NAME,
     JOBSET_NAME,
+    NODE_SELECTOR,
     OLD_JOB_NAME,
     REPLICATED_JOB,
 )
 from understudy.model.gangs import PodCreation, Topology, TopologyMode
 from understudy.objects.jobs import JobSet, ReplicatedJob
-from understudy.objects.meta import has_condition
 from understudy.objects.pods import PodTemplate, PodToleration
+from understudy.objects.resources import JOB_SETS, JOBS, SERVICES
 
-EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 _NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"
 _NO_SCHEDULE = PodToleration("alpha.jobset.sigs.k8s.io/no-schedule", "Exists", "", "NoSchedule")
 
 
 def outline(jobset: JobSet) -> GangOutline:
-    if has_condition(jobset.status.conditions, "Completed", "Failed"):
+    if JOBSET_ENDS.is_ending(jobset.status.conditions):
         return GangOutline(topologies=_topologies(jobset))
     finished = {status.name: status.succeeded for status in jobset.status.replicated_jobs_status}
     roles = [
@@ -126,3 +129,21 @@ def _preselected(template: PodTemplate, namespace: str, job: str) -> PodTemplate
         tolerations=(*template.spec.tolerations, _NO_SCHEDULE),
     )
     return msgspec.structs.replace(template, spec=spec)
+
+
+def _reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
+    from understudy.kinds.children.jobset import reconcile  # only the controllers of a cluster load it
+
+    return reconcile.reconcile(document, observed, now)
+
+
+KIND = JobKind(
+    resource=JOB_SETS,
+    struct=JobSet,
+    outline=lambda job, *_: outline(job),
+    names=("jobset", "js"),
+    control=lambda _: CONTROL,
+    ends=JOBSET_ENDS,
+    controller=JobController(JOB_SETS, (JOBS, SERVICES), _reconcile),
+    operator="JobSet",
+)

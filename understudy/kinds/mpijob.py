@@ -3,34 +3,29 @@
 import msgspec
 
 from understudy.kinds.annotations import read_annotations
+from understudy.kinds.children.actions import ChildActions, Document, ObservedChildren
+from understudy.kinds.end_conditions import MPI_ENDS
 from understudy.kinds.job_control import JobControl
+from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
-from understudy.kinds.training_operator import RUN_POLICY_CONTROL, min_members, ordered_replicas
+from understudy.kinds.training_operator import RUN_POLICY_CONTROL, least_members, ordered_replicas
 from understudy.model.gangs import PodCreation
 from understudy.objects.jobs import MPIJob
-from understudy.objects.meta import has_condition
 from understudy.objects.pods import PodTemplate, Resources
+from understudy.objects.resources import CONFIG_MAPS, JOBS, MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, PODS, SERVICES
 
 _ON_MASTER = "launcherOnMaster is not supported; give the launcher a node selector instead"
 
 
-def has_ended(job: MPIJob) -> bool:
-    ends = ("Succeeded", "Failed")
-    return has_condition(job.status.conditions, *ends) or job.status.launcher_status in ends
-
-
 def outline(job: MPIJob) -> GangOutline:
-    if has_condition(job.status.conditions, "Succeeded", "Failed") or job.status.launcher_status in (
-        "Succeeded",
-        "Failed",
-    ):
+    if MPI_ENDS.is_ending(job.status.conditions, job.status.launcher_status):
         return GangOutline()
     if not job.spec.mpi_replica_specs:
         return _first_version(job)
     ordered = ordered_replicas(job.spec.mpi_replica_specs, "spec.mpiReplicaSpecs", ("launcher", "worker"))
     roles = [_role(job, role, spec.replicas, spec.template, field) for role, spec, field in ordered]
-    return GangOutline(tuple(roles), job.spec.run_policy.suspend, min_members(job.spec.run_policy, None))
+    return GangOutline(tuple(roles), job.spec.run_policy.suspend, least_members(job.spec.run_policy, None))
 
 
 def control_of(job: MPIJob) -> JobControl:
@@ -113,3 +108,25 @@ def _labels(job: MPIJob, role: str) -> dict[str, str]:
             return {OPERATOR: "mpijob-controller", TRAINING_JOB: name, REPLICA_TYPE: role}
         case _:
             return {OPERATOR: "mpi-operator", TRAINING_JOB: name, JOB_ROLE: role}
+
+
+def _reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
+    from understudy.kinds.children.mpijob import reconcile  # only the controllers of a cluster load it
+
+    return reconcile.reconcile(document, observed, now)
+
+
+KIND = JobKind(
+    resource=MPI_JOBS,
+    struct=MPIJob,
+    outline=lambda job, *_: outline(job),
+    names=("mpijob", "mpi", "mj", "horovodjob", "horovod", "hj"),
+    control=control_of,
+    suspend_path=RUN_POLICY_CONTROL.pause,
+    ends=MPI_ENDS,
+    controller=JobController(MPI_JOBS, (PODS, JOBS, SERVICES, CONFIG_MAPS), _reconcile),
+    older=(MPI_JOBS_V1, MPI_JOBS_V1ALPHA1),
+    operator="mpi-operator",
+    replicas_field="mpiReplicaSpecs",
+    says_running=True,
+)

@@ -19,6 +19,8 @@ MPI_JOB = "mpi_job_name"
 MPI_ROLE = "mpi_role_type"
 JOB_NAME = "batch.kubernetes.io/job-name"
 OLD_JOB_NAME = "job-name"
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"  # annotations of a JobSet
+NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 
 _OPERATED = {

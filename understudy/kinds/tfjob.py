@@ -1,11 +1,104 @@
-"""TFJob: a chief, parameter servers, workers and evaluators."""
+"""TFJob: a chief, parameter servers, workers and evaluators, all of whom TF_CONFIG tells who the others are."""
 
-from understudy.kinds.outline import GangOutline
-from understudy.kinds.training_operator import RUN_POLICY_CONTROL, replicas_outline
-from understudy.objects.jobs import TFJob
+from collections.abc import Mapping
 
-CONTROL = RUN_POLICY_CONTROL
+import msgspec
+
+from understudy.kinds.children.actions import Document
+from understudy.kinds.children.training.spec import (
+    Replica,
+    RoleState,
+    TrainingJob,
+    TrainingKind,
+    TrainingOutcome,
+    TrainingState,
+    all_workers_done,
+)
+from understudy.kinds.training_operator import training_kind
+from understudy.objects.jobs import ReplicaSpec, RunPolicy, TrainingStatus, Workload
+from understudy.objects.meta import Part
+from understudy.objects.resources import Resource
+
+TF_JOBS = Resource("kubeflow.org", "v1", "tfjobs", "TFJob")
+PS, WORKER, EVALUATOR = "PS", "Worker", "Evaluator"
 
 
-def outline(job: TFJob) -> GangOutline:
-    return replicas_outline(job, "tfReplicaSpecs", ("chief", "master", "ps", "worker", "evaluator"))
+def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
+    """Nothing for a replica that is alone."""
+    if job.total == 1:
+        return {}
+    task = {"type": replica.role.lower, "index": replica.index}
+    cluster = _cluster(job)
+    if job.spec.get("enableDynamicWorker"):  # workers come and go: each knows itself and the servers
+        config: Document = {"cluster": _sparse(cluster, replica), "task": task}
+    else:
+        config = {"cluster": cluster, "task": task, "environment": "cloud"}
+    return {"TF_CONFIG": msgspec.json.encode(config).decode()}
+
+
+def _cluster(job: TrainingJob) -> dict[str, list[str]]:
+    """Evaluators look at what the others make, and are none of them."""
+    domain = f"{job.metadata.namespace}.svc"
+    return {
+        role.lower: [f"{job.replica_name(role.name, i)}.{domain}:{job.port(role.name)}" for i in range(role.count)]
+        for role in sorted(job.roles, key=lambda role: role.lower)
+        if role.name != EVALUATOR
+    }
+
+
+def _sparse(cluster: dict[str, list[str]], replica: Replica) -> Document:
+    if replica.role.name == PS:
+        return {"worker": {}, "ps": [cluster["ps"][replica.index]]}
+    if replica.role.name == WORKER:
+        return {"worker": {str(replica.index): cluster["worker"][replica.index]}, "ps": cluster.get("ps", [])}
+    return {"worker": {}, "ps": []}
+
+
+def enough(job: TrainingJob, standing: TrainingState) -> bool:
+    """The first worker has succeeded, unless the policy asks for all."""
+    workers = standing.of(WORKER)
+    if all_workers_done(job, standing) or workers is None or job.spec.get("successPolicy") == "AllWorkers":
+        return all_workers_done(job, standing)
+    first = job.replica_name(WORKER, 0)
+    return any(pod.metadata.name == first and pod.status.phase == "Succeeded" for pod in workers.pods)
+
+
+def failed(job: TrainingJob, found: RoleState) -> TrainingOutcome:
+    """Any failure is the end, unless it is known that the pod is being made again."""
+    known = found.restarting or found.retried
+    if known and found.role.restart_policy != "Never":
+        return TrainingOutcome.RESTARTING
+    dynamic = job.spec.get("enableDynamicWorker") and found.role.name == WORKER
+    return TrainingOutcome.NONE if dynamic else TrainingOutcome.FAILED
+
+
+class TFJobSpec(Part, frozen=True, gc=False):
+    replicas: Mapping[str, ReplicaSpec] = msgspec.field(name="tfReplicaSpecs")
+    run_policy: RunPolicy = RunPolicy()
+
+
+class TFJob(Workload, frozen=True, gc=False, kw_only=True):
+    spec: TFJobSpec
+    status: TrainingStatus = TrainingStatus()
+
+
+RULES = TrainingKind(
+    resource=TF_JOBS,
+    field="tfReplicaSpecs",
+    roles=("Chief", EVALUATOR, "Master", PS, WORKER),
+    container="tensorflow",
+    port=("tfjob-port", 2222),
+    restart_policy="Never",
+    variables=variables,
+    enough=enough,
+    failed=failed,
+    failed_words="{kind} {namespace}/{name} has failed because {count} {role} replica(s) failed.",
+    leaders=("Chief", "Master"),
+    told_everywhere=False,
+)
+KIND = training_kind(
+    RULES,
+    TFJob,
+    names=("tfjob", "tf"),
+    order=("chief", "master", "ps", "worker", "evaluator"),
+)

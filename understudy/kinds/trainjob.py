@@ -6,13 +6,17 @@ import msgspec
 
 from understudy.kinds import jobset
 from understudy.kinds.annotations import PREFIX
+from understudy.kinds.children.actions import ChildActions, Document, ObservedChildren
 from understudy.kinds.context import Context
+from understudy.kinds.end_conditions import TRAIN_JOB_ENDS
 from understudy.kinds.job_control import JobControl
+from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline
+from understudy.kinds.ownership import EXCLUSIVE
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import JobSet, JobSetStatus, PodSpecPatch, ReplicatedJob, TrainingRuntime, TrainJob
-from understudy.objects.meta import has_condition
 from understudy.objects.pods import PodSpec, Resources
+from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
 
 # Its state is copied from the JobSet it makes.
 CONTROL = JobControl(("spec", "suspend"), end_through="JobSet")
@@ -23,7 +27,7 @@ def outline(job: TrainJob | JobSet, context: Context) -> GangOutline:
     """For a JobSet, see `as_made`."""
     if isinstance(job, JobSet):
         return jobset.outline(job)
-    if has_condition(job.status.conditions, "Complete", "Failed"):
+    if TRAIN_JOB_ENDS.is_ending(job.status.conditions):
         return GangOutline()
     return jobset.outline(jobset_of(job, _runtime(job, context)))
 
@@ -52,7 +56,7 @@ def jobset_of(job: TrainJob, runtime: TrainingRuntime) -> JobSet:
 def from_made_jobset(job: TrainJob, made: JobSet) -> TrainJob | JobSet:
     """The JobSet that was made of it, by the job's name and title: what its runtime has become since means nothing to
     it. Whether it stands back, and whether it is over, the job itself says."""
-    if has_condition(job.status.conditions, "Complete", "Failed"):
+    if TRAIN_JOB_ENDS.is_ending(job.status.conditions):
         return job
     metadata = msgspec.structs.replace(job.metadata, annotations={**made.metadata.annotations, **_ours(job)})
     spec = msgspec.structs.replace(made.spec, suspend=job.spec.suspend)
@@ -60,7 +64,7 @@ def from_made_jobset(job: TrainJob, made: JobSet) -> TrainJob | JobSet:
 
 
 def _ours(job: TrainJob) -> dict[str, str]:
-    return {k: v for k, v in job.metadata.annotations.items() if k.startswith(PREFIX) or k == jobset.EXCLUSIVE}
+    return {k: v for k, v in job.metadata.annotations.items() if k.startswith(PREFIX) or k == EXCLUSIVE}
 
 
 def _sized(replicated: ReplicatedJob, job: TrainJob, runtime: TrainingRuntime) -> ReplicatedJob:
@@ -119,3 +123,21 @@ def _patches(name: str, job: TrainJob) -> Iterator[PodSpecPatch]:
 
 def _with_spec(replicated: ReplicatedJob, spec: msgspec.Struct) -> ReplicatedJob:
     return msgspec.structs.replace(replicated, template=msgspec.structs.replace(replicated.template, spec=spec))
+
+
+def _reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
+    from understudy.kinds.children.trainjob import reconcile  # only the controllers of a cluster load it
+
+    return reconcile.reconcile(document, observed, now)
+
+
+KIND = JobKind(
+    resource=TRAIN_JOBS,
+    struct=TrainJob,
+    outline=lambda job, context, _: outline(job, context),
+    names=("trainjob", "train"),
+    control=lambda _: CONTROL,
+    ends=TRAIN_JOB_ENDS,
+    controller=JobController(TRAIN_JOBS, (JOB_SETS,), _reconcile, reads=(TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)),
+    operator="Trainer",
+)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from understudy.control.watch.reflector import WATCHED_RESOURCES
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.kube.settings import LEASE_NAME
 from understudy.objects import resources as known
 from understudy.objects.nodes import LEASE_NAMESPACE
@@ -47,7 +48,7 @@ def _followed() -> Iterator[Permission]:
 
 
 def _job_kinds() -> Iterator[Permission]:
-    for kind in known.JOB_KINDS:
+    for kind in JOB_RESOURCES:
         brought = kind != known.JOBS
         yield _on(kind, ("patch",), "is paused and let go on, its seats and place in line noted", optional=brought)
         if kind != known.TRAIN_JOBS:  # it fails through its JobSet

@@ -19,7 +19,7 @@ from understudy.objects.meta import KubeObject, title
 from understudy.objects.nodes import Lease, Node
 from understudy.objects.pod_groups import CoschedulingGroup, PodGroup, VolcanoGroup
 from understudy.objects.pods import Pod
-from understudy.objects.validation import check
+from understudy.objects.validation import ProblemsOf, check, no_problems
 
 StructsByKind = Mapping[tuple[str, str], type[KubeObject]]  # by API group and kind
 
@@ -52,7 +52,8 @@ class _Head(msgspec.Struct):
 class Decoder:
     """Decodes the objects of this package and those of the structs it is given: job kinds bring their own."""
 
-    def __init__(self, more: StructsByKind) -> None:
+    def __init__(self, more: StructsByKind, problems: Mapping[type, ProblemsOf]) -> None:
+        self._problems = problems
         self._structs = {**STRUCTS, **more}
         self.kinds = frozenset(kind for _, kind in self._structs)
 
@@ -62,14 +63,14 @@ class Decoder:
             obj = msgspec.convert(document, struct)
         except msgspec.ValidationError:
             obj = _converted_without_nulls(document, struct)
-        return check(obj)
+        return self._checked(obj)
 
     def decode_json(self, data: bytes) -> KubeObject:
         """The same for JSON text. No plain dictionaries are made on the way."""
         try:
             head = msgspec.json.decode(data, type=_Head)
             struct = self._structs[head.api_version.rpartition("/")[0], head.kind]
-            return check(msgspec.json.decode(data, type=struct))
+            return self._checked(msgspec.json.decode(data, type=struct))
         except (KeyError, msgspec.ValidationError):
             document = msgspec.json.decode(data)
             if not isinstance(document, dict):
@@ -77,6 +78,9 @@ class Decoder:
             return self.decode(document)
         except msgspec.DecodeError as error:
             raise BadObject("", "", f"not JSON: {error}") from None
+
+    def _checked(self, obj: KubeObject) -> KubeObject:
+        return check(obj, self._problems.get(type(obj), no_problems))
 
     def _struct_for(self, document: Mapping[str, object]) -> type[KubeObject]:
         version, kind = document.get("apiVersion"), document.get("kind")

@@ -1,11 +1,17 @@
-"""The job kinds people have: the fields that say which pods a job will want, and whether it still wants them."""
+"""Jobs of Kubernetes and the parts that several job kinds are made of: the fields that say which pods a job wants."""
 
 from collections.abc import Mapping
-
-import msgspec
+from typing import Any
 
 from understudy.objects.meta import Condition, KubeObject, ObjectMeta, Part
 from understudy.objects.pods import Affinity, PodTemplate, PodToleration, Resources, SchedulingGate
+
+
+class Workload(KubeObject, frozen=True, gc=False, kw_only=True):
+    """A job of any kind. The structs of the training operator's kinds stand in the files of the kinds."""
+
+    spec: Any
+    status: Any
 
 
 class JobSpec(Part, frozen=True, gc=False):
@@ -22,7 +28,7 @@ class JobStatus(Part, frozen=True, gc=False):
     completed_indexes: str = ""
 
 
-class Job(KubeObject, frozen=True, gc=False, kw_only=True):
+class Job(Workload, frozen=True, gc=False, kw_only=True):
     spec: JobSpec
     status: JobStatus = JobStatus()
 
@@ -64,7 +70,7 @@ class JobSetStatus(Part, frozen=True, gc=False):
     replicated_jobs_status: tuple[ReplicatedJobStatus, ...] = ()
 
 
-class JobSet(KubeObject, frozen=True, gc=False, kw_only=True):
+class JobSet(Workload, frozen=True, gc=False, kw_only=True):
     spec: JobSetSpec
     status: JobSetStatus = JobSetStatus()
 
@@ -91,61 +97,6 @@ class TrainingStatus(Part, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ()
 
 
-class PyTorchJobSpec(Part, frozen=True, gc=False):
-    replicas: Mapping[str, ReplicaSpec] = msgspec.field(name="pytorchReplicaSpecs")
-    run_policy: RunPolicy = RunPolicy()
-    elastic_policy: ElasticPolicy | None = None
-
-
-class PyTorchJob(KubeObject, frozen=True, gc=False, kw_only=True):
-    spec: PyTorchJobSpec
-    status: TrainingStatus = TrainingStatus()
-
-
-class TFJobSpec(Part, frozen=True, gc=False):
-    replicas: Mapping[str, ReplicaSpec] = msgspec.field(name="tfReplicaSpecs")
-    run_policy: RunPolicy = RunPolicy()
-
-
-class TFJob(KubeObject, frozen=True, gc=False, kw_only=True):
-    spec: TFJobSpec
-    status: TrainingStatus = TrainingStatus()
-
-
-class XGBoostJobSpec(Part, frozen=True, gc=False):
-    replicas: Mapping[str, ReplicaSpec] = msgspec.field(name="xgbReplicaSpecs")
-    run_policy: RunPolicy = RunPolicy()
-
-
-class XGBoostJob(KubeObject, frozen=True, gc=False, kw_only=True):
-    spec: XGBoostJobSpec
-    status: TrainingStatus = TrainingStatus()
-
-
-class PaddleJobSpec(Part, frozen=True, gc=False):
-    replicas: Mapping[str, ReplicaSpec] = msgspec.field(name="paddleReplicaSpecs")
-    run_policy: RunPolicy = RunPolicy()
-    elastic_policy: ElasticPolicy | None = None
-
-
-class PaddleJob(KubeObject, frozen=True, gc=False, kw_only=True):
-    spec: PaddleJobSpec
-    status: TrainingStatus = TrainingStatus()
-
-
-class JAXJobSpec(Part, frozen=True, gc=False):
-    replicas: Mapping[str, ReplicaSpec] = msgspec.field(name="jaxReplicaSpecs")
-    run_policy: RunPolicy = RunPolicy()
-
-
-class JAXJob(KubeObject, frozen=True, gc=False, kw_only=True):
-    spec: JAXJobSpec
-    status: TrainingStatus = TrainingStatus()
-
-
-TrainingJob = PyTorchJob | TFJob | XGBoostJob | PaddleJob | JAXJob
-
-
 class MPIJobSpec(Part, frozen=True, gc=False):
     """v1 and v2beta1 name their replicas; v1alpha1 has one template and says how many workers or units it wants."""
 
@@ -168,7 +119,7 @@ class MPIJobStatus(Part, frozen=True, gc=False):
     launcher_status: str = ""
 
 
-class MPIJob(KubeObject, frozen=True, gc=False, kw_only=True):
+class MPIJob(Workload, frozen=True, gc=False, kw_only=True):
     spec: MPIJobSpec
     status: MPIJobStatus = MPIJobStatus()
 
@@ -248,7 +199,7 @@ class TrainJobStatus(Part, frozen=True, gc=False):
     jobs_status: tuple[ReplicatedJobStatus, ...] = ()  # as its JobSet has them
 
 
-class TrainJob(KubeObject, frozen=True, gc=False, kw_only=True):
+class TrainJob(Workload, frozen=True, gc=False, kw_only=True):
     spec: TrainJobSpec
     status: TrainJobStatus = TrainJobStatus()
 
@@ -276,6 +227,3 @@ class TrainingRuntime(KubeObject, frozen=True, gc=False, kw_only=True):
     """Also the struct of ClusterTrainingRuntime; `kind` tells them apart."""
 
     spec: RuntimeSpec
-
-
-Workload = Job | JobSet | PyTorchJob | TFJob | XGBoostJob | PaddleJob | JAXJob | MPIJob | TrainJob

@@ -56,11 +56,6 @@ INCIDENTS = Resource("understudy.dev", "v1alpha1", "incidents", "Incident")
 
 # The job kinds that operators bring. A cluster serves those whose operators it has.
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
-PYTORCH_JOBS = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
-TF_JOBS = Resource("kubeflow.org", "v1", "tfjobs", "TFJob")
-XGBOOST_JOBS = Resource("kubeflow.org", "v1", "xgboostjobs", "XGBoostJob")
-PADDLE_JOBS = Resource("kubeflow.org", "v1", "paddlejobs", "PaddleJob")
-JAX_JOBS = Resource("kubeflow.org", "v1", "jaxjobs", "JAXJob")
 MPI_JOBS = Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob")
 MPI_JOBS_V1 = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob")
 MPI_JOBS_V1ALPHA1 = Resource("kubeflow.org", "v1alpha1", "mpijobs", "MPIJob")
@@ -76,13 +71,3 @@ POD_GROUPS_V1ALPHA3 = Resource("scheduling.k8s.io", "v1alpha3", "podgroups", "Po
 POD_GROUPS_V1ALPHA2 = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup")
 COSCHEDULING_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")
 VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
-
-JOB_KINDS = (
-    JOBS, JOB_SETS, PYTORCH_JOBS, TF_JOBS, XGBOOST_JOBS, PADDLE_JOBS, JAX_JOBS, MPI_JOBS, TRAIN_JOBS,
-)  # fmt: skip
-
-
-def job_resource(api_version: str, kind: str) -> Resource:
-    """Where a job of this kind lives, in the version it was read in."""
-    known = next(resource for resource in JOB_KINDS if resource.kind == kind)
-    return msgspec.structs.replace(known, version=api_version.rpartition("/")[2])

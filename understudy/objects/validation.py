@@ -3,8 +3,9 @@
 `check` hands the object back, or raises BadObject with the first field that is wrong.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ from understudy.objects.pods import Container, Pod, PodSpec, Quantity, Resources
 
 SomeObject = TypeVar("SomeObject", bound=KubeObject)
 Problem = tuple[str, str]  # (field, what is wrong)
+ProblemsOf = Callable[[Any], Iterator[Problem]]
 
 TAINT_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -35,14 +37,19 @@ _sound_specs: dict[bytes, PodSpec] = {}
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def check(obj: SomeObject) -> SomeObject:
+def no_problems(_: Any) -> Iterator[Problem]:
+    return iter(())
+
+
+def check(obj: SomeObject, problems: ProblemsOf = no_problems) -> SomeObject:
+    """`problems` are those that only the object's own kind knows."""
     if not obj.metadata.namespace:
         obj = _with_metadata(obj, namespace="default")
     if not obj.metadata.name:
         obj = _named(obj)
     if isinstance(obj, Pod):
         without_unread_fields(obj)
-    for field, problem in _problems(obj):
+    for field, problem in chain(_problems(obj), problems(obj)):
         raise BadObject(obj.title, field, problem)
     return obj
 

@@ -10,9 +10,10 @@ import msgspec
 
 from understudy.kinds.annotations import format_time
 from understudy.kinds.decoding import decode_json
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject
-from understudy.objects.resources import JOB_KINDS, PODS, PRIORITY_CLASSES, Resource
+from understudy.objects.resources import PODS, PRIORITY_CLASSES, Resource
 from understudy.ports import ChangeType, PatchForm, PodBinding, PodEviction, Ref, Refused
 from understudy.simulate.patches import Document, merged, patched
 
@@ -299,5 +300,5 @@ class ApiServer:
 
 
 def job_of(server: ApiServer, kind: str, name: str, namespace: str = "default") -> Version | None:
-    resource = next(resource for resource in JOB_KINDS if resource.kind == kind)
+    resource = next(resource for resource in JOB_RESOURCES if resource.kind == kind)
     return server.objects.get(resource.key, {}).get((namespace, name))

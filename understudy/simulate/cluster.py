@@ -1,7 +1,8 @@
 """The simulated cluster below the processes under test: its API server, its nodes, and quotas on the pods of jobs."""
 
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.objects import resources
-from understudy.objects.resources import JOB_KINDS, LEASES, PODS, Resource
+from understudy.objects.resources import LEASES, PODS, Resource
 from understudy.ports import Refused
 from understudy.simulate.api_server import ApiServer, Version
 from understudy.simulate.context import SimulationContext
@@ -12,7 +13,7 @@ from understudy.simulate.workloads import JOB_LABEL
 
 SERVED = tuple(
     resource
-    for resource in vars(resources).values()
+    for resource in (*vars(resources).values(), *JOB_RESOURCES)
     if isinstance(resource, Resource)
     and resource.version not in ("v1alpha3",)
     and resource.plural not in ("events", "podgroups")
@@ -90,7 +91,7 @@ def _description(version: Version) -> str:
     if version.leaving:
         words.append("leaving")
     notes = document["metadata"].get("annotations", {})
-    if version.resource in JOB_KINDS and (holds := notes.get("understudy.dev/holds")):
+    if version.resource in JOB_RESOURCES and (holds := notes.get("understudy.dev/holds")):
         words.append(f"holds {holds}")
     if document.get("spec", {}).get("suspend"):
         words.append("suspended")

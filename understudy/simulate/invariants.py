@@ -7,10 +7,11 @@ from understudy.control.loop import Cycle
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import HOLDS
 from understudy.kinds.ownership import owner_of
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.model.nodes import Verdict
 from understudy.model.plans import Preempt
 from understudy.objects.pods import Pod
-from understudy.objects.resources import CLAIMS, JOB_KINDS, LEASES, NODES, PODS
+from understudy.objects.resources import CLAIMS, LEASES, NODES, PODS
 from understudy.ports import PodBinding, Ref
 from understudy.simulate.api_server import ApiServer, Version
 from understudy.simulate.cluster import SimulatedCluster
@@ -129,7 +130,7 @@ class StepInvariants:
                 self._node(before, after, writer)
             else:
                 self._gone_at[version.name[1]] = self._context.loop.time()
-        elif version.resource in JOB_KINDS and version.name[1] in self.gangs:
+        elif version.resource in JOB_RESOURCES and version.name[1] in self.gangs:
             gang = self.gangs[version.name[1]]
             if version.resource.kind == gang.plan.kind:
                 gang.holds = holds_of(after) if after is not None else {}
@@ -390,4 +391,4 @@ def _is_requeued(gang: GangState, server: ApiServer) -> bool:
 
 
 def _resource(gang: GangState) -> Any:
-    return next(resource for resource in JOB_KINDS if resource.kind == gang.plan.kind)
+    return next(resource for resource in JOB_RESOURCES if resource.kind == gang.plan.kind)

@@ -9,17 +9,17 @@ import msgspec
 
 from understudy.embedded.controllers.child_writer import merge_patch
 from understudy.kinds.children.actions import ChildActions, CreateChild, ObservedChildren
-from understudy.kinds.children.families import FAMILIES, Family
 from understudy.kinds.children.partial_objects import struct_for
-from understudy.kinds.jobset import EXCLUSIVE
-from understudy.kinds.ownership import COMPLETION_INDEX, JOB_KEY
+from understudy.kinds.job_kind import JobController
+from understudy.kinds.ownership import COMPLETION_INDEX, EXCLUSIVE, JOB_KEY
+from understudy.kinds.registry import CONTROLLERS
 from understudy.objects.resources import JOB_SETS, JOBS, PODS
 from understudy.ports import PatchForm, Ref, Refused
 from understudy.simulate.api_server import FOREGROUND, TRACKING, ApiServer, Version
 from understudy.simulate.context import SimulationContext
 
 WRITER = "operator"
-_FAMILIES = {(family.parent.group, family.parent.kind): family for family in FAMILIES}
+_CONTROLLERS = {(controller.resource.group, controller.resource.kind): controller for controller in CONTROLLERS}
 
 
 class Operators:
@@ -42,7 +42,7 @@ class Operators:
     def observe(self, before: Version | None, after: Version | None, _: str) -> None:
         version = after or before
         assert version is not None
-        if (version.resource.group, version.resource.kind) in _FAMILIES:
+        if (version.resource.group, version.resource.kind) in _CONTROLLERS:
             if after is None:
                 self._parents.pop(version.uid, None)
             else:
@@ -73,8 +73,8 @@ class Operators:
         if self._server.is_down:
             self.touch(uid, 1.0)
             return
-        family = _FAMILIES[parent.resource.group, parent.resource.kind]
-        wanted = family.children(parent.document, self._observed(family, uid), context.now())
+        controller = _CONTROLLERS[parent.resource.group, parent.resource.kind]
+        wanted = controller.reconcile(parent.document, self._observed(controller, uid), context.now())
         try:
             acted = self._carry_out(parent, wanted)
         except Refused:
@@ -97,12 +97,12 @@ class Operators:
             if TRACKING in pod.metadata.get("finalizers", ()):
                 server.merge(pod, {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}, WRITER)
 
-    def _observed(self, family: Family, uid: str) -> ObservedChildren:
+    def _observed(self, controller: JobController, uid: str) -> ObservedChildren:
         found: dict[str, list[object]] = {}
         for child in self._server.by_owner.get(uid, {}).values():
             found.setdefault(child.resource.key, []).append(self._seen(child))
         consulted = {}
-        for resource in family.consults:
+        for resource in controller.reads:
             shelf = self._server.objects.get(resource.key, {})
             consulted[resource.key] = {name: version.document for name, version in shelf.items()}
         departed = [self._seen(child) for child in self._departed.get(uid, ())]

@@ -24,7 +24,8 @@ from understudy.embedded.controllers.runtime.event_aggregator import EventAggreg
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
-from understudy.kinds.children.families import FAMILIES, Family
+from understudy.kinds.job_kind import JobController
+from understudy.kinds.registry import CONTROLLERS
 from understudy.kube.fenced_client import FencedClient, WritePermit
 from understudy.kube.leader_election import Candidate, LeaderElection, LeaseTimes
 from understudy.kube.replica import Replica
@@ -188,15 +189,15 @@ class ControlProcess(Process):
             self.loops = [loop]
             return loop.run()
 
-        def look_after(family: Family) -> Awaitable[None]:
+        def look_after(controller: JobController) -> Awaitable[None]:
             return run_controller(
-                JobKindController(family, ChildWriter(cluster, clock, recorder, chance), clock), cluster
+                JobKindController(controller, ChildWriter(cluster, clock, recorder, chance), clock), cluster
             )
 
         yield "scheduling", schedule
-        for family in FAMILIES:
-            if family.parent.key in self.context.kinds and not self.context.operated:
-                yield family.parent.kind, partial(look_after, family)
+        for controller in CONTROLLERS:
+            if controller.resource.key in self.context.kinds and not self.context.operated:
+                yield controller.resource.kind, partial(look_after, controller)
         yield "events", teller.run
         yield "graph", graph.run
         yield collector.name, lambda: run_controller(collector, cluster)

@@ -14,6 +14,7 @@ from understudy.decide.cycle import plan
 from understudy.decide.describe import describe, reason_with_holder
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS
 from understudy.kinds.annotations import PREFIX
+from understudy.kinds.registry import KINDS
 from understudy.model.plans import Hold, Plan, Preempt, Wait, WaitCode
 from understudy.objects.incidents import incident_of
 from understudy.objects.resources import INCIDENTS, LEASES, NODES
@@ -32,7 +33,6 @@ INCIDENT = "every incident closes"
 HELD = "no seat is held without need"
 RUNS = "what has a seat runs"
 RECENT = 10.0  # seconds
-ENDS = ("Complete", "Completed", "Succeeded", "Failed")
 
 
 def check_at_rest(cluster: SimulatedCluster, gangs: Gangs) -> None:
@@ -89,8 +89,7 @@ def _check_gang(cluster: SimulatedCluster, gang: GangState, made: Plan) -> None:
 
 
 def _is_over(job: Version) -> bool:
-    conditions = job.document.get("status", {}).get("conditions") or ()
-    return any(one["type"] in ENDS and one["status"] == "True" for one in conditions)
+    return KINDS[job.resource.kind].has_ended(job.document)
 
 
 def _check_running(cluster: SimulatedCluster, gang: GangState) -> None:

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.jobset import EXCLUSIVE
-from understudy.objects.resources import DEFINITIONS, JOB_SETS, JOBS, MPI_JOBS, PYTORCH_JOBS, TRAIN_JOBS, Resource
+from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.objects.resources import DEFINITIONS, JOB_SETS, JOBS, MPI_JOBS, TRAIN_JOBS, Resource
 from understudy.simulate.api_server import Version
 from understudy.simulate.patches import Document
 from understudy.simulate.scenario import ACCELERATOR, SLICE, JobPlan

@@ -15,8 +15,7 @@ from understudy.train import job_environment
 
 LAST_CHECKPOINT = "understudy.dev/last-checkpoint"
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-# Whoever is above these (a workflow, say) is no job that anything is scheduled by.
-_JOBS = ("Job", "JobSet", "TrainJob", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
+_NOT_SCHEDULED = ("CronJob",)
 _PATIENCE = 5.0
 
 
@@ -72,10 +71,16 @@ def job_of(way: Access) -> str:
     path = f"/api/v1/namespaces/{way.namespace}/pods/{way.pod}"
     while True:
         owners = _ask(way, "GET", path).get("metadata", {}).get("ownerReferences") or []
-        owner = next((one for one in owners if one.get("controller") and one["kind"] in _JOBS), None)
+        owner = next((one for one in owners if one.get("controller") and is_job(one["kind"])), None)
         if owner is None:
             return path
         path = f"/apis/{owner['apiVersion']}/namespaces/{way.namespace}/{owner['kind'].lower()}s/{owner['name']}"
+
+
+def is_job(kind: str) -> bool:
+    """Whether objects of this kind are scheduled as one. What owns them (a workflow, an experiment) is not. The
+    kinds are not listed here: training code needs nothing but the standard library."""
+    return kind.endswith(("Job", "JobSet")) and kind not in _NOT_SCHEDULED
 
 
 def _ask(way: Access, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import msgspec
 from understudy.cli.queries.job_objects import JobObject
 from understudy.cli.queries.jobs import JobSummary, summarize
 from understudy.cli.queries.objects import EventInfo, NodeInfo, PodInfo
+from understudy.kinds.registry import KINDS
 from understudy.objects import resources
 from understudy.objects.resources import Resource
 
@@ -18,11 +19,11 @@ GPU = "nvidia.com/gpu"
 RESOURCES = {
     "Job": resources.JOBS,
     "JobSet": resources.JOB_SETS,
-    "PyTorchJob": resources.PYTORCH_JOBS,
-    "TFJob": resources.TF_JOBS,
-    "XGBoostJob": resources.XGBOOST_JOBS,
-    "PaddleJob": resources.PADDLE_JOBS,
-    "JAXJob": resources.JAX_JOBS,
+    "PyTorchJob": KINDS["PyTorchJob"].resource,
+    "TFJob": KINDS["TFJob"].resource,
+    "XGBoostJob": KINDS["XGBoostJob"].resource,
+    "PaddleJob": KINDS["PaddleJob"].resource,
+    "JAXJob": KINDS["JAXJob"].resource,
     "MPIJob": resources.MPI_JOBS,
     "TrainJob": resources.TRAIN_JOBS,
 }

@@ -10,15 +10,9 @@ import pytest
 from understudy.cli.errors import BadInput
 from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, list_job_objects
 from understudy.client import KubeClient
-from understudy.objects.resources import (
-    JOB_KINDS,
-    JOB_SETS,
-    JOBS,
-    MPI_JOBS_V1ALPHA1,
-    PYTORCH_JOBS,
-    TRAIN_JOBS,
-    Resource,
-)
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.registry import JOB_RESOURCES
+from understudy.objects.resources import JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, TRAIN_JOBS, Resource
 from understudy.ports import Ref, Refused
 
 
@@ -79,7 +73,7 @@ def test_what_a_job_makes_of_itself_is_no_job() -> None:
     assert find(served, "train") == ["trainjob.trainer.kubeflow.org/train"]
     with pytest.raises(BadInput, match=r"job.batch/train-node-0 is a part of jobset train; name that one"):
         find(served, "train-node-0")
-    jobs = asyncio.run(list_job_objects(cast(KubeClient, served), "", JOB_KINDS))
+    jobs = asyncio.run(list_job_objects(cast(KubeClient, served), "", JOB_RESOURCES))
     assert [job.title for job in jobs] == ["job.batch/own", "trainjob.trainer.kubeflow.org/train"]
 
 

@@ -17,8 +17,9 @@ from understudy.cli.queries.suspension import (
 )
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.decoding import decode
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.objects.pods import Pod
-from understudy.objects.resources import JOBS, MPI_JOBS, PYTORCH_JOBS, Resource
+from understudy.objects.resources import JOBS, MPI_JOBS, Resource
 
 WHEN = "2026-01-01T00:00:00Z"
 TEMPLATE = {"spec": pod_spec({})}
@@ -126,20 +127,21 @@ def condition(kind: str, status: str = "True") -> dict[str, str]:
     ],
 )
 def test_jobs_that_go_on_have_no_end(status: dict[str, Any]) -> None:
-    assert ended_at(job(**status)) is None
+    assert ended_at("MPIJob", job(**status)) is None
 
 
 @pytest.mark.parametrize(
-    ("status", "after"),
+    ("kind", "status", "after"),
     [
-        ({"conditions": [condition("Complete")]}, A_DAY),  # Job, TrainJob
-        ({"conditions": [condition("Completed")]}, A_DAY),  # JobSet
-        ({"conditions": [condition("Created"), condition("Succeeded")]}, A_DAY),  # the training operator's
-        ({"conditions": [condition("Failed")], "completionTime": "2026-01-03T00:00:00Z"}, 2 * A_DAY),
-        ({"launcherStatus": "Succeeded"}, 0),  # the first MPIJob, which writes down no time
+        ("Job", {"conditions": [condition("Complete")]}, A_DAY),
+        ("TrainJob", {"conditions": [condition("Complete")]}, A_DAY),
+        ("JobSet", {"conditions": [condition("Completed")]}, A_DAY),
+        ("TFJob", {"conditions": [condition("Created"), condition("Succeeded")]}, A_DAY),
+        ("Job", {"conditions": [condition("Failed")], "completionTime": "2026-01-03T00:00:00Z"}, 2 * A_DAY),
+        ("MPIJob", {"launcherStatus": "Succeeded"}, 0),  # the first MPIJob, which writes down no time
     ],
 )
-def test_jobs_that_ended_tell_when(status: dict[str, Any], after: float) -> None:
-    created = ended_at(job(launcherStatus="Failed"))
+def test_jobs_that_ended_tell_when(kind: str, status: dict[str, Any], after: float) -> None:
+    created = ended_at("MPIJob", job(launcherStatus="Failed"))
     assert created is not None
-    assert ended_at(job(**status)) == created + after
+    assert ended_at(kind, job(**status)) == created + after

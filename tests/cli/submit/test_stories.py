@@ -11,8 +11,9 @@ import pytest
 from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
 from tests.embedded.witness import PATIENCE
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.main import main
-from understudy.objects.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, PYTORCH_JOBS, SERVICES
+from understudy.objects.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, SERVICES
 
 CLASSES = """
 apiVersion: scheduling.k8s.io/v1beta1

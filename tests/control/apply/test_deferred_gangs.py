@@ -10,8 +10,9 @@ from tests.objects.documents import Document, job, jobset_pod, node, owner, pod
 from tests.scenarios.test_random_walks import RACK, jobset, torch
 from understudy.control.loop import LoopSettings
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.jobset import EXCLUSIVE
-from understudy.objects.resources import INCIDENTS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, PYTORCH_JOBS
+from understudy.kinds.ownership import EXCLUSIVE
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.objects.resources import INCIDENTS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1
 
 PATIENCE = LoopSettings().patience.make
 REMAKE = LoopSettings().patience.remake

@@ -13,9 +13,10 @@ from tests.scenarios.test_random_walks import jobset, torch
 from understudy.control.apply.seats import MAX_ANNOTATION, is_seatable, seats_note, wants_a_seat
 from understudy.kinds.annotations import HOLDS, PREFIX
 from understudy.kinds.decoding import decode
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.model.gangs import Gang
 from understudy.objects.pods import Pod
-from understudy.objects.resources import CLAIMS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, NODES, PODS, PYTORCH_JOBS
+from understudy.objects.resources import CLAIMS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, NODES, PODS
 from understudy.objects.volumes import SELECTED_NODE
 
 

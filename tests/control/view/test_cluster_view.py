@@ -29,7 +29,7 @@ from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.gang_parts import PassedOver
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.kinds.decoding import decode
-from understudy.kinds.jobset import EXCLUSIVE
+from understudy.kinds.ownership import EXCLUSIVE
 from understudy.model.gangs import Gang, Suspension, Topology, TopologyMode
 from understudy.model.snapshot import Snapshot
 from understudy.objects.errors import BadObject

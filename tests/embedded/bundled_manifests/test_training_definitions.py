@@ -12,10 +12,10 @@ from understudy.embedded.schema.custom.definitions import DefinitionForm, served
 from understudy.embedded.schema.errors import ApiError
 from understudy.embedded.schema.served_resource import Form, Strictness
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
-from understudy.kinds.children import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
+from understudy.kinds import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.kinds.children.training.spec import TrainingKind
 
-KINDS = {module.KIND.name: module.KIND for module in (pytorchjob, tfjob, xgboostjob, paddlejob, jaxjob)}
+KINDS = {module.RULES.name: module.RULES for module in (pytorchjob, tfjob, xgboostjob, paddlejob, jaxjob)}
 OWN_FIELDS = ("nprocPerNode", "elasticPolicy", "successPolicy", "enableDynamicWorker")
 
 

@@ -18,7 +18,7 @@ from understudy.embedded.controllers.runtime.controller import Controller, run_c
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
-from understudy.kinds.children.families import FAMILIES
+from understudy.kinds.registry import CONTROLLERS
 
 Made = Callable[["Desk"], Controller]
 
@@ -40,9 +40,9 @@ def housekeeping() -> tuple[Made, Made]:
     )
 
 
-def family(kind: str) -> Made:
+def job_kind_controller(kind: str) -> Made:
     def made(desk: Desk) -> Controller:
-        found = next(each for each in FAMILIES if each.parent.kind == kind)
+        found = next(each for each in CONTROLLERS if each.resource.kind == kind)
         writer = ChildWriter(desk.cluster, desk.clock, desk.recorder, random.Random(len(desk.api.requests)))
         return JobKindController(found, writer, desk.clock)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, family, housekeeping, story
+from tests.embedded.controllers.controller_runner import Desk, at_work, housekeeping, job_kind_controller, story
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, job, metadata, pod
 from understudy.objects.resources import (
@@ -228,7 +228,7 @@ def namespace(name: str) -> Document:
 @pytest.mark.parametrize("job_is_there", [True, False], ids=["with a Job", "empty"])
 def test_a_deleted_namespace_is_emptied_and_goes(job_is_there: bool) -> None:
     async def tell(api: FakeCluster) -> None:
-        async with at_work(api, *housekeeping(), family("Job")) as desk:
+        async with at_work(api, *housekeeping(), job_kind_controller("Job")) as desk:
             api.put(NAMESPACES, namespace("team"))
             api.put(CONFIG_MAPS, config_map("theirs", namespace="other"))
             if job_is_there:

@@ -1,11 +1,11 @@
 """Families that consult objects of others: they decide by them, and anew when they change."""
 
-from tests.embedded.controllers.controller_runner import at_work, family, story
+from tests.embedded.controllers.controller_runner import at_work, job_kind_controller, story
 from tests.embedded.controllers.fake_cluster import FakeCluster
 from tests.kinds.children.trainjob.documents import runtime, train_job
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, EVENTS, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
 
-TRAIN_JOB = family("TrainJob")
+TRAIN_JOB = job_kind_controller("TrainJob")
 
 
 def test_a_runtime_that_is_there_first_is_used() -> None:

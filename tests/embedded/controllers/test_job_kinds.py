@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.embedded.controllers.controller_runner import at_work, family, story
+from tests.embedded.controllers.controller_runner import at_work, job_kind_controller, story
 from tests.embedded.controllers.fake_cluster import BEGIN, FakeCluster, moment, quiet
 from tests.objects.documents import job
 from understudy.kinds.children.job.spec import TRACKING
 from understudy.objects.resources import EVENTS, JOBS, PODS
 from understudy.ports import Ref
 
-JOB = family("Job")
+JOB = job_kind_controller("Job")
 
 
 def finish(api: FakeCluster, name: str, phase: str = "Succeeded") -> None:

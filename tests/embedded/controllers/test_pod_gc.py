@@ -1,6 +1,6 @@
 """Pods nobody else clears away."""
 
-from tests.embedded.controllers.controller_runner import Desk, at_work, family, story
+from tests.embedded.controllers.controller_runner import Desk, at_work, job_kind_controller, story
 from tests.embedded.controllers.fake_cluster import FakeCluster, moment, quiet
 from tests.objects.documents import job, node, pod
 from understudy.embedded.controllers.pod_gc import MISSING, PodGarbageCollector
@@ -59,7 +59,7 @@ def test_a_pod_bound_to_a_node_that_never_was_is_given_up() -> None:
 
 def test_a_pod_that_was_given_up_costs_its_job_nothing() -> None:
     async def tell(api: FakeCluster) -> None:
-        async with at_work(api, garbage, family("Job")):
+        async with at_work(api, garbage, job_kind_controller("Job")):
             api.put(NODES, node("a"))
             api.put(JOBS, job("train", backoffLimit=0))
             await api.clock.advance(1)

@@ -15,7 +15,8 @@ from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import KINDS, RealCluster, node, play
 from tests.embedded.witness import PATIENCE, Document, Witness
 from understudy.kinds.annotations import PREFIX
-from understudy.objects.resources import PODS, PYTORCH_JOBS, SERVICES
+from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.objects.resources import PODS, SERVICES
 from understudy.ports import Refused
 
 # Ranks meet

@@ -9,7 +9,8 @@ from tests.embedded.end_to_end.training_manifests import has, role, status_of, t
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.witness import Document
-from understudy.objects.resources import JAX_JOBS, PODS
+from understudy.kinds.jaxjob import JAX_JOBS
+from understudy.objects.resources import PODS
 
 STEPS = 400
 # The master holds the model, sends it to the workers at every step, and goes where their gradients point, rank by rank.

@@ -17,7 +17,8 @@ from understudy.kinds.children.actions import (
     ObservedChildren,
     PatchChild,
 )
-from understudy.kinds.children.families import FAMILIES, Family
+from understudy.kinds.job_kind import JobController
+from understudy.kinds.registry import CONTROLLERS
 from understudy.objects.resources import JOBS, PODS
 
 BEGIN = 1_767_225_600.0
@@ -28,8 +29,8 @@ def moment(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def family_of(kind: str) -> Family:
-    return next(family for family in FAMILIES if family.parent.kind == kind)
+def controller_of(kind: str) -> JobController:
+    return next(controller for controller in CONTROLLERS if controller.resource.kind == kind)
 
 
 class World:
@@ -39,10 +40,10 @@ class World:
         self.parent = copy.deepcopy(parent)
         self.parent["metadata"].setdefault("uid", "parent-uid")
         self.parent.setdefault("status", {})
-        self.family = family_of(parent["kind"])
+        self.controller = controller_of(parent["kind"])
         self.now = now
-        self.children: dict[str, dict[str, Document]] = {resource.key: {} for resource in self.family.offspring}
-        self.consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in self.family.consults}
+        self.children: dict[str, dict[str, Document]] = {resource.key: {} for resource in self.controller.owns}
+        self.consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in self.controller.reads}
         self.notes: list[EventNote] = []
         self.expired = False
         self.again_at: float | None = None
@@ -53,7 +54,7 @@ class World:
     def wanted(self) -> ChildActions:
         observed = ObservedChildren.read({key: list(found.values()) for key, found in self.children.items()})
         observed = msgspec.structs.replace(observed, consulted=self.consulted)
-        return self.family.children(copy.deepcopy(self.parent), observed, self.now)
+        return self.controller.reconcile(copy.deepcopy(self.parent), observed, self.now)
 
     def look(self) -> None:
         for _ in range(MOST_ROUNDS):
@@ -117,9 +118,9 @@ class World:
     # what happens to it
 
     def bring(self, *documents: Document) -> None:
-        """Objects of others that the family consults."""
+        """Objects of others that the controller consults."""
         for document in documents:
-            resource = next(each for each in self.family.consults if each.kind == document["kind"])
+            resource = next(each for each in self.controller.reads if each.kind == document["kind"])
             meta = document["metadata"]
             namespace = meta.get("namespace", "default") if resource.namespaced else ""
             self.consulted[resource.key][namespace, meta["name"]] = document

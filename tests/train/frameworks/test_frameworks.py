@@ -20,7 +20,8 @@ from tests.embedded.real_cluster import KINDS, RealCluster, node, play
 from tests.embedded.witness import Document
 from tests.train.frameworks.held import PACE
 from understudy.kinds.annotations import PREFIX
-from understudy.objects.resources import JAX_JOBS, PODS
+from understudy.kinds.jaxjob import JAX_JOBS
+from understudy.objects.resources import PODS
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "train"

@@ -1,16 +1,15 @@
 """Operators whose job kinds the cluster serves, and which scheduler places which pods."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from understudy.cli.doctor.facts import ClusterFacts
 from understudy.cli.doctor.findings import Finding, care, counted, named, note, well, wrong
 from understudy.cli.doctor.installation import leads
-from understudy.objects import resources as known
+from understudy.kinds.registry import KINDS
 from understudy.objects.pods import DEFAULT_SCHEDULER
-from understudy.objects.resources import Resource
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -21,20 +20,16 @@ class Operator(msgspec.Struct, frozen=True):
     use: str = ""
 
 
-def _operator(name: str, *kinds: Resource) -> Operator:
-    unique = dict.fromkeys
-    return Operator(
-        name, kinds[0].group, tuple(unique(one.plural for one in kinds)), tuple(unique(one.version for one in kinds))
-    )
+def _of_kinds() -> Iterator[Operator]:
+    """The operators of the job kinds, each with all kinds that it serves."""
+    for name in dict.fromkeys(kind.operator for kind in KINDS.values() if kind.operator):
+        served = [version for kind in KINDS.values() if kind.operator == name for version in kind.versions]
+        plurals, versions = dict.fromkeys(one.plural for one in served), dict.fromkeys(one.version for one in served)
+        yield Operator(name, served[0].group, tuple(plurals), tuple(versions))
 
 
 OPERATORS = (
-    _operator("JobSet", known.JOB_SETS),
-    _operator(
-        "training-operator", known.PYTORCH_JOBS, known.TF_JOBS, known.XGBOOST_JOBS, known.PADDLE_JOBS, known.JAX_JOBS
-    ),
-    _operator("mpi-operator", known.MPI_JOBS, known.MPI_JOBS_V1, known.MPI_JOBS_V1ALPHA1),
-    _operator("Trainer", known.TRAIN_JOBS),
+    *_of_kinds(),
     Operator("Kueue", "kueue.x-k8s.io", ("workloads",), use="the suspend of the jobs that it queues is left to it"),
     Operator("Volcano", "scheduling.volcano.sh", ("podgroups",), use="its groups define gangs"),
     Operator("scheduler-plugins", "scheduling.x-k8s.io", ("podgroups",), use="its groups define gangs"),

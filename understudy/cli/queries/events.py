@@ -8,7 +8,7 @@ from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.lists import list_events
 from understudy.cli.queries.objects import EventInfo
 from understudy.client import KubeClient
-from understudy.objects.resources import JOB_KINDS
+from understudy.kinds.registry import JOB_RESOURCES
 
 WRITE_REFUSED = "WriteRefused"  # the reason of an event: the API server refused to bind the pods
 SLACK = 2.0  # seconds by which clocks and their rounding may disagree about what came first
@@ -74,7 +74,7 @@ def _names_of_children(job: JobSummary) -> str:
 
 
 _REASONS = ("Preempted", "Requeued")
-_KINDS = frozenset(resource.kind for resource in JOB_KINDS)
+_KINDS = frozenset(resource.kind for resource in JOB_RESOURCES)
 
 
 async def count_preemptions(client: KubeClient, namespace: str) -> Counter[str]:

@@ -10,22 +10,15 @@ from understudy.cli.errors import BadInput, short_list, suggestion
 from understudy.cli.job_types import kind_named
 from understudy.client import KubeClient
 from understudy.kinds.decoding import decode
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import Workload
-from understudy.objects.resources import (
-    JOB_KINDS,
-    JOB_SETS,
-    MPI_JOBS,
-    MPI_JOBS_V1,
-    MPI_JOBS_V1ALPHA1,
-    TRAIN_JOBS,
-    Resource,
-)
+from understudy.objects.resources import JOB_SETS, MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, TRAIN_JOBS, Resource
 from understudy.ports import Ref, Refused
 
 NOT_FOUND = 404
 _OTHER_VERSIONS = {MPI_JOBS: (MPI_JOBS_V1, MPI_JOBS_V1ALPHA1)}  # of several, the first that is served
-_KINDS = frozenset(resource.kind for resource in JOB_KINDS)
+_KINDS = frozenset(resource.kind for resource in JOB_RESOURCES)
 
 Document = dict[str, Any]
 
@@ -87,9 +80,9 @@ class JobObject(msgspec.Struct, frozen=True):
 def job_kinds(wanted: str | None) -> tuple[Resource, ...]:
     """The kinds to look for: all of them, or the one that -T names."""
     if wanted is None:
-        return JOB_KINDS
+        return JOB_RESOURCES
     kind = kind_named(wanted)
-    return tuple(resource for resource in JOB_KINDS if resource.kind == kind)
+    return tuple(resource for resource in JOB_RESOURCES if resource.kind == kind)
 
 
 async def find_jobs(

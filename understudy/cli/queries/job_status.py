@@ -9,25 +9,23 @@ from typing import Any
 
 from understudy.cli.queries.objects import PodInfo
 from understudy.kinds.annotations import REQUEUED_AT
+from understudy.kinds.registry import KINDS
 from understudy.objects.meta import Condition
 
 PENDING, QUEUING, SUSPENDED = "PENDING", "QUEUING", "SUSPENDED"
 RUNNING, SUCCEEDED, FAILED = "RUNNING", "SUCCEEDED", "FAILED"
 FINISHED = (SUCCEEDED, FAILED)
 
-_SUCCESS = ("Succeeded", "Complete", "Completed")
-_FAILURE = ("Failed",)
-_SAY_RUNNING = frozenset(("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"))
-_PAUSED_BY_POLICY = _SAY_RUNNING
-
 
 def status_of(kind: str, document: Mapping[str, Any], conditions: Sequence[Condition], pods: Sequence[PodInfo]) -> str:
     """A success outdoes a failure, and both outdo whatever the pods are still doing."""
-    spec, status = document.get("spec") or {}, document.get("status") or {}
-    for word, types in ((SUCCEEDED, _SUCCESS), (FAILED, _FAILURE)):
-        if true_condition(conditions, *types) is not None or status.get("launcherStatus") in types:
-            return word
-    if is_suspended(kind, spec):
+    status = document.get("status") or {}
+    ends = KINDS[kind].ends
+    if ends.has_succeeded(conditions, ends.word(status)):
+        return SUCCEEDED
+    if ends.has_failed(conditions, ends.word(status)):
+        return FAILED
+    if is_suspended(kind, document):
         return QUEUING if was_requeued(document) else SUSPENDED
     return RUNNING if _runs(kind, document, conditions, pods) else PENDING
 
@@ -37,16 +35,18 @@ def _runs(kind: str, document: Mapping[str, Any], conditions: Sequence[Condition
     phases = {pod.status.phase for pod in pods if pod.metadata.deletion_timestamp is None}
     if "Pending" in phases or not phases & {"Running", "Succeeded"}:
         return False
-    if kind not in _SAY_RUNNING:
+    if not KINDS[kind].says_running:
         return True
     if not (document.get("spec") or {}).get("mpiReplicaSpecs") and kind == "MPIJob":
         return bool((document.get("status") or {}).get("launcherStatus") == "Active")
     return true_condition(conditions, "Running") is not None
 
 
-def is_suspended(kind: str, spec: Mapping[str, Any]) -> bool:
-    place = spec.get("runPolicy") or {} if kind in _PAUSED_BY_POLICY else spec
-    return bool(place.get("suspend"))
+def is_suspended(kind: str, document: Mapping[str, Any]) -> bool:
+    value: Any = document
+    for field in KINDS[kind].suspend_path:
+        value = value.get(field) if isinstance(value, Mapping) else None
+    return value is True
 
 
 def was_requeued(document: Mapping[str, Any]) -> bool:

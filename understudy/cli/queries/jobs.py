@@ -10,7 +10,7 @@ import msgspec
 from understudy.cli.output.tables import NONE
 from understudy.cli.queries.instances import Instance, instance_of, instance_order
 from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, list_job_objects
-from understudy.cli.queries.job_status import FINISHED, PENDING, QUEUING, SUSPENDED, status_of, true_condition
+from understudy.cli.queries.job_status import FINISHED, PENDING, QUEUING, SUSPENDED, status_of
 from understudy.cli.queries.lists import list_pods, pods_of_job
 from understudy.cli.queries.objects import PodInfo
 from understudy.cli.queries.roles import JobRole, accelerators, roles_of, total
@@ -18,12 +18,11 @@ from understudy.cli.session import Session
 from understudy.kinds.annotations import UNDERSTUDY_OF, WARM
 from understudy.kinds.kueue import QUEUE
 from understudy.kinds.ownership import owner_of
+from understudy.kinds.registry import KINDS
 from understudy.objects.meta import Condition, has_condition, seconds
 from understudy.objects.pods import Pod
 from understudy.objects.resources import Resource
 from understudy.ports import Ref
-
-_ENDS = ("Succeeded", "Complete", "Completed", "Failed")
 
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +114,7 @@ def summarize(found: JobObject, pods: Sequence[PodInfo]) -> JobSummary:
     instances = sorted((instance_of(pod, kind) for pod in pods), key=lambda one: instance_order(one, order))
     word = status_of(kind, document, conditions, pods)
     created = _moment(meta.get("creationTimestamp")) or 0.0
+    end = KINDS[kind].ends.condition(conditions)
     queue = str((meta.get("labels") or {}).get(QUEUE, ""))
     return JobSummary(
         resource=found.resource,
@@ -122,11 +122,11 @@ def summarize(found: JobObject, pods: Sequence[PodInfo]) -> JobSummary:
         name=found.name,
         uid=found.uid,
         status=word,
-        reason=_reason(word, conditions, instances, queue),
+        reason=_reason(word, end, instances, queue),
         priority=_priority(roles, pods),
         created=created,
         started=_started(status, word, instances),
-        ended=_ended(status, conditions, instances) if word in FINISHED else None,
+        ended=_ended(status, end, instances) if word in FINISHED else None,
         instances=tuple(instances),
         requested=_requested(kind, roles, instances),
         conditions=conditions,
@@ -170,16 +170,14 @@ def _started(status: Mapping[str, Any], word: str, instances: Sequence[Instance]
     return _moment(status.get("startTime")) or min(starts, default=None)
 
 
-def _ended(status: Mapping[str, Any], conditions: Sequence[Condition], instances: Sequence[Instance]) -> float | None:
-    condition = true_condition(conditions, *_ENDS)
-    told = _moment(status.get("completionTime")) or (seconds(condition.last_transition_time) if condition else None)
+def _ended(status: Mapping[str, Any], end: Condition | None, instances: Sequence[Instance]) -> float | None:
+    told = _moment(status.get("completionTime")) or (seconds(end.last_transition_time) if end else None)
     return told or max((one.ended for one in instances if one.ended is not None), default=None)
 
 
-def _reason(word: str, conditions: Sequence[Condition], instances: Sequence[Instance], queue: str) -> str:
+def _reason(word: str, end: Condition | None, instances: Sequence[Instance], queue: str) -> str:
     if word in FINISHED:
-        condition = true_condition(conditions, *_ENDS)
-        return condition.reason if condition else ""
+        return end.reason if end else ""
     if word == QUEUING:
         return "made room for others; goes on when it fits"
     if word == SUSPENDED:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from understudy.kinds.registry import KINDS
 from understudy.model.nodes import is_accelerator
 from understudy.objects.pods import PodSpec
 from understudy.objects.resource_requests import requests_of
@@ -12,14 +13,6 @@ from understudy.objects.resource_requests import requests_of
 Spec = Mapping[str, Any]
 Amounts = dict[str, int]
 
-_REPLICAS = {
-    "PyTorchJob": "pytorchReplicaSpecs",
-    "TFJob": "tfReplicaSpecs",
-    "XGBoostJob": "xgbReplicaSpecs",
-    "PaddleJob": "paddleReplicaSpecs",
-    "JAXJob": "jaxReplicaSpecs",
-    "MPIJob": "mpiReplicaSpecs",
-}
 CHIEFS = ("launcher", "master", "chief")  # roles that lead, where a kind has one of them
 
 
@@ -42,7 +35,8 @@ def roles_of(kind: str, spec: Spec) -> list[JobRole]:
         case "MPIJob" if not spec.get("mpiReplicaSpecs"):
             found = list(_of_first_mpi_job(spec))
         case _:
-            given = _mapping(spec.get(_REPLICAS.get(kind, "")))
+            known = KINDS.get(kind)
+            given = _mapping(spec.get(known.replicas_field)) if known is not None else {}
             found = [_replicas(name, _mapping(replica)) for name, replica in given.items()]
     return sorted(found, key=lambda role: role.name not in CHIEFS)
 

@@ -12,8 +12,10 @@ from understudy.kinds import kueue
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.context import Context
 from understudy.kinds.job_control import JobControl, MergePatch, suspend_patch
+from understudy.kinds.job_kind import conditions_in
 from understudy.kinds.registry import KINDS, control_of
 from understudy.objects.jobs import TrainJob
+from understudy.objects.meta import seconds
 
 
 class SuspendState(enum.Enum):
@@ -24,7 +26,7 @@ class SuspendState(enum.Enum):
 
 
 def suspend_state(job: JobObject) -> SuspendState:
-    if ended_at(job.document) is not None:
+    if KINDS[job.resource.kind].is_ending(job.document):
         return SuspendState.ENDED
     if not _is_paused(job.document, _lever(job)):
         return SuspendState.ACTIVE
@@ -77,23 +79,24 @@ def _least(job: JobObject) -> int:
     typed = job.typed()
     if isinstance(typed, TrainJob):
         return 1
-    outline = KINDS[typed.kind](typed, Context(), ())
+    outline = KINDS[typed.kind].outline(typed, Context(), ())
     every = sum(len(role.names) for role in outline.roles)
     return every if outline.minimum is None else min(outline.minimum, every)
 
 
-_ENDS = ("Complete", "Completed", "Succeeded", "Failed")  # conditions; each kind has two of them
-_PHASES = ("Succeeded", "Failed")  # what the first MPIJob says instead
-
-
-def ended_at(document: dict[str, Any]) -> float | None:
-    """Seconds since 1970; None: it has not ended. Where nobody wrote it down, the job is as old as its object."""
-    status = document.get("status") or {}
-    ends = [one for one in status.get("conditions") or () if one.get("type") in _ENDS and one.get("status") == "True"]
-    if not ends and status.get("launcherStatus") not in _PHASES:
+def ended_at(kind: str, document: dict[str, Any]) -> float | None:
+    """Seconds since 1970; None: it has not ended. A status without any time counts as old as the object."""
+    if not KINDS[kind].has_ended(document):
         return None
-    times = [status.get("completionTime"), *(one.get("lastTransitionTime") for one in ends)]
-    return _first_time([*times, document["metadata"].get("creationTimestamp")])
+    status = document.get("status") or {}
+    end = KINDS[kind].ends.condition(conditions_in(status))
+    since = seconds(end.last_transition_time) if end is not None else None
+    return _first_time([status.get("completionTime")]) or since or _first_time([_created(document)])
+
+
+def _created(document: dict[str, Any]) -> str | None:
+    created: str | None = document["metadata"].get("creationTimestamp")
+    return created
 
 
 def _first_time(times: Iterable[str | None]) -> float | None:

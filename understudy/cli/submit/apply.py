@@ -14,6 +14,7 @@ from understudy.cli.session import Session
 from understudy.cli.submit import field_paths
 from understudy.cli.submit.create import ApiObject
 from understudy.cli.submit.discovery import NOT_FOUND, Discovery
+from understudy.kinds.registry import KINDS
 from understudy.objects.resources import PRIORITY_CLASSES
 from understudy.ports import PatchForm, Ref, Refused
 
@@ -167,7 +168,7 @@ _BEFORE = (
 _AFTER = (
     ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "HorizontalPodAutoscaler"),
     ("Job", "CronJob", "JobSet"),
-    ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob", "TrainJob"),
+    tuple(kind for kind in KINDS if kind not in ("Job", "JobSet")),
     ("IngressClass", "Ingress", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
 )
 _BEFORE_KINDS = [kind for line in _BEFORE for kind in line]

@@ -6,7 +6,8 @@ from understudy.cli.submit import flags
 from understudy.cli.submit.pod_template import labels_of, template, worker
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.training import job, replicas, run_policy
-from understudy.objects.resources import JAX_JOBS, Resource
+from understudy.kinds.jaxjob import JAX_JOBS
+from understudy.objects.resources import Resource
 
 NAMES = ("jax", "jaxjob")
 RESOURCES = (JAX_JOBS,)

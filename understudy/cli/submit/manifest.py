@@ -10,7 +10,8 @@ from understudy.cli.submit import field_paths, jobset
 from understudy.cli.submit.flag_values import Pair
 from understudy.cli.submit.pod_template import EXCLUSIVE, OWN
 from understudy.cli.submit.request import Document
-from understudy.objects.resources import JOB_KINDS, Resource, job_resource
+from understudy.kinds.registry import JOB_RESOURCES, job_resource
+from understudy.objects.resources import Resource
 
 
 def templates(value: Any, path: str = "") -> Iterator[tuple[str, Document]]:
@@ -71,7 +72,7 @@ def read_manifest(name: str) -> Document:
     except RecursionError:
         raise BadInput(f"-f {name}: {documents.TOO_DEEP}") from None
     kind = document.get("kind")
-    kinds = [resource.kind for resource in JOB_KINDS]
+    kinds = [resource.kind for resource in JOB_RESOURCES]
     if kind not in kinds:
         raise BadInput(f"-f {name}: kind: {kind!r} is no job kind; {suggestion(str(kind), kinds, 'there are')}")
     return document

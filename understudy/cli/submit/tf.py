@@ -9,7 +9,8 @@ from understudy.cli.submit import flag_values, flags
 from understudy.cli.submit.pod_template import PodRole, labels_of, template, worker
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.training import job, replicas, run_policy
-from understudy.objects.resources import TF_JOBS, Resource
+from understudy.kinds.tfjob import TF_JOBS
+from understudy.objects.resources import Resource
 
 NAMES = ("tf", "tfjob")
 RESOURCES = (TF_JOBS,)

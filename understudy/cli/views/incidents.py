@@ -5,9 +5,9 @@ from typing import Any
 
 from understudy.cli.input.times import short_duration
 from understudy.cli.output.tables import table
+from understudy.kinds.registry import JOB_RESOURCES
 from understudy.model.incidents import Incident, IncidentOutcome, StepStatistics, step_seconds, step_statistics
 from understudy.objects.incidents import document_of
-from understudy.objects.resources import JOB_KINDS
 
 NONE = "-"
 LONGEST_CAUSE = 60
@@ -24,7 +24,7 @@ _UNDER_WAY = {
     IncidentOutcome.SHRUNK: "shrinking",
     IncidentOutcome.REQUEUED: "queues",
 }
-_KINDS = {resource.kind.lower(): resource.kind for resource in JOB_KINDS}
+_KINDS = {resource.kind.lower(): resource.kind for resource in JOB_RESOURCES}
 
 
 def select_incidents(incidents: Iterable[Incident], kinds: Collection[str], job: str | None) -> list[Incident]:

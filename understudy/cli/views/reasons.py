@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from understudy.cli.errors import short_list
 from understudy.cli.input.times import parse_time, short_duration
 from understudy.cli.queries.events import WRITE_REFUSED
-from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED, true_condition
+from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import EventInfo
 from understudy.kinds.annotations import HOLDS, PREEMPTED_FOR
+from understudy.kinds.registry import KINDS
 
 _SHOWN_INSTANCES = 3
-_ENDS = ("Succeeded", "Complete", "Completed", "Failed")
 _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
 _HELD = re.compile(r"held by (\S+), (\d+ seats?): (.*)")
 
@@ -61,7 +61,7 @@ def _end(job: JobSummary, now: float) -> Iterator[str]:
 
 def _why_ended(job: JobSummary) -> str:
     """For whom a preempted one had to go, its story tells."""
-    condition = true_condition(job.conditions, *_ENDS)
+    condition = KINDS[job.resource.kind].ends.condition(job.conditions)
     if condition is not None and condition.reason == "Preempted":
         return ": it was preempted, and asks to fail rather than to queue"
     words = (condition.message or condition.reason) if condition else ""

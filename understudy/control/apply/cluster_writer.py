@@ -24,12 +24,13 @@ from understudy.kinds.annotations import FENCED, format_fence
 from understudy.kinds.decoding import decode_json
 from understudy.kinds.job_control import MergePatch
 from understudy.kinds.ownership import job_key
+from understudy.kinds.registry import job_resource
 from understudy.model.nodes import Fence
 from understudy.objects.cluster_objects import PersistentVolumeClaim
 from understudy.objects.jobs import Workload
 from understudy.objects.meta import Condition, KubeObject, has_condition
 from understudy.objects.pods import Pod
-from understudy.objects.resources import CLAIMS, NODES, PODS, job_resource
+from understudy.objects.resources import CLAIMS, NODES, PODS
 from understudy.objects.volumes import SELECTED_NODE
 from understudy.ports import Clock, Cluster, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
 

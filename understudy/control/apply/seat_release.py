@@ -30,12 +30,11 @@ from understudy.kinds.annotations import (
 from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.job_control import LEFT_TO_END, JobFailure, MergePatch, failure_patch, suspend_patch
 from understudy.kinds.pod_groups.definition import POD_GROUP
-from understudy.kinds.registry import control_of
+from understudy.kinds.registry import control_of, is_ending
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.model.plans import Requeue, Swap
 from understudy.model.snapshot import Snapshot
 from understudy.objects.jobs import JobSet, Workload
-from understudy.objects.meta import has_condition
 from understudy.objects.pods import Pod
 from understudy.objects.resources import JOB_SETS
 from understudy.ports import PodEviction, Ref
@@ -202,11 +201,13 @@ class SeatRelease(msgspec.Struct, frozen=True):
 
 async def fail(desk: ClusterWriter, job: Workload, ending: JobFailure) -> None:
     lever = control_of(job)
-    if has_condition(job.status.conditions, lever.end):
+    if is_ending(job):
         return
     if lever.end_through == "JobSet":
         child = await desk.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
         assert isinstance(child, JobSet)
+        if is_ending(child):
+            return
         job, lever = child, control_of(child)
     await desk.end(job, failure_patch(lever, job.status.conditions, ending))
 

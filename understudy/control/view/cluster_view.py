@@ -13,6 +13,7 @@ from understudy.control.view.node_health import DEFAULT_LIMITS, HealthLimits
 from understudy.control.view.node_index import NodeIndex
 from understudy.control.view.node_leases import LeaseClock
 from understudy.kinds.context import Context
+from understudy.kinds.registry import JOB_STRUCTS
 from understudy.model.nodes import Fence
 from understudy.model.snapshot import Snapshot
 from understudy.objects.cluster_objects import (
@@ -66,7 +67,7 @@ class ClusterView:
             Node: self._nodes.put,
             Lease: self._nodes.put_lease,
             PodDisruptionBudget: self._budgets.put,
-            **dict.fromkeys(get_args(Workload), self._gangs.put_job),
+            **dict.fromkeys(JOB_STRUCTS, self._gangs.put_job),
             **dict.fromkeys(get_args(AnyGroup), self._gangs.put_group),
         }
         self._remove: dict[type, Callable[[Any], None]] = {
@@ -74,7 +75,7 @@ class ClusterView:
             Node: self._nodes.remove,
             Lease: self._nodes.remove_lease,
             PodDisruptionBudget: self._budgets.remove,
-            **dict.fromkeys(get_args(Workload), self._gangs.remove_job),
+            **dict.fromkeys(JOB_STRUCTS, self._gangs.remove_job),
             **dict.fromkeys(get_args(AnyGroup), self._gangs.remove_group),
         }
 

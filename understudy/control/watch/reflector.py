@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from understudy.kinds.decoding import decode_json
+from understudy.kinds.registry import KINDS
 from understudy.objects import resources
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject, ObjectMeta, title
@@ -57,7 +58,6 @@ WATCHED_RESOURCES = (
             resources.BUDGETS,
             resources.NODES,
             resources.PODS,
-            resources.JOBS,
         )
     ),
     WatchedResource((resources.STORAGE_CLASSES,), optional=True),  # a cluster of one machine has none
@@ -65,13 +65,6 @@ WATCHED_RESOURCES = (
     *(
         WatchedResource((resource,), optional=True)
         for resource in (
-            resources.JOB_SETS,
-            resources.PYTORCH_JOBS,
-            resources.TF_JOBS,
-            resources.XGBOOST_JOBS,
-            resources.PADDLE_JOBS,
-            resources.JAX_JOBS,
-            resources.TRAIN_JOBS,
             resources.TRAINING_RUNTIMES,
             resources.CLUSTER_TRAINING_RUNTIMES,
             resources.COSCHEDULING_GROUPS,
@@ -82,7 +75,7 @@ WATCHED_RESOURCES = (
         (resources.POD_GROUPS, resources.POD_GROUPS_V1ALPHA3, resources.POD_GROUPS_V1ALPHA2),
         optional=True,
     ),
-    WatchedResource((resources.MPI_JOBS, resources.MPI_JOBS_V1, resources.MPI_JOBS_V1ALPHA1), optional=True),
+    *(WatchedResource(kind.versions, optional=bool(kind.operator)) for kind in KINDS.values()),
 )
 
 

@@ -10,8 +10,8 @@ from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.object_version import ObjectChange, observed_as
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.actions import NO_ACTIONS, Document, ObservedChildren
-from understudy.kinds.children.families import Family
 from understudy.kinds.children.partial_objects import PartialObject
+from understudy.kinds.job_kind import JobController
 from understudy.objects.resources import Resource
 from understudy.ports import Clock
 
@@ -26,10 +26,10 @@ class JobKindController:
     """Works by the uid of the parent. Children that have lost theirs, or never had one, are worked on by a key of their
     own as long as the kind wants something of them."""
 
-    def __init__(self, family: Family, writer: ChildWriter, clock: Clock) -> None:
-        self.name = f"{family.parent.kind} families"
+    def __init__(self, controller: JobController, writer: ChildWriter, clock: Clock) -> None:
+        self.name = f"{controller.resource.kind} families"
         self.queue: WorkQueue[str] = WorkQueue(clock)
-        self._family = family
+        self._controller = controller
         self._writer = writer
         self._clock = clock
         self._parents: dict[str, bytes] = {}
@@ -37,14 +37,14 @@ class JobKindController:
         self._keys: dict[ChildKey, str] = {}
         self._departed: dict[str, list[PartialObject]] = {}  # since the last look, by the uid of the parent
         self._looked: dict[str, float] = {}
-        self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in family.consults}
+        self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in controller.reads}
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
-        family = self._family
+        controller = self._controller
         return {
-            family.parent: self._on_parent,
-            **{child: self._child_handler(child) for child in family.offspring},
-            **{resource: self._reference_handler(resource) for resource in family.consults},
+            controller.resource: self._on_parent,
+            **{child: self._child_handler(child) for child in controller.owns},
+            **{resource: self._reference_handler(resource) for resource in controller.reads},
         }
 
     def _on_parent(self, change: ObjectChange) -> None:
@@ -109,8 +109,8 @@ class JobKindController:
         controller = child.metadata.controller
         if controller is None:
             alone = ObservedChildren({resource.key: (child,)})
-            return None if self._family.left_behind(alone) == NO_ACTIONS else f"alone {child.metadata.uid}"
-        parent = self._family.parent
+            return None if self._controller.release(alone) == NO_ACTIONS else f"alone {child.metadata.uid}"
+        parent = self._controller.resource
         group = controller.api_version.rpartition("/")[0]
         return controller.uid if (group, controller.kind) == (parent.group, parent.kind) else None
 
@@ -128,9 +128,9 @@ class JobKindController:
                 self._writer.forget(key)
                 await self._free(key)
                 return None
-            parent = Parent(self._family.parent, msgspec.json.decode(raw))
+            parent = Parent(self._controller.resource, msgspec.json.decode(raw))
             observed = self._observed(key)
-            wanted = self._family.children(parent.document, observed, self._clock.now())
+            wanted = self._controller.reconcile(parent.document, observed, self._clock.now())
             done = not await self._writer.apply(parent, wanted)
             self._have_been_seen(key, len(observed.departed))
             if done:
@@ -141,7 +141,7 @@ class JobKindController:
         siblings = self._children.get(key)
         if siblings:
             _, namespace, _ = next(iter(siblings))
-            await self._writer.free(namespace, self._family.left_behind(self._observed(key)))
+            await self._writer.free(namespace, self._controller.release(self._observed(key)))
 
     def _observed(self, key: str) -> ObservedChildren:
         found: dict[str, list[PartialObject]] = {}

@@ -39,7 +39,8 @@ from understudy.embedded.controllers.service_accounts import ServiceAccountContr
 from understudy.embedded.controllers.warm_understudies import WarmUnderstudyController
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.embedded.process_log import log_to_stderr
-from understudy.kinds.children.families import FAMILIES, Family
+from understudy.kinds.job_kind import JobController
+from understudy.kinds.registry import CONTROLLERS
 from understudy.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -101,13 +102,13 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
     collector = GarbageCollector(graph, cluster, clock)
     emptier = NamespaceLifecycleController(graph, cluster, clock, parts.replace)
 
-    def look_after(family: Family) -> Awaitable[None]:
+    def look_after(controller: JobController) -> Awaitable[None]:
         writer = ChildWriter(cluster, clock, recorder, random.Random())
-        return run_controller(JobKindController(family, writer, clock), cluster)
+        return run_controller(JobKindController(controller, writer, clock), cluster)
 
     yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
-    for family in FAMILIES:
-        yield family.parent.kind, partial(look_after, family)
+    for controller in CONTROLLERS:
+        yield controller.resource.kind, partial(look_after, controller)
     yield "events", teller.run
     yield "event expiry", lambda: expire_events(cluster, clock)
     yield "graph", graph.run

@@ -16,19 +16,18 @@ from understudy.kinds.children.partial_objects import PartialObject
 from understudy.kinds.decoding import decode_json
 from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.ownership import owner_of
-from understudy.kinds.registry import control_of
+from understudy.kinds.registry import JOB_RESOURCES, control_of, is_ending
 from understudy.kinds.understudies import TEMPLATE_KEY, is_outdated, template_member, understudy_name, understudy_pod
 from understudy.objects.errors import BadObject
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import has_condition, seconds
+from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
-from understudy.objects.resources import JOB_KINDS, PODS, Resource
+from understudy.objects.resources import PODS, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
 REST = 1.0  # seconds in which a job that has just lost a member has the machine to itself
 ANEW_AFTER = 10.0  # seconds between two understudies of which the first has failed
-_ENDS = ("Complete", "Completed", "Succeeded", "Failed")
-_KINDS = tuple(resource.kind for resource in JOB_KINDS)
+_KINDS = tuple(resource.kind for resource in JOB_RESOURCES)
 _MARK = WARM_FOR.encode()
 
 Document = dict[str, Any]
@@ -53,7 +52,7 @@ class WarmUnderstudyController:
         self._gone_at: dict[str, float] = {}  # by gang, when one of its understudies went
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
-        return {**{resource: self._job_handler(resource.kind) for resource in JOB_KINDS}, PODS: self._on_pod}
+        return {**{resource: self._job_handler(resource.kind) for resource in JOB_RESOURCES}, PODS: self._on_pod}
 
     def _job_handler(self, kind: str) -> ChangeHandler:
         def handle(change: ObjectChange) -> None:
@@ -147,7 +146,7 @@ class WarmUnderstudyController:
             self._recorder.record(about, EventNote("InvalidObject", str(problem), "Warning"))
             return 0
         assert isinstance(job, Workload)
-        over = job.metadata.deletion_timestamp is not None or has_condition(job.status.conditions, *_ENDS)
+        over = job.metadata.deletion_timestamp is not None or is_ending(job)
         return 0 if over or _is_paused(job, msgspec.json.decode(raw)) else wanted
 
     async def _dismiss(self, key: str, wanted: int, model: Document | None) -> float | None:

@@ -10,7 +10,8 @@ from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.witness import Document
 from understudy.cli.verbs.jobs.list_jobs import list_lines, shortened, wide_list_lines
 from understudy.cli.verbs.jobs.top import instance_usage_lines, job_usage_lines
-from understudy.objects.resources import JOB_KINDS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, PODS, Resource
+from understudy.kinds.registry import JOB_RESOURCES
+from understudy.objects.resources import MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, PODS, Resource
 
 CONTAINERS = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "PaddleJob": "paddle"}
 REPLICAS = {"PyTorchJob": "pytorch", "TFJob": "tf", "XGBoostJob": "xgb", "PaddleJob": "paddle", "JAXJob": "jax"}
@@ -26,7 +27,7 @@ FIRST = {
     "MPIJob": r"mpijob\w*-launcher(-\w{5})?",
     "TrainJob": r"trainjob-node-0-0-\w{5}",
 }
-KINDS = (*JOB_KINDS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1)
+KINDS = (*JOB_RESOURCES, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1)
 
 
 def manifest(resource: Resource) -> Document:

@@ -4,13 +4,13 @@ from typing import Any
 
 from tests.kinds.children.world import World, moment
 from tests.objects.documents import Document, metadata
-from understudy.kinds.children import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
+from understudy.kinds import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.kinds.children.actions import CreateChild
 from understudy.kinds.children.training.spec import TrainingKind
 from understudy.objects.resources import PODS, SERVICES
 
 KINDS: dict[str, TrainingKind] = {
-    kind.name: kind for kind in (module.KIND for module in (pytorchjob, tfjob, xgboostjob, paddlejob, jaxjob))
+    kind.name: kind for kind in (module.RULES for module in (pytorchjob, tfjob, xgboostjob, paddlejob, jaxjob))
 }
 
 

@@ -14,9 +14,8 @@ from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.figures import job_figures
 
 ABOUT = """\
-List the training jobs of a namespace: Job, JobSet, MPIJob, PyTorchJob, TFJob, XGBoostJob, PaddleJob,
-JAXJob and TrainJob, whoever made them. What a job makes of itself, such as the Jobs of a JobSet, is a part
-of it and not listed.
+List the training jobs of a namespace, of all kinds that --type names and from every client. The objects that
+a job makes, such as the Jobs of a JobSet, are parts of it and are not listed.
 
 NODE is where the first instance runs."""
 EXAMPLES = """\

@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
 async def _prune(options: argparse.Namespace, since: float, kinds: Any, session: Session) -> int:
     now = time.time()
     jobs = await list_job_objects(session.client, "" if options.all_namespaces else session.namespace, kinds)
-    ages = [(job, now - end) for job in jobs if (end := ended_at(job.document)) is not None and now - end >= since]
+    ends = [(job, ended_at(job.resource.kind, job.document)) for job in jobs]
+    ages = [(job, now - end) for job, end in ends if end is not None and now - end >= since]
     if not ages:
         print("No job need to be deleted")
     for job, age in ages:

@@ -60,7 +60,7 @@ async def _one(session: Session, job: JobObject, stand: Any) -> str:
 
 async def _run_again(session: Session, jobs: list[JobObject], limit: float) -> int:
     for job in jobs:
-        if ended_at(job.document) is not None:
+        if ended_at(job.resource.kind, job.document) is not None:
             continue
         try:
             which = PodSelection(job.namespace, frozenset({job.gang}))

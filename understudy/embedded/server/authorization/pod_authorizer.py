@@ -16,13 +16,14 @@ from understudy.embedded.server.http.request import Message, Request
 from understudy.embedded.server.http.request_body import media_type, read_body
 from understudy.embedded.store.records import Key
 from understudy.embedded.store.store import Store
-from understudy.objects.resources import JOB_KINDS, PODS
+from understudy.kinds.registry import JOB_RESOURCES
+from understudy.objects.resources import PODS
 from understudy.ports import PatchForm
 from understudy.train.job_client import LAST_CHECKPOINT
 
 _DEEPEST = 8  # owners above a pod; a TrainJob is three above
 _VERBS = ("get", "patch")
-_JOBS = {resource.key for resource in JOB_KINDS}
+_JOBS = {resource.key for resource in JOB_RESOURCES}
 
 
 class _Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -1,7 +1,8 @@
 """batch/v1 Job as its controller reads it: what it wants of its pods, and what is on record of them."""
 
 from understudy.kinds.children.partial_objects import FullMeta
-from understudy.objects.meta import Condition, Part, Time, has_condition
+from understudy.kinds.end_conditions import JOB_ENDS
+from understudy.objects.meta import Condition, Part, Time
 
 TRACKING = "batch.kubernetes.io/job-tracking"  # the finalizer of pods that are not on record yet
 FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
@@ -116,4 +117,4 @@ class JobObject(Part, frozen=True, gc=False):
 
     @property
     def finished(self) -> bool:
-        return has_condition(self.status.conditions, "Complete", "Failed")
+        return JOB_ENDS.has_ended(self.status.conditions)

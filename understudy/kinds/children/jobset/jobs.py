@@ -7,8 +7,7 @@ import msgspec
 
 from understudy.kinds.children.actions import CreateChild, Document, owner_reference
 from understudy.kinds.children.jobset.spec import ATTEMPT, PREFIX, JobSetObject, ReplicatedJob
-from understudy.kinds.jobset import EXCLUSIVE, NODE_SELECTOR
-from understudy.kinds.ownership import JOB_INDEX, JOB_KEY, JOBSET_NAME, REPLICATED_JOB
+from understudy.kinds.ownership import EXCLUSIVE, JOB_INDEX, JOB_KEY, JOBSET_NAME, NODE_SELECTOR, REPLICATED_JOB
 from understudy.objects.resources import JOB_SETS, JOBS, SERVICES
 
 NAMESPACED_JOB = "alpha.jobset.sigs.k8s.io/namespaced-job"

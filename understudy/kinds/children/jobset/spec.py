@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import msgspec
 
 from understudy.kinds.children.partial_objects import FullMeta
-from understudy.objects.meta import Condition, Part, has_condition
+from understudy.kinds.end_conditions import JOBSET_ENDS
+from understudy.objects.meta import Condition, Part
 
 OWN_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 PREFIX = "jobset.sigs.k8s.io/"
@@ -94,7 +95,7 @@ class JobSetObject(Part, frozen=True, gc=False):
 
     @property
     def finished(self) -> bool:
-        return has_condition(self.status.conditions, "Completed", "Failed")
+        return JOBSET_ENDS.has_ended(self.status.conditions)
 
     @property
     def subdomain(self) -> str:

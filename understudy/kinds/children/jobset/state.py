@@ -8,11 +8,12 @@ from understudy.kinds.children.actions import Document
 from understudy.kinds.children.jobset.jobs import ChildJobSlot, child_job_slots
 from understudy.kinds.children.jobset.spec import ATTEMPT, JobSetObject, ReplicatedJob
 from understudy.kinds.children.partial_objects import PartialJob, find_condition
-from understudy.objects.meta import Condition, has_condition, seconds
+from understudy.kinds.end_conditions import JOB_ENDS
+from understudy.objects.meta import Condition, seconds
 
 
 def succeeded(job: PartialJob) -> bool:
-    return has_condition(job.status.conditions, "Complete")
+    return JOB_ENDS.has_succeeded(job.status.conditions)
 
 
 def failed_condition(job: PartialJob) -> Condition | None:
@@ -22,7 +23,7 @@ def failed_condition(job: PartialJob) -> Condition | None:
 
 
 def finished(job: PartialJob) -> bool:
-    return succeeded(job) or failed_condition(job) is not None
+    return JOB_ENDS.has_ended(job.status.conditions)
 
 
 def ready(job: PartialJob, group: ReplicatedJob) -> bool:

@@ -8,8 +8,9 @@ import msgspec
 from understudy.kinds.children.actions import Document
 from understudy.kinds.children.partial_objects import FullMeta
 from understudy.kinds.children.training.spec import OperatorRunPolicy, TrainingProgress
+from understudy.kinds.end_conditions import MPI_ENDS
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
-from understudy.objects.meta import Part, Time, has_condition
+from understudy.objects.meta import Part, Time
 from understudy.objects.resources import MPI_JOBS
 
 FIRST, SECOND, THIRD = "v1alpha1", "v1", "v2beta1"
@@ -97,10 +98,7 @@ class MPIJobModel(msgspec.Struct, frozen=True):
     @property
     def finished(self) -> bool:
         status = self.status
-        return has_condition(status.conditions, "Succeeded", "Failed") or status.launcher_status in (
-            "Succeeded",
-            "Failed",
-        )
+        return MPI_ENDS.has_ended(status.conditions, status.launcher_status)
 
     def worker_name(self, index: int) -> str:
         return f"{self.name}-worker-{index}"

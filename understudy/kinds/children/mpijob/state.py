@@ -7,8 +7,10 @@ from understudy.kinds.children.job.pod_failures import FIRST_BACKOFF, LONGEST_BA
 from understudy.kinds.children.job.spec import DEFAULT_BACKOFF_LIMIT
 from understudy.kinds.children.mpijob.spec import FIRST, SECOND, MPIJobModel
 from understudy.kinds.children.partial_objects import PartialJob, PartialObject, PartialPod, find_condition
-from understudy.kinds.children.training.state import RETRYABLE, is_disrupted
-from understudy.objects.meta import Condition, has_condition
+from understudy.kinds.children.training.disruptions import is_disrupted
+from understudy.kinds.children.training.state import RETRYABLE
+from understudy.kinds.end_conditions import JOB_ENDS
+from understudy.objects.meta import Condition
 from understudy.objects.mpi import LOST_WORKER
 from understudy.objects.resources import CONFIG_MAPS
 
@@ -73,7 +75,7 @@ def failed_condition(job: PartialJob) -> Condition | None:
 
 def is_job_ended(job: PartialJob) -> bool:
     """Or about to be: it only has to put its pods on record."""
-    return has_condition(job.status.conditions, "Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
+    return JOB_ENDS.is_ending(job.status.conditions)
 
 
 def launcher_failures(job: MPIJobModel, pod: PartialPod) -> int:

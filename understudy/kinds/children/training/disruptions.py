@@ -1,14 +1,11 @@
 """Whose fault a fall was: processes that lose a peer tend to fall with it, often before anybody knows that its node is
 lost. Such falls are excused, and where one may be of that kind it is not judged at once."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from understudy.kinds.children.partial_objects import PartialContainerStatus, PartialPod, find_condition
-from understudy.kinds.children.training.spec import TrainingJob
-from understudy.kinds.ownership import REPLICA_TYPE
 from understudy.objects.meta import seconds
 
 DOUBT = 10.0  # seconds it may take until it is known that a node is lost
@@ -48,26 +45,7 @@ class Disruptions(msgspec.Struct, frozen=True):
         return max(0, restart_count(pod) - self.forgiven.get(pod.metadata.uid, 0))
 
 
-def find_disruptions(
-    job: TrainingJob, pods: Sequence[PartialPod], departed: Iterable[PartialPod], now: float
-) -> Disruptions:
-    told = [disrupted_at(pod) for pod in (*pods, *departed)]
-    known = [seconds(job.status.disrupted_at), *told, now if _has_lost_some(job, pods) else None]
-    running = [pod for pod in pods if pod.status.phase == "Running"]
-    nodes = frozenset(pod.spec.node_name for pod in running if pod.spec.node_name)
-    last = max((moment for moment in known if moment is not None), default=None)
-    found = Disruptions(now, last, job.status.forgiven_restarts, nodes)
-    return msgspec.structs.replace(found, forgiven=_forgiven(found, running))
-
-
-def _has_lost_some(job: TrainingJob, pods: Sequence[PartialPod]) -> bool:
-    """Whether pods that ran at the last look are gone without a trace, as those of a lost node may be."""
-    there = Counter(pod.metadata.labels.get(REPLICA_TYPE, "") for pod in pods)
-    before = job.status.replica_statuses
-    return any(role.name in before and there[role.lower] < before[role.name].active for role in job.roles)
-
-
-def _forgiven(excuses: Disruptions, pods: Iterable[PartialPod]) -> dict[str, int]:
+def forgiven_restarts(excuses: Disruptions, pods: Iterable[PartialPod]) -> dict[str, int]:
     """Of pods that are gone nothing is kept."""
     counts = {}
     for pod in pods:
@@ -90,3 +68,8 @@ def last_exit(pod: PartialPod) -> float | None:
 def _ended(container: PartialContainerStatus) -> float | None:
     ends = [state.terminated for state in (container.state, container.last_state) if state.terminated is not None]
     return max((seconds(end.finished_at) or 0.0 for end in ends), default=None)
+
+
+def is_disrupted(pod: PartialPod) -> bool:
+    """Taken away by the cluster."""
+    return disrupted_at(pod) is not None

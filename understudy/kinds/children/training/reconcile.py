@@ -15,8 +15,8 @@ from understudy.kinds.children.actions import (
 )
 from understudy.kinds.children.partial_objects import PartialObject, PartialPod
 from understudy.kinds.children.training import pods as making
-from understudy.kinds.children.training.spec import OWN_CONTROLLER, TrainingJob, TrainingKind, read
-from understudy.kinds.children.training.state import TrainingState, training_state
+from understudy.kinds.children.training.spec import OWN_CONTROLLER, TrainingJob, TrainingKind, TrainingState, read
+from understudy.kinds.children.training.state import training_state
 from understudy.kinds.children.training.status import TrainingStatusWriter
 from understudy.kinds.children.training.validation import problem_of
 from understudy.kinds.children.training.verdict import deadline, verdict_of

@@ -1,19 +1,17 @@
 """A training job as its controller reads it: its roles under the names their kind knows, and what is on record."""
 
+import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from understudy.kinds.children.actions import Document
-from understudy.kinds.children.partial_objects import FullMeta
+from understudy.kinds.children.partial_objects import FullMeta, PartialPod
+from understudy.kinds.children.training.disruptions import Disruptions, is_disrupted
+from understudy.kinds.end_conditions import TRAINING_OPERATOR_ENDS
 from understudy.kinds.ownership import OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
 from understudy.objects.meta import Condition, Part, Time, has_condition
 from understudy.objects.resources import Resource
-
-if TYPE_CHECKING:
-    from understudy.kinds.children.training.state import RoleState, TrainingState
-    from understudy.kinds.children.training.verdict import TrainingOutcome
 
 OWN_CONTROLLER = "kubeflow.org/training-operator"
 Variables = Mapping[str, str | Document]  # what a variable is, or where it is taken from
@@ -127,7 +125,7 @@ class TrainingJob(msgspec.Struct, frozen=True):
 
     @property
     def finished(self) -> bool:
-        return has_condition(self.status.conditions, "Succeeded", "Failed")
+        return TRAINING_OPERATOR_ENDS.has_ended(self.status.conditions)
 
     @property
     def was_suspended(self) -> bool:
@@ -190,3 +188,86 @@ def _role(kind: TrainingKind, written: str, given: Document) -> ReplicaRole:
         restart_policy=figures.restart_policy or kind.restart_policy,
         template=given.get("template") or {},
     )
+
+
+class RoleState(msgspec.Struct, frozen=True):
+    role: ReplicaRole
+    pods: tuple[PartialPod, ...]  # those in its places
+    broken: tuple[PartialPod, ...] = ()  # failed by themselves, and nothing speaks for them
+    retried: tuple[PartialPod, ...] = ()  # those of them that are made again
+    restarts: int = 0  # in place, where that spends the budget
+    restarting: bool = False  # the job is on record as restarting
+
+    @property
+    def active(self) -> int:
+        return sum(pod.status.phase == "Running" and not pod.metadata.leaving for pod in self.pods)
+
+    @property
+    def succeeded(self) -> int:
+        return sum(pod.status.phase == "Succeeded" for pod in self.pods)
+
+    @property
+    def failed(self) -> int:
+        """With those that run and were asked to go: who does that without a word takes a replica from the job."""
+        going = [pod for pod in self.pods if pod.status.phase == "Running" and pod.metadata.leaving]
+        return len(self.broken) + sum(not is_disrupted(pod) for pod in going)
+
+    @property
+    def done(self) -> bool:
+        return self.succeeded >= self.role.count
+
+    @property
+    def lacking(self) -> bool:
+        """Whether some of its replicas neither run nor have succeeded."""
+        return self.role.count > self.succeeded + self.active
+
+    @property
+    def fatal(self) -> bool:
+        """Whether a pod ended with a code that says it makes no sense to try again."""
+        return self.role.restart_policy == "ExitCode" and len(self.retried) < len(self.broken)
+
+
+class TrainingState(msgspec.Struct, frozen=True):
+    roles: tuple[RoleState, ...]
+    missing: tuple[Replica, ...]  # places without a pod
+    surplus: tuple[PartialPod, ...]  # pods without a place
+    wrecks: tuple[PartialPod, ...]  # pods that fell through no fault of their own, and are in the way of the next
+    excuses: Disruptions
+    doubtful_until: float | None  # until when it is open whose fault something was
+
+    def of(self, name: str) -> RoleState | None:
+        return next((found for found in self.roles if found.role.name == name), None)
+
+    @property
+    def restarts(self) -> int:
+        return sum(found.restarts for found in self.roles)
+
+    @property
+    def broken(self) -> tuple[PartialPod, ...]:
+        return tuple(pod for found in self.roles for pod in found.broken)
+
+    @property
+    def retried(self) -> tuple[PartialPod, ...]:
+        return tuple(pod for found in self.roles for pod in found.retried)
+
+
+class TrainingOutcome(enum.Enum):
+    """The values are the conditions that say so."""
+
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    NONE = ""
+
+
+def all_workers_done(_: TrainingJob, standing: TrainingState) -> bool:
+    workers = standing.of("Worker")
+    return workers is not None and workers.done
+
+
+def fails_when_lacking(_: TrainingJob, found: RoleState) -> TrainingOutcome:
+    """Failed replicas matter where fewer are left than there should be."""
+    if not found.lacking:
+        return TrainingOutcome.NONE
+    return TrainingOutcome.FAILED if found.role.restart_policy == "Never" else TrainingOutcome.RESTARTING

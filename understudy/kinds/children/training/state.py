@@ -1,83 +1,25 @@
 """How a training job stands: the pods in its places, sorted into what runs, what has ended, and whose fault it was."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from understudy.kinds.children.actions import ObservedChildren, earliest
 from understudy.kinds.children.partial_objects import PartialPod
-from understudy.kinds.children.training.disruptions import Disruptions, disrupted_at, find_disruptions, last_exit
-from understudy.kinds.children.training.spec import Replica, ReplicaRole, TrainingJob
-from understudy.objects.meta import has_condition
+from understudy.kinds.children.training.disruptions import (
+    Disruptions,
+    disrupted_at,
+    forgiven_restarts,
+    is_disrupted,
+    last_exit,
+)
+from understudy.kinds.children.training.spec import ReplicaRole, RoleState, TrainingJob, TrainingState
+from understudy.kinds.ownership import REPLICA_TYPE
+from understudy.objects.meta import has_condition, seconds
 
 RETRYABLE = 128  # exit codes from here on come from outside, such as a signal
 RETRIED = ("OnFailure", "Always", "ExitCode")
-
-
-def is_disrupted(pod: PartialPod) -> bool:
-    """Taken away by the cluster."""
-    return disrupted_at(pod) is not None
-
-
-class RoleState(msgspec.Struct, frozen=True):
-    role: ReplicaRole
-    pods: tuple[PartialPod, ...]  # those in its places
-    broken: tuple[PartialPod, ...] = ()  # failed by themselves, and nothing speaks for them
-    retried: tuple[PartialPod, ...] = ()  # those of them that are made again
-    restarts: int = 0  # in place, where that spends the budget
-    restarting: bool = False  # the job is on record as restarting
-
-    @property
-    def active(self) -> int:
-        return sum(pod.status.phase == "Running" and not pod.metadata.leaving for pod in self.pods)
-
-    @property
-    def succeeded(self) -> int:
-        return sum(pod.status.phase == "Succeeded" for pod in self.pods)
-
-    @property
-    def failed(self) -> int:
-        """With those that run and were asked to go: who does that without a word takes a replica from the job."""
-        going = [pod for pod in self.pods if pod.status.phase == "Running" and pod.metadata.leaving]
-        return len(self.broken) + sum(not is_disrupted(pod) for pod in going)
-
-    @property
-    def done(self) -> bool:
-        return self.succeeded >= self.role.count
-
-    @property
-    def lacking(self) -> bool:
-        """Whether some of its replicas neither run nor have succeeded."""
-        return self.role.count > self.succeeded + self.active
-
-    @property
-    def fatal(self) -> bool:
-        """Whether a pod ended with a code that says it makes no sense to try again."""
-        return self.role.restart_policy == "ExitCode" and len(self.retried) < len(self.broken)
-
-
-class TrainingState(msgspec.Struct, frozen=True):
-    roles: tuple[RoleState, ...]
-    missing: tuple[Replica, ...]  # places without a pod
-    surplus: tuple[PartialPod, ...]  # pods without a place
-    wrecks: tuple[PartialPod, ...]  # pods that fell through no fault of their own, and are in the way of the next
-    excuses: Disruptions
-    doubtful_until: float | None  # until when it is open whose fault something was
-
-    def of(self, name: str) -> RoleState | None:
-        return next((found for found in self.roles if found.role.name == name), None)
-
-    @property
-    def restarts(self) -> int:
-        return sum(found.restarts for found in self.roles)
-
-    @property
-    def broken(self) -> tuple[PartialPod, ...]:
-        return tuple(pod for found in self.roles for pod in found.broken)
-
-    @property
-    def retried(self) -> tuple[PartialPod, ...]:
-        return tuple(pod for found in self.roles for pod in found.retried)
 
 
 def training_state(job: TrainingJob, observed: ObservedChildren, now: float) -> TrainingState:
@@ -157,6 +99,20 @@ def exit_code(pod: PartialPod, container: str) -> int | None:
     return ends[0].exit_code if ends else None
 
 
-def all_workers_done(_: TrainingJob, standing: TrainingState) -> bool:
-    workers = standing.of("Worker")
-    return workers is not None and workers.done
+def find_disruptions(
+    job: TrainingJob, pods: Sequence[PartialPod], departed: Iterable[PartialPod], now: float
+) -> Disruptions:
+    told = [disrupted_at(pod) for pod in (*pods, *departed)]
+    known = [seconds(job.status.disrupted_at), *told, now if _has_lost_some(job, pods) else None]
+    running = [pod for pod in pods if pod.status.phase == "Running"]
+    nodes = frozenset(pod.spec.node_name for pod in running if pod.spec.node_name)
+    last = max((moment for moment in known if moment is not None), default=None)
+    found = Disruptions(now, last, job.status.forgiven_restarts, nodes)
+    return msgspec.structs.replace(found, forgiven=forgiven_restarts(found, running))
+
+
+def _has_lost_some(job: TrainingJob, pods: Sequence[PartialPod]) -> bool:
+    """Whether pods that ran at the last look are gone without a trace, as those of a lost node may be."""
+    there = Counter(pod.metadata.labels.get(REPLICA_TYPE, "") for pod in pods)
+    before = job.status.replica_statuses
+    return any(role.name in before and there[role.lower] < before[role.name].active for role in job.roles)

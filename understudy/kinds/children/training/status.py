@@ -7,9 +7,9 @@ import msgspec
 
 from understudy.kinds.children.actions import Document, EventNote
 from understudy.kinds.children.partial_objects import PartialPod, whole_seconds
-from understudy.kinds.children.training.spec import TrainingJob
-from understudy.kinds.children.training.state import RoleState, TrainingState, exit_code
-from understudy.kinds.children.training.verdict import TrainingOutcome, TrainingVerdict
+from understudy.kinds.children.training.spec import RoleState, TrainingJob, TrainingOutcome, TrainingState
+from understudy.kinds.children.training.state import exit_code
+from understudy.kinds.children.training.verdict import TrainingVerdict
 
 RIVALS = {"Running": "Restarting", "Restarting": "Running"}  # one takes the place of the other
 

@@ -1,22 +1,9 @@
 """What becomes of a training job: the limits all kinds have, then what the kind makes of its roles."""
 
-import enum
-
 import msgspec
 
-from understudy.kinds.children.training.spec import TrainingJob
-from understudy.kinds.children.training.state import RoleState, TrainingState
+from understudy.kinds.children.training.spec import RoleState, TrainingJob, TrainingOutcome, TrainingState
 from understudy.objects.meta import seconds
-
-
-class TrainingOutcome(enum.Enum):
-    """The values are the conditions that say so."""
-
-    RUNNING = "Running"
-    RESTARTING = "Restarting"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    NONE = ""
 
 
 class TrainingVerdict(msgspec.Struct, frozen=True):
@@ -140,10 +127,3 @@ def _failed_words(job: TrainingJob, found: RoleState) -> str:
 
 def restart_words(job: TrainingJob, found: RoleState) -> str:
     return f"job {job.metadata.name} is restarting because {found.role.name} replica(s) failed."
-
-
-def fails_when_lacking(_: TrainingJob, found: RoleState) -> TrainingOutcome:
-    """Failed replicas matter where fewer are left than there should be."""
-    if not found.lacking:
-        return TrainingOutcome.NONE
-    return TrainingOutcome.FAILED if found.role.restart_policy == "Never" else TrainingOutcome.RESTARTING

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from understudy.kinds.children.partial_objects import FullMeta
-from understudy.objects.meta import Condition, Part, has_condition, title
+from understudy.kinds.end_conditions import TRAIN_JOB_ENDS
+from understudy.objects.meta import Condition, Part, title
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 
 OWN_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
@@ -47,4 +48,4 @@ class TrainJobObject(Part, frozen=True, gc=False):
 
     @property
     def finished(self) -> bool:
-        return has_condition(self.status.conditions, "Complete", "Failed")
+        return TRAIN_JOB_ENDS.has_ended(self.status.conditions)

@@ -1,0 +1,51 @@
+"""Has a job ended? The conditions by which each kind says so, in one place for schedulers, controllers and commands."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from understudy.objects.meta import Condition
+
+
+class EndConditions(msgspec.Struct, frozen=True):
+    """The words of a kind. `word` is the value of `field`, where a version of the kind has no conditions."""
+
+    succeeded: str = "Succeeded"
+    failed: str = "Failed"
+    announced: tuple[str, ...] = ()  # the end is certain, and the controller still removes pods
+    field: str = ""  # of the status, for versions without conditions: it has the same words
+
+    def has_succeeded(self, conditions: Sequence[Condition], word: str = "") -> bool:
+        return word == self.succeeded or _first_true(conditions, (self.succeeded,)) is not None
+
+    def has_failed(self, conditions: Sequence[Condition], word: str = "") -> bool:
+        return word == self.failed or _first_true(conditions, (self.failed,)) is not None
+
+    def has_ended(self, conditions: Sequence[Condition], word: str = "") -> bool:
+        """Whether the end is on record: the counts in the status are final."""
+        return self.has_succeeded(conditions, word) or self.has_failed(conditions, word)
+
+    def is_ending(self, conditions: Sequence[Condition], word: str = "") -> bool:
+        """Whether the job has ended or is about to: its controller makes no more pods."""
+        return self.has_ended(conditions, word) or _first_true(conditions, self.announced) is not None
+
+    def condition(self, conditions: Sequence[Condition]) -> Condition | None:
+        """The condition that says how the job ended. A success outranks a failure."""
+        return _first_true(conditions, (self.succeeded,)) or _first_true(conditions, (self.failed,))
+
+    def word(self, status: Mapping[str, Any]) -> str:
+        """The word in a status as it is written; '' where the kind has no such field."""
+        return str(status.get(self.field) or "") if self.field else ""
+
+
+def _first_true(conditions: Sequence[Condition], types: Sequence[str]) -> Condition | None:
+    return next((one for one in conditions if one.type in types and one.status == "True"), None)
+
+
+# The Job controller announces an end before it has removed and counted the pods.
+JOB_ENDS = EndConditions(succeeded="Complete", announced=("SuccessCriteriaMet", "FailureTarget"))
+JOBSET_ENDS = EndConditions(succeeded="Completed")
+TRAINING_OPERATOR_ENDS = EndConditions()
+MPI_ENDS = EndConditions(field="launcherStatus")
+TRAIN_JOB_ENDS = EndConditions(succeeded="Complete")
