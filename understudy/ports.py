@@ -78,8 +78,8 @@ class Unreachable(Exception):
     done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those known to be done
 
 
-class Cluster(Protocol):
-    """A Kubernetes API. Writes raise Refused or Unreachable, and change nothing or all of what they name."""
+class ClusterReader(Protocol):
+    """What can be read of a Kubernetes API."""
 
     def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
@@ -97,6 +97,11 @@ class Cluster(Protocol):
         ...
 
     async def get(self, ref: Ref) -> bytes: ...
+
+
+class Cluster(ClusterReader, Protocol):
+    """A Kubernetes API. Writes raise Refused or Unreachable, and change nothing or all of what they name. Of the
+    scheduling loop, only `control/apply/` may write; the other parts are given a ClusterReader."""
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes: ...
 

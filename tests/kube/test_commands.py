@@ -13,6 +13,7 @@ from tests.kube.cluster.running import Cluster
 from tests.kube.jobs import SECONDS, jobset, pod, wait_for_pods
 from tests.kube.shell import Shell
 from understudy.client import connect
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.clock import SystemClock
 from understudy.control.record.event_formats import EventSubject, EventText, SeriesEventFormat
 from understudy.control.record.event_recorder import EventRecorder
@@ -86,7 +87,7 @@ def test_events_told_again_are_a_series_that_everybody_reads(
     async def tell() -> None:
         async with connect(kube.kubeconfig) as client:
             for _ in range(2):  # the second is another replica, or the same one after a restart
-                teller = EventRecorder(client, SystemClock(), form=SeriesEventFormat("replica"))
+                teller = EventRecorder(client, RecordWriter(client), SystemClock(), form=SeriesEventFormat("replica"))
                 for free in range(3):
                     await teller.tell(about, EventText("FailedScheduling", f"room for {free} of 4 pods", warning=True))
                 await teller.tell(about, EventText("Preempted", "ü" * 2000, related=taker))

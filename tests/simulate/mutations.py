@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.seats import split_by_pod
 from understudy.control.loop import SchedulingLoop
 from understudy.control.view.cluster_view import ClusterView
@@ -37,8 +37,8 @@ def _patched(*replaced: tuple[Any, str, Any]) -> Iterator[None]:
 def seated_from_the_first_pod() -> AbstractContextManager[None]:
     """A kind that makes its pods in stages is seated as soon as one of its pods is there."""
 
-    def lacks_first_stage(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> bool:
-        found = split_by_pod(desk, gang, seats)
+    def lacks_first_stage(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
+        found = split_by_pod(context, gang, seats)
         staged = gang.kind == "TrainJob" or any(member.stage for member in gang.members())
         return bool(found.absent) and not (found.there and staged)
 

@@ -9,13 +9,16 @@ from collections.abc import Callable
 import msgspec
 
 from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.deferred_gangs import PodPatience
 from understudy.control.apply.plan_applier import PlanApplier
 from understudy.control.apply.pod_recreation import PodRecreator
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.apply.taint_eviction import TaintEviction
 from understudy.control.clock import wait_for
 from understudy.control.record.event_formats import CoreEventFormat, EventFormat
 from understudy.control.record.event_recorder import EventRecorder
+from understudy.control.record.incident_records import IncidentStore
 from understudy.control.record.incidents import IncidentTracker
 from understudy.control.record.job_failures import JobFailures
 from understudy.control.record.node_annotations import FenceAnnotations, NodeFailures
@@ -108,16 +111,21 @@ class SchedulingLoop:
         self._clock = clock
         self._settings = settings
         self._listener = listener
-        teller = EventRecorder(cluster, clock, settings.tell_after, settings.events)
-        self._desk = ClusterWriter(cluster, clock, self.view, teller, TaintEviction(clock, settings.evictor))
-        self._incidents = IncidentTracker(cluster, self._desk, settings.keep_incidents)
-        self._history = NodeFailures(cluster, clock, settings.policy)
-        self._failures = JobFailures(self._desk, settings.policy)
-        self._intake = ViewUpdater(self._desk, troubles, self._hear)
-        self._remaker = PodRecreator(cluster, self._desk, self._intake.changed, settings.keep_pods_in)
-        self._explainer = WaitReasons(self._desk)
-        self._applier = PlanApplier(self._desk, self._remaker, settings.patience, settings.binds_whole)
-        self._fence_notes = FenceAnnotations(cluster, clock, self.view)
+        records = RecordWriter(cluster)
+        self._recorder = EventRecorder(cluster, records, clock, settings.tell_after, settings.events)
+        self._writer = ClusterWriter(cluster, self.view, self._recorder)
+        self._evictor = TaintEviction(clock, settings.evictor)
+        context = ApplyContext(cluster, clock, self.view, self._writer, self._recorder, self._evictor)
+        store = IncidentStore(cluster, records, settings.keep_incidents)
+        self._incidents = IncidentTracker(self.view, self._recorder, clock, store)
+        self._history = NodeFailures(records, clock, settings.policy)
+        self._failures = JobFailures(self.view, self._writer, settings.policy)
+        expectations = self._writer.expectations
+        self._intake = ViewUpdater(self.view, expectations, troubles, self._recorder, self._hear)
+        self._remaker = PodRecreator(cluster, context, self._intake.changed, settings.keep_pods_in)
+        self._explainer = WaitReasons(self.view, self._recorder)
+        self._applier = PlanApplier(context, self._remaker, settings.patience, settings.binds_whole)
+        self._fence_notes = FenceAnnotations(records, clock, self.view)
         self._following = Reflector(cluster, clock, self._intake)
         self._sight = ViewAge(cluster, settings.max_view_age)
         self._leads = False
@@ -142,7 +150,7 @@ class SchedulingLoop:
                 await self._stand_by(lead)
             self._take_over()
             background = (
-                self._desk.teller.run,
+                self._recorder.run,
                 self._incidents.records.write,
                 self._history.run,
                 self._fence_notes.run,
@@ -187,7 +195,7 @@ class SchedulingLoop:
     def at_rest(self) -> bool:
         """Whether it has nothing to do until something changes or time passes."""
         idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
-        written = (self._desk.teller, self._incidents.records, self._history, self._fence_notes)
+        written = (self._recorder, self._incidents.records, self._history, self._fence_notes)
         return idle and all(each.quiet for each in written)
 
     async def _schedule(self) -> None:
@@ -277,12 +285,12 @@ class SchedulingLoop:
 
     async def _catch_up(self) -> None:
         """Until the view shows what was written: an earlier plan would give a seat away that is taken."""
-        await self._desk.make_sure()
+        await self._writer.make_sure()
         told_at = self._clock.now() + STALE_WARNING_AFTER
-        while (until := self._desk.expectations.open_until(now := self._clock.now())) is not None:
+        while (until := self._writer.expectations.open_until(now := self._clock.now())) is not None:
             if now >= told_at:
                 told_at = math.inf
-                _log.warning("waiting for the watch to show what was written: %s", self._desk.expectations.names)
+                _log.warning("waiting for the watch to show what was written: %s", self._writer.expectations.names)
             self._intake.changed.clear()
             wake_at = min(until, told_at)
             await wait_for(self._intake.changed, self._clock, wake_at if wake_at < math.inf else None)
@@ -297,4 +305,4 @@ class SchedulingLoop:
 
     def _moments(self) -> tuple[float | None, ...]:
         """When a plan is to be made again though nothing has changed."""
-        return self._recheck_at, self._retry_at, self._applier.next_look(), self._desk.evictor.next_look()
+        return self._recheck_at, self._retry_at, self._applier.next_look(), self._evictor.next_look()

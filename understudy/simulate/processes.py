@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from understudy.client.config import Config
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.loop import Cycle, LoopSettings, SchedulingLoop
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.embedded.controllers.child_writer import ChildWriter
@@ -178,7 +179,7 @@ class ControlProcess(Process):
 
     def _parts(self, cluster: SharedCluster, clock: ProcessClock) -> Iterator[tuple[str, Begin]]:
         settings = settings_of(self.context, EMBEDDED_DEFAULTS)
-        teller = EventRecorder(cluster, clock, settings.tell_after)
+        teller = EventRecorder(cluster, RecordWriter(cluster), clock, settings.tell_after)
         recorder = EventAggregator(teller)
         graph = ObjectGraph(cluster, clock)
         collector = GarbageCollector(graph, cluster, clock)

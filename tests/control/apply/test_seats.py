@@ -10,7 +10,8 @@ from tests.control.loop_harness import LoopHarness, run_story
 from tests.decide.builders import queued
 from tests.objects.documents import Document, job, node, pod, pod_spec, priority_class
 from tests.scenarios.test_random_walks import jobset, torch
-from understudy.control.apply.seats import MAX_ANNOTATION, is_seatable, seats_note, wants_a_seat
+from understudy.control.apply.seats import MAX_ANNOTATION, seats_note
+from understudy.control.view.gang_parts import is_seatable, wants_a_seat
 from understudy.kinds.annotations import HOLDS, PREFIX
 from understudy.kinds.decoding import decode
 from understudy.kinds.pytorchjob import PYTORCH_JOBS

@@ -8,6 +8,7 @@ import pytest
 from tests.control.fake_cluster import FakeCluster
 from tests.control.virtual_clock import VirtualClock
 from tests.objects.documents import pod
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.record.event_formats import RATE, EventSubject, EventText, SeriesEventFormat
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.kinds.decoding import decode
@@ -25,7 +26,7 @@ class Scene:
         self.teller = self.another_teller()
 
     def another_teller(self) -> EventRecorder:
-        return EventRecorder(self.cluster, self.clock, form=SeriesEventFormat("replica-1"))
+        return EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock, form=SeriesEventFormat("replica-1"))
 
     def tell(self, *happenings: EventText) -> None:
         async def told() -> None:

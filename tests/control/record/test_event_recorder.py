@@ -10,6 +10,7 @@ import pytest
 from tests.control.fake_cluster import FakeCluster
 from tests.control.virtual_clock import VirtualClock, spin
 from tests.objects.documents import pod
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.record import event_recorder
 from understudy.control.record.event_formats import EventRate, EventSubject, EventText
 from understudy.control.record.event_recorder import MAX_DELAY, PAUSE, REPEAT_AFTER, EventRateLimiter, EventRecorder
@@ -61,7 +62,7 @@ class Scene:
         self.cluster = FakeCluster(self.clock)
         self.document = self.cluster.put(pod("x"))
         self.about = EventSubject.of(decode(self.document))
-        self.teller = EventRecorder(self.cluster, self.clock)
+        self.teller = EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock)
 
     def told(self) -> list[tuple[str, int]]:
         return [(event["message"], event["count"]) for event in self.cluster.all(EVENTS)]
@@ -86,7 +87,9 @@ def test_the_same_happening_is_counted_up() -> None:
     async def story(scene: Scene) -> None:
         for _ in range(3):
             await scene.teller.tell(scene.about, NEWS)
-        await EventRecorder(scene.cluster, scene.clock).tell(scene.about, NEWS)  # another one, after a restart
+        await EventRecorder(scene.cluster, RecordWriter(scene.cluster), scene.clock).tell(
+            scene.about, NEWS
+        )  # another one, after a restart
         await scene.teller.tell(scene.about, EventText("Started", "it runs elsewhere"))
         assert sorted(scene.told()) == [("it runs", 4), ("it runs elsewhere", 1)]
 
@@ -270,7 +273,7 @@ class PoliteScene(Scene):
 
     def __init__(self) -> None:
         super().__init__()
-        self.teller = EventRecorder(self.cluster, self.clock, DELAY)
+        self.teller = EventRecorder(self.cluster, RecordWriter(self.cluster), self.clock, DELAY)
 
 
 def tell_politely(story: Callable[[PoliteScene], Awaitable[None]]) -> None:

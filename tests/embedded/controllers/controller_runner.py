@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.embedded.controllers.fake_cluster import FakeClock, FakeCluster, quiet
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.embedded.controllers.child_writer import ChildWriter
 from understudy.embedded.controllers.garbage_collector import GarbageCollector
@@ -53,7 +54,7 @@ def job_kind_controller(kind: str) -> Made:
 async def at_work(api: FakeCluster, *makers: Made) -> AsyncIterator[Desk]:
     """Controllers on this cluster; leaving it is a kill -9 to them."""
     async with SharedCluster(api, api.clock) as cluster:
-        teller = EventRecorder(cluster, api.clock)
+        teller = EventRecorder(cluster, RecordWriter(cluster), api.clock)
         desk = Desk(api, api.clock, cluster, EventAggregator(teller), ObjectGraph(cluster, api.clock))
         work: list[Coroutine[Any, Any, None]] = [run_controller(made(desk), cluster) for made in makers]
         tasks = [

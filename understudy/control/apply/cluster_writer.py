@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from understudy.control.apply.taint_eviction import TaintEviction
 from understudy.control.concurrency import run_all
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.control.view.cluster_view import ClusterView
@@ -21,20 +21,18 @@ from understudy.control.watch.freshness import (
     shows_version,
 )
 from understudy.kinds.annotations import FENCED, format_fence
-from understudy.kinds.decoding import decode_json
 from understudy.kinds.job_control import MergePatch
 from understudy.kinds.ownership import job_key
 from understudy.kinds.registry import job_resource
 from understudy.model.nodes import Fence
 from understudy.objects.cluster_objects import PersistentVolumeClaim
 from understudy.objects.jobs import Workload
-from understudy.objects.meta import Condition, KubeObject, has_condition
+from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, NODES, PODS
 from understudy.objects.volumes import SELECTED_NODE
-from understudy.ports import Clock, Cluster, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
+from understudy.ports import Cluster, PatchForm, PodBinding, PodEviction, Ref, Refused, Unreachable
 
-NOT_FOUND, CONFLICT = 404, 409
 _NO_NOTES: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
@@ -47,34 +45,23 @@ class _Written(msgspec.Struct, frozen=True):
     metadata: _Version = _Version()
 
 
-class _Conditions(msgspec.Struct, frozen=True):
-    conditions: tuple[Condition, ...] = ()
-
-
-class _Reported(msgspec.Struct, frozen=True):
-    status: _Conditions = _Conditions()
+# A write that names a uid: the object is gone, or another object has taken its name.
+GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 class ClusterWriter:
-    def __init__(
-        self,
-        cluster: Cluster,
-        clock: Clock,
-        view: ClusterView,
-        teller: EventRecorder | None = None,
-        evictor: TaintEviction | None = None,
-    ) -> None:
+    def __init__(self, cluster: Cluster, view: ClusterView, recorder: EventRecorder) -> None:
         self._cluster = cluster
-        self.clock = clock
-        self.view = view
-        self.teller = teller or EventRecorder(cluster, clock)
-        self.evictor = evictor or TaintEviction(clock, patience=0.0)
+        self._view = view
+        self._recorder = recorder
         self.expectations = Expectations()
         self._uncertain: dict[str, Pod] = {}  # by uid: pods of writes that were not answered
 
-    async def note(self, obj: Workload | Pod, notes: Mapping[str, str | None], spec: MergePatch | None = None) -> None:
+    async def annotate(
+        self, obj: Workload | Pod, annotations: Mapping[str, str | None], spec: MergePatch | None = None
+    ) -> None:
         """Writes annotations on a job or pod (None removes), together with a patch of its spec: both or neither."""
-        metadata = {"uid": obj.metadata.uid, "annotations": dict(notes)}
+        metadata = {"uid": obj.metadata.uid, "annotations": dict(annotations)}
         await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
 
     async def select_node(self, claim: PersistentVolumeClaim, node: str) -> None:
@@ -83,7 +70,7 @@ class ClusterWriter:
         patch = {"metadata": {"uid": meta.uid, "annotations": {SELECTED_NODE: node}}}
         await self._cluster.patch(Ref(CLAIMS, meta.namespace, meta.name), patch, form=PatchForm.MERGE)
 
-    async def let_go_on(self, job: Workload, notes: Mapping[str, str | None], spec: MergePatch) -> None:
+    async def resume(self, job: Workload, notes: Mapping[str, str | None], spec: MergePatch) -> None:
         """The same for a paused job, if it is as it was seen: its owner may have suspended it meanwhile, for good."""
         metadata = {
             "uid": job.metadata.uid,
@@ -100,19 +87,6 @@ class ClusterWriter:
         else:
             patch = {**change, "metadata": {"uid": job.metadata.uid}}
             await self._patch(job, patch, sub="status", form=PatchForm.MERGE)
-
-    async def read(self, ref: Ref) -> KubeObject:
-        return decode_json(await self._cluster.get(ref))
-
-    async def is_ready(self, namespace: str, pod: str) -> bool:
-        """The view does not keep conditions of pods: there are too many, and they are rarely asked for."""
-        try:
-            found = msgspec.json.decode(await self._cluster.get(Ref(PODS, namespace, pod)), type=_Reported)
-        except Refused as error:
-            if error.code != NOT_FOUND:
-                raise
-            return False
-        return has_condition(found.status.conditions, "Ready")
 
     async def _patch(
         self, obj: Workload | Pod, patch: Any, sub: str = "", form: PatchForm = PatchForm.STRATEGIC
@@ -131,7 +105,7 @@ class ClusterWriter:
             own = {name: text for name, text in notes.get(meta.uid, {}).items() if meta.annotations.get(name) != text}
             seatings.append(PodBinding(meta.name, meta.uid, node, own))
         try:
-            with self.teller.giving_way():
+            with self._recorder.giving_way():
                 await self._cluster.bind(namespace, seatings)
         except (Refused, Unreachable) as error:
             self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
@@ -149,7 +123,7 @@ class ClusterWriter:
         await self._fence(pod for pod, departure in departures if departure.grace == 0)
         if departures:
             try:
-                with self.teller.giving_way():
+                with self._recorder.giving_way():
                     await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
             except Unreachable:
                 self._is_uncertain(pod for pod, _ in departures)
@@ -169,7 +143,7 @@ class ClusterWriter:
         try:
             raw = await self._cluster.get(ref_of(pod))
         except Refused as error:
-            if error.code != NOT_FOUND:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise Unreachable(error.message) from error
             self._expect(pod, shows_gone(uid))
         else:
@@ -187,7 +161,10 @@ class ClusterWriter:
         try:
             await self._cluster.delete(ref_of(pod), grace=0 if at_once else None, uid=pod.metadata.uid)
         except Refused as error:
-            if error.code not in (NOT_FOUND, CONFLICT):  # it is gone, or another has taken its name
+            if error.code not in (
+                HTTPStatus.NOT_FOUND,
+                HTTPStatus.CONFLICT,
+            ):  # it is gone, or another has taken its name
                 raise
         self._expect(pod, shows_deletion(pod.metadata.uid))
 
@@ -196,20 +173,20 @@ class ClusterWriter:
         by_node: dict[str, list[Pod]] = {}
         for pod in pods:
             by_node.setdefault(pod.spec.node_name, []).append(pod)
-        wanted = {name: self.view.fence_wanted(name, found) for name, found in by_node.items()}
+        wanted = {name: self._view.fence_wanted(name, found) for name, found in by_node.items()}
         await run_all(partial(self._raise_fence, name, fence) for name, fence in wanted.items() if fence is not None)
 
     async def _raise_fence(self, name: str, fence: Fence) -> None:
         """A node that is gone, or was made anew, has nothing of these pods."""
-        node = self.view.node(name)
+        node = self._view.node(name)
         patch = fence_patch(node.metadata.uid if node is not None else "", format_fence(fence))
         try:
             await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
         except Refused as error:
-            if error.code not in (NOT_FOUND, CONFLICT):
+            if error.code not in GONE:
                 raise
             return
-        self.view.fence(name, fence)
+        self._view.fence(name, fence)
 
     def _expect(self, obj: Workload | Pod, shows: Shows, until: float = NO_LIMIT) -> None:
         meta = obj.metadata
@@ -220,8 +197,8 @@ class ClusterWriter:
         """The object as the view has it now."""
         meta = obj.metadata
         if isinstance(obj, Pod):
-            return self.view.pod(meta.namespace, meta.name)
-        return self.view.job_of(job_key(obj))
+            return self._view.pod(meta.namespace, meta.name)
+        return self._view.job_of(job_key(obj))
 
 
 def fence_patch(uid: str, note: str | None) -> MergePatch:

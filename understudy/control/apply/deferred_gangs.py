@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Container, Iterable, Mapping
 from functools import partial
+from http import HTTPStatus
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import CONFLICT, NOT_FOUND, ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.gang_changes import GangChanges
 from understudy.control.apply.seats import annotated_object, hold_seats, resume_job, split_by_pod
 from understudy.control.concurrency import run_all
@@ -20,9 +21,9 @@ _log = logging.getLogger(__name__)
 
 
 class WriteRetries:
-    def __init__(self, desk: ClusterWriter) -> None:
-        self._desk = desk
-        self._clock = desk.clock
+    def __init__(self, context: ApplyContext) -> None:
+        self._context = context
+        self._clock = context.clock
         self._stumbles: dict[str, int] = {}  # how often in a row a gang's writes were refused
         self._at: dict[str, float] = {}  # when they are tried again
 
@@ -41,13 +42,13 @@ class WriteRetries:
 
     def _tell(self, gang: Gang, error: Refused) -> None:
         """Another writer is quicker every day. Any other refusal may last, so it has to be seen on the job."""
-        if error.code in (CONFLICT, NOT_FOUND):
+        if error.code in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
             _log.info("%s: the cluster refused a write: %s", gang.key, error)
             return
         _log.warning("%s: the cluster refused a write: %s", gang.key, error)
-        if book := annotated_object(self._desk, gang):
+        if book := annotated_object(self._context, gang):
             words = f"The cluster refused what was decided, which is tried again: {error}"
-            self._desk.teller.event(EventSubject.of(book), EventText("WriteRefused", words, warning=True))
+            self._context.recorder.event(EventSubject.of(book), EventText("WriteRefused", words, warning=True))
 
     def went_well(self, key: str) -> None:
         self._stumbles.pop(key, None)
@@ -67,8 +68,8 @@ class PodPatience(msgspec.Struct, frozen=True):
 
 
 class MissingPods:
-    def __init__(self, desk: ClusterWriter, retries: WriteRetries, patience: PodPatience) -> None:
-        self._desk = desk
+    def __init__(self, context: ApplyContext, retries: WriteRetries, patience: PodPatience) -> None:
+        self._context = context
         self._retries = retries
         self._patience = patience
         self._lacking: dict[str, float] = {}  # gang -> since when
@@ -81,7 +82,7 @@ class MissingPods:
         return taken
 
     def _as_seen(self, gang: str) -> PassedOver:
-        view = self._desk.view
+        view = self._context.view
         return PassedOver.of(gang, view.pods_of(gang), view.job_of(gang))
 
     async def blocked(self, deeds: Mapping[str, GangChanges]) -> set[str]:
@@ -102,11 +103,11 @@ class MissingPods:
         wanted = deed.starts or (dict(deed.holds or ()) if deed.waits_for and not gang.seated() else {})
         if not wanted or gang.suspension is Suspension.REQUEUED:
             return False
-        return lacks_first_stage(self._desk, gang, wanted)
+        return lacks_first_stage(self._context, gang, wanted)
 
     def _overdue(self, gangs: Iterable[Gang]) -> list[Gang]:
         """Those that have lacked their pods for too long. These gangs, and no others, lack any."""
-        now = self._desk.clock.now()
+        now = self._context.clock.now()
         waiting = {gang.key: gang for gang in gangs}
         self._lacking = {key: self._lacking.get(key, now) for key in waiting}
         self._limits = {key: self._limit(gang) for key, gang in waiting.items()}
@@ -123,14 +124,14 @@ class MissingPods:
         for gang in overdue:
             try:
                 if not await self._could_be_made(gang):
-                    self._lacking[gang.key] = self._desk.clock.now()
+                    self._lacking[gang.key] = self._context.clock.now()
                     continue
-                known = len(self._desk.view.pods_of(gang.key))
+                known = len(self._context.view.pods_of(gang.key))
                 if gang.holds and (_can_do_without(gang) or not gang.seated()):
-                    await hold_seats(self._desk, gang, {})
+                    await hold_seats(self._context, gang, {})
                 del self._lacking[gang.key]
                 # A pod may have come while that was written.
-                if not _can_do_without(gang) and len(self._desk.view.pods_of(gang.key)) == known:
+                if not _can_do_without(gang) and len(self._context.view.pods_of(gang.key)) == known:
                     self._passed_over.append(self._as_seen(gang.key))
                     self._tell(gang)
             except Refused as error:
@@ -142,29 +143,29 @@ class MissingPods:
         due = _next_to_be_made(gang)
         if not gang.seated() or due is None or due.made is not PodCreation.WHEN_READY:
             return True
-        return all([await self._desk.is_ready(gang.namespace, m.name) for m in _stages_before(gang, due)])
+        return all([await self._context.is_ready(gang.namespace, m.name) for m in _stages_before(gang, due)])
 
     def _tell(self, gang: Gang) -> None:
-        job = self._desk.view.job_of(gang.key)
+        job = self._context.view.job_of(gang.key)
         missing = sum(1 for member in gang.members() if not member.exists)
         if job is not None:
             words = f"{missing} of its {gang.size} pods have not been made by its controller; nothing is kept for it"
-            self._desk.teller.waits(EventSubject.of(job), words)
+            self._context.recorder.waits(EventSubject.of(job), words)
 
     async def _let_make_pods(self, gang: Gang) -> None:
         """A paused job has no pods, and no gang is preempted for pods that may not come. So the job goes on first, and
         waits for its seats like any other."""
         try:
-            await resume_job(self._desk, gang, {})
+            await resume_job(self._context, gang, {})
         except Refused as error:
             self._retries.refused(gang, error)
 
 
-def lacks_first_stage(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> bool:
+def lacks_first_stage(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
     """Whether its controller has yet to make pods for these seats that it makes before any of the others sits."""
     stages = {m.name: m.stage for m in gang.members() if m.name in seats}
     first = min(stages.values(), default=0)
-    return any(stages.get(member, first) == first for member in split_by_pod(desk, gang, seats).absent)
+    return any(stages.get(member, first) == first for member in split_by_pod(context, gang, seats).absent)
 
 
 def lacks_pods(gang: Gang) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.deferred_gangs import MissingPods, PodPatience, WriteRetries, lacks_first_stage
 from understudy.control.apply.gang_changes import GangChanges, changes_by_gang
 from understudy.control.apply.pod_recreation import PodRecreator
@@ -27,12 +27,11 @@ from understudy.control.apply.seats import (
     seats_note,
     seats_to_take,
     volume_orders,
-    wants_a_seat,
 )
 from understudy.control.apply.warm_understudies import dismiss_understudies, stepping_in
 from understudy.control.concurrency import run_all
 from understudy.control.record.event_formats import EventSubject, EventText
-from understudy.control.view.gang_parts import PassedOver
+from understudy.control.view.gang_parts import PassedOver, wants_a_seat
 from understudy.decide.describe import describe
 from understudy.decide.guards import HOUR, is_preempting_now
 from understudy.kinds.annotations import (
@@ -80,21 +79,21 @@ class GangTask(msgspec.Struct):
 
 class PlanApplier:
     def __init__(
-        self, desk: ClusterWriter, remaker: PodRecreator, patience: PodPatience, binds_whole: bool = True
+        self, context: ApplyContext, remaker: PodRecreator, patience: PodPatience, binds_whole: bool = True
     ) -> None:
         """`binds_whole`: the cluster seats all pods of a gang at once, or none."""
-        self._desk = desk
+        self._context = context
         self._remaker = remaker
         self._binds_whole = binds_whole
-        self._retries = WriteRetries(desk)
-        self._missing = MissingPods(desk, self._retries, patience)
+        self._retries = WriteRetries(context)
+        self._missing = MissingPods(context, self._retries, patience)
         self._roles: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
         """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
         deeds = changes_by_gang(plan, snapshot)
         self._retries.begin(snapshot.gangs)
-        self._desk.evictor.begin()
+        self._context.evictor.begin()
         tasks = {task.deed.key: task for task in await self._prepared(deeds, snapshot)}
         await self._fence(snapshot)
         promised = [t for t in tasks.values() if t.promised is not None or self._takes_seats_one_by_one(t)]
@@ -104,8 +103,8 @@ class PlanApplier:
         await self._each(leaving, partial(self._release, tasks, snapshot))
         await self._each((t for t in tasks.values() if t.resumes), self._resume)
         await self._each((t for t in tasks.values() if t.orders), partial(self._order_volumes, snapshot))
-        dismissed = await dismiss_understudies(self._desk, plan, snapshot)
-        self._roles = stepping_in(self._desk, plan, snapshot)
+        dismissed = await dismiss_understudies(self._context, plan, snapshot)
+        self._roles = stepping_in(self._context, plan, snapshot)
         await self._bind([t for t in tasks.values() if t.binds and not t.failed])
         await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
         return [action for task in tasks.values() if task.done for action in task.deed.actions] + dismissed
@@ -125,16 +124,16 @@ class PlanApplier:
     async def _prepared(self, deeds: dict[str, GangChanges], snapshot: Snapshot) -> list[GangTask]:
         tasks = [self._task(deed) for deed in deeds.values()]
         blocked = {key for key in deeds if self._retries.is_backing_off(key)}
-        blocked |= {key for key, deed in deeds.items() if would_lose_unowned_pod(self._desk, deed, snapshot)}
+        blocked |= {key for key, deed in deeds.items() if would_lose_unowned_pod(self._context, deed, snapshot)}
         blocked |= await self._missing.blocked({key: deed for key, deed in deeds.items() if key not in blocked})
         blocked = _with_dependents(deeds, blocked)
         return [task for task in tasks if task.deed.key not in blocked]
 
     def _task(self, deed: GangChanges) -> GangTask:
-        seats = seats_to_take(self._desk, deed)
+        seats = seats_to_take(self._context, deed)
         requeued = deed.gang.suspension is Suspension.REQUEUED
         task = GangTask(deed, seats, resumes=bool(deed.starts) and requeued)
-        task.orders = volume_orders(self._desk, seats.there)
+        task.orders = volume_orders(self._context, seats.there)
         if task.orders or self._moves_whole_and_lacks_pods(deed):
             task.seats = seats = SeatsByPod(
                 [], {**seats.absent, **{pod.metadata.name: node for pod, node in seats.there}}
@@ -150,7 +149,7 @@ class PlanApplier:
     def _moves_whole_and_lacks_pods(self, deed: GangChanges) -> bool:
         """A gang of which no member stays where it is starts anew: when the pods of its first stage are there."""
         stays = any(m.node and m.name not in deed.leaves for m in deed.gang.members())
-        return bool(deed.replaces) and not stays and lacks_first_stage(self._desk, deed.gang, deed.replaces)
+        return bool(deed.replaces) and not stays and lacks_first_stage(self._context, deed.gang, deed.replaces)
 
     async def _each(self, tasks: Iterable[GangTask], step: Callable[[GangTask], Awaitable[None]]) -> None:
         await run_all(partial(self._attempt, task, step) for task in tasks if not task.failed)
@@ -168,7 +167,7 @@ class PlanApplier:
 
     async def _fence(self, snapshot: Snapshot) -> None:
         try:
-            await release_stuck_pods(self._desk, snapshot)
+            await release_stuck_pods(self._context, snapshot)
         except Refused as error:
             _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
 
@@ -182,7 +181,7 @@ class PlanApplier:
         kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
         if self._takes_seats_one_by_one(task):
             kept = taking
-        task.done |= await hold_seats(self._desk, task.gang, {**kept, **(task.promised or {})})
+        task.done |= await hold_seats(self._context, task.gang, {**kept, **(task.promised or {})})
 
     async def _release(self, tasks: dict[str, GangTask], snapshot: Snapshot, task: GangTask) -> None:
         if task.promised is not None and _has_nothing_to_lose(task.deed, snapshot):
@@ -196,27 +195,27 @@ class PlanApplier:
             return
         happening = self._for(taker, _event_for(task.deed.actions))
         keep, taken_by = self._remaker.keep, taker.deed if taker else None
-        await SeatRelease(self._desk, task.deed, snapshot, happening, keep, taken_by).carry_out()
+        await SeatRelease(self._context, task.deed, snapshot, happening, keep, taken_by).carry_out()
         task.done = True
         self._tell_job(task.gang, happening)
 
     async def _count_occasion(self, task: GangTask) -> None:
         """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
-        book, now = annotated_object(self._desk, task.gang), self._desk.clock.now()
+        book, now = annotated_object(self._context, task.gang), self._context.clock.now()
         if book is not None and not is_preempting_now(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
-            await self._desk.note(book, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
+            await self._context.writer.annotate(book, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
 
     async def _resume(self, task: GangTask) -> None:
-        await resume_job(self._desk, task.gang, task.deed.starts)
+        await resume_job(self._context, task.gang, task.deed.starts)
         task.done = True
         self._tell_job(task.gang, EventText("Resumed", describe(task.deed.actions[-1])))
 
     async def _order_volumes(self, snapshot: Snapshot, task: GangTask) -> None:
-        task.done |= await order_volumes(self._desk, task.orders, snapshot.nodes)
-        for pod in self._desk.view.pods_of(task.deed.key):
+        task.done |= await order_volumes(self._context, task.orders, snapshot.nodes)
+        for pod in self._context.view.pods_of(task.deed.key):
             if pod.metadata.name in task.seats.absent and wants_a_seat(pod):
-                self._desk.teller.waits(EventSubject.of(pod), task.orders[0].words)
+                self._context.recorder.waits(EventSubject.of(pod), task.orders[0].words)
 
     async def _bind(self, tasks: list[GangTask]) -> None:
         await run_all(partial(self._bind_batch, batch) for batch in _batches(tasks))
@@ -236,9 +235,9 @@ class PlanApplier:
 
     async def _bind_seats(self, tasks: list[GangTask]) -> None:
         seats = [seat for task in tasks for seat in task.seats.there]
-        await self._desk.teller.hush(pod.metadata.uid for pod, _ in seats)
+        await self._context.recorder.hush(pod.metadata.uid for pod, _ in seats)
         try:
-            await self._desk.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks))
+            await self._context.writer.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks))
         except (Refused, Unreachable) as error:
             self._were_seated(tasks, error.done)
             raise
@@ -266,22 +265,22 @@ class PlanApplier:
     def _tell_seated(self, pod: Pod, node: str) -> None:
         meta = pod.metadata
         message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
-        self._desk.teller.event(EventSubject.of(pod), EventText("Scheduled", message))
+        self._context.recorder.event(EventSubject.of(pod), EventText("Scheduled", message))
         if understudy := self._roles.get(meta.uid):
             message = f"Understudy {understudy.metadata.name} steps in on node {node}"
-            self._desk.teller.event(EventSubject.of(pod), EventText("SteppedIn", message))
+            self._context.recorder.event(EventSubject.of(pod), EventText("SteppedIn", message))
 
     async def _keep_books(self, task: GangTask) -> None:
         """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""
-        job = self._desk.view.job_of(task.deed.key)
+        job = self._context.view.job_of(task.deed.key)
         if job is not None and task.binds:
             notes = self._notes_on_seats(task, job)
             if notes:
-                await self._desk.note(job, notes)
+                await self._context.writer.annotate(job, notes)
         if job is not None and task.promised is not None:
-            nominate_nodes(self._desk, task.gang, task.promised)
+            nominate_nodes(self._context, task.gang, task.promised)
         if job is None and task.bound:
-            await hold_seats(self._desk, task.gang, task.promised or {})
+            await hold_seats(self._context, task.gang, task.promised or {})
 
     def _notes_on_seats(self, task: GangTask, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations
@@ -295,13 +294,13 @@ class PlanApplier:
     # Words
 
     def _tell_job(self, gang: Gang, happening: EventText) -> None:
-        job = self._desk.view.job_of(gang.key)
+        job = self._context.view.job_of(gang.key)
         if job is not None:
-            self._desk.teller.event(EventSubject.of(job), happening)
+            self._context.recorder.event(EventSubject.of(job), happening)
 
     def _for(self, taker: GangTask | None, happening: EventText) -> EventText:
         """The same, with the job it happens for named as an object."""
-        job = self._desk.view.job_of(taker.gang.key) if taker is not None else None
+        job = self._context.view.job_of(taker.gang.key) if taker is not None else None
         return happening if job is None else msgspec.structs.replace(happening, related=EventSubject.of(job))
 
 

@@ -8,11 +8,12 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.kinds.annotations import LAST_SEATS, PREFIX, QUEUED_AT, format_time
 from understudy.model.gangs import Gang, OnPreemption
 from understudy.objects.pods import Pod
@@ -22,7 +23,6 @@ from understudy.ports import ChangeType, Cluster, Ref, Refused, Unreachable
 LABEL = f"{PREFIX}requeued"
 ON_PREEMPTION = f"{PREFIX}on-preemption"
 RETRY = 1.0
-NOT_FOUND, CONFLICT = 404, 409
 
 _log = logging.getLogger(__name__)
 Name = tuple[str, str]  # (namespace, name)
@@ -48,11 +48,11 @@ def is_recreated(pod: Pod) -> bool:
 class PodRecreator:
     """`changed` is set when there is something to make again."""
 
-    def __init__(self, cluster: Cluster, desk: ClusterWriter, changed: asyncio.Event, place: str = "") -> None:
+    def __init__(self, cluster: Cluster, context: ApplyContext, changed: asyncio.Event, place: str = "") -> None:
         """`place` is the namespace in which all are kept; '': each in its own."""
         self._cluster = cluster
         self._place = place
-        self._desk = desk
+        self._context = context
         self._changed = changed
         self._kept: dict[Name, KeptPod] = {}
         self.synced = asyncio.Event()
@@ -67,7 +67,7 @@ class PodRecreator:
             except (Refused, Unreachable) as error:
                 _log.warning("cannot follow %s: %s", CONFIG_MAPS.key, error)
                 self.synced.set()  # pods without owners do not come back then; nobody else has to wait for that
-            await self._desk.clock.sleep(RETRY)
+            await self._context.clock.sleep(RETRY)
 
     def _heard(self, change: ChangeType, raw: bytes) -> None:
         if change is ChangeType.SYNCED:
@@ -93,7 +93,7 @@ class PodRecreator:
         try:
             await self._cluster.create(place, body)
         except Refused as error:
-            if error.code != CONFLICT:
+            if error.code != HTTPStatus.CONFLICT:
                 raise
             await self._forget((meta.namespace, meta.name))
             await self._cluster.create(place, body)
@@ -101,7 +101,7 @@ class PodRecreator:
     async def make_again(self) -> None:
         """To be called when nobody is being preempted: a pod that is kept and still there was not deleted after all."""
         for name, kept in list(self._kept.items()):
-            pod = self._desk.view.pod(*name)
+            pod = self._context.view.pod(*name)
             if pod is not None and pod.metadata.uid == kept.uid and pod.metadata.deletion_timestamp is not None:
                 continue
             try:
@@ -116,7 +116,7 @@ class PodRecreator:
         try:
             await self._cluster.create(Ref(PODS, namespace), kept.manifest)
         except Refused as error:
-            if error.code != CONFLICT:  # somebody else made it
+            if error.code != HTTPStatus.CONFLICT:  # somebody else made it
                 raise
 
     async def _forget(self, name: Name) -> None:
@@ -124,7 +124,7 @@ class PodRecreator:
         try:
             await self._cluster.delete(self._record(name))
         except Refused as error:
-            if error.code != NOT_FOUND:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
 
     def _record(self, name: Name) -> Ref:

@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.gang_changes import GangChanges
 from understudy.control.apply.pod_recreation import is_recreated
 from understudy.control.apply.seats import seats_note
@@ -51,7 +51,7 @@ _LEAVING = {
 class SeatRelease(msgspec.Struct, frozen=True):
     """A gang, or some of its members, on the way out; `taker` is the gang the seats are for, if any."""
 
-    desk: ClusterWriter
+    context: ApplyContext
     deed: GangChanges
     snapshot: Snapshot
     happening: EventText  # what the job and its pods are told, unless there is a taker to be named
@@ -68,7 +68,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
         await run_all(partial(self._mark, pod, pod in spared) for pod in pods if marked)
         for pod in pods:
-            self.desk.teller.event(EventSubject.of(pod), self._happening(pod))
+            self.context.recorder.event(EventSubject.of(pod), self._happening(pod))
         if ends:
             await self._end([pod for pod in pods if pod not in spared])
         else:
@@ -79,13 +79,13 @@ class SeatRelease(msgspec.Struct, frozen=True):
         names = set(self.deed.leaves)
         return [
             pod
-            for pod in self.desk.view.pods_of(self.deed.key)
+            for pod in self.context.view.pods_of(self.deed.key)
             if pod.spec.node_name and is_live(pod) and (self.deed.gives_up or pod.metadata.name in names)
         ]
 
     def _spared(self, pods: list[Pod]) -> list[Pod]:
         """Pods that end by themselves when the others are gone. One that is in the way even then goes like them."""
-        job = self.desk.view.job_of(self.deed.key)
+        job = self.context.view.job_of(self.deed.key)
         labels = control_of(job).spared.items() if job is not None else ()
         spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
         return spared if len(spared) < len(pods) else []
@@ -95,11 +95,11 @@ class SeatRelease(msgspec.Struct, frozen=True):
         await self._keep(pods)
         await self._remove(pods)
         for pod in pods:
-            self.desk.teller.event(EventSubject.of(pod), self._happening(pod))
+            self.context.recorder.event(EventSubject.of(pod), self._happening(pod))
 
     async def _mark(self, pod: Pod, spared: bool) -> None:
         condition = self._condition(self._happening(pod), LEFT_TO_END if spared else "DisruptionTarget")
-        await self.desk.teller.mark(pod, condition)
+        await self.context.recorder.mark(pod, condition)
 
     def _happening(self, pod: Pod) -> EventText:
         if self.taker:
@@ -118,7 +118,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
             "status": "True",
             "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
             "message": happening.message,
-            "lastTransitionTime": format_time(int(self.desk.clock.now())),
+            "lastTransitionTime": format_time(int(self.context.clock.now())),
         }
 
     def _preempted(self, pod: Pod) -> EventText:
@@ -126,17 +126,17 @@ class SeatRelease(msgspec.Struct, frozen=True):
         assert self.taker is not None
         gang, node, claims = self.taker.gang, pod.spec.node_name, self.taker.claims
         member = claims.get(node) or next(iter(claims.values()), gang.name)
-        coming = self.desk.view.pod(gang.namespace, member)
+        coming = self.context.view.pod(gang.namespace, member)
         known_as = f"pod uid {coming.metadata.uid}" if coming else gang.title
-        speaker = coming or self.desk.view.job_of(gang.key)
+        speaker = coming or self.context.view.job_of(gang.key)
         related = EventSubject.of(speaker) if speaker is not None else None
         message = f"Preempted by {gang.namespace}/{member} on node {node} ({known_as})"
         return EventText(PREEMPTED, message, related=related)
 
     async def _requeue(self, pods: list[Pod]) -> None:
-        job, pause = self.desk.view.job_of(self.deed.key), self._pause()
+        job, pause = self.context.view.job_of(self.deed.key), self._pause()
         if job is not None:
-            await self.desk.note(job, self._notes(pods, bool(pause)), pause)
+            await self.context.writer.annotate(job, self._notes(pods, bool(pause)), pause)
         else:
             await self._keep(pods)
         lost = [pod for pod in pods if self._is_lost(pod)]
@@ -144,14 +144,14 @@ class SeatRelease(msgspec.Struct, frozen=True):
 
     def _pause(self) -> MergePatch:
         """What pauses the job; nothing where there is none, or it cannot be paused."""
-        job = self.desk.view.job_of(self.deed.key)
+        job = self.context.view.job_of(self.deed.key)
         return suspend_patch(control_of(job), True) if job is not None else {}
 
     async def _keep(self, pods: Iterable[Pod]) -> None:
         await run_all(partial(self.keep, pod, self.deed.gang) for pod in pods if is_recreated(pod))
 
     def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
-        gang, now = self.deed.gang, format_time(int(self.desk.clock.now()))
+        gang, now = self.deed.gang, format_time(int(self.context.clock.now()))
         seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
         return {
             **({REQUEUED_AT: now} if pausing else {}),
@@ -168,26 +168,28 @@ class SeatRelease(msgspec.Struct, frozen=True):
             return {}
         if not any(isinstance(action, Requeue) and action.stalled for action in self.deed.actions):
             return {DISPLACED_AT: now}
-        recent = [at for at in gang.stalls if self.desk.clock.now() - at < HOUR]
-        return {STALLED_AT: format_times((*recent, float(int(self.desk.clock.now()))))}
+        recent = [at for at in gang.stalls if self.context.clock.now() - at < HOUR]
+        return {STALLED_AT: format_times((*recent, float(int(self.context.clock.now()))))}
 
     async def _end(self, pods: list[Pod]) -> None:
         """The job fails by the means of its own kind, so that its controller makes no new pods."""
-        job = self.desk.view.job_of(self.deed.key)
+        job = self.context.view.job_of(self.deed.key)
         if job is not None:
-            now = format_time(int(self.desk.clock.now()))
-            await fail(self.desk, job, JobFailure(PREEMPTED, self.happening.message, now))
+            now = format_time(int(self.context.clock.now()))
+            await fail(self.context, job, JobFailure(PREEMPTED, self.happening.message, now))
         await self._remove(pods)
 
     async def _remove(self, pods: Iterable[Pod]) -> None:
-        await self.desk.release([(pod, self._departure(pod)) for pod in pods if not self._is_left_to_others(pod)])
+        await self.context.writer.release(
+            [(pod, self._departure(pod)) for pod in pods if not self._is_left_to_others(pod)]
+        )
 
     def _is_left_to_others(self, pod: Pod) -> bool:
         """If they do not delete it in time, the next plan finds it where it is."""
         member = next((m for m in self.deed.gang.seated() if m.name == pod.metadata.name), None)
-        until = self.desk.evictor.time_for(pod, member, self.snapshot) if member is not None else None
+        until = self.context.evictor.time_for(pod, member, self.snapshot) if member is not None else None
         if until is not None:
-            self.desk.leave_to_others(pod, until)
+            self.context.writer.leave_to_others(pod, until)
         return until is not None
 
     def _departure(self, pod: Pod) -> PodEviction:
@@ -199,20 +201,20 @@ class SeatRelease(msgspec.Struct, frozen=True):
         return self.snapshot.is_lost(pod.spec.node_name)
 
 
-async def fail(desk: ClusterWriter, job: Workload, ending: JobFailure) -> None:
+async def fail(context: ApplyContext, job: Workload, ending: JobFailure) -> None:
     lever = control_of(job)
     if is_ending(job):
         return
     if lever.end_through == "JobSet":
-        child = await desk.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
+        child = await context.read(Ref(JOB_SETS, job.metadata.namespace, job.metadata.name))
         assert isinstance(child, JobSet)
         if is_ending(child):
             return
         job, lever = child, control_of(child)
-    await desk.end(job, failure_patch(lever, job.status.conditions, ending))
+    await context.writer.end(job, failure_patch(lever, job.status.conditions, ending))
 
 
-async def release_stuck_pods(desk: ClusterWriter, snapshot: Snapshot) -> None:
+async def release_stuck_pods(context: ApplyContext, snapshot: Snapshot) -> None:
     """Pods on their way out of a lost node never get there by themselves: nobody is left who could say they have.
 
     Those that were given no grace are left to their controllers, who have to let go of them.
@@ -221,19 +223,19 @@ async def release_stuck_pods(desk: ClusterWriter, snapshot: Snapshot) -> None:
     for name in snapshot.unhealthy:
         for seat in snapshot.nodes[name].seats if snapshot.is_lost(name) else ():
             gang = snapshot.gangs[seat.gang]
-            pod = desk.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
+            pod = context.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
             if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:
                 stuck.append(pod)
-    await run_all(partial(_let_go, desk, pod) for pod in stuck)
+    await run_all(partial(_let_go, context, pod) for pod in stuck)
 
 
-async def _let_go(desk: ClusterWriter, pod: Pod) -> None:
+async def _let_go(context: ApplyContext, pod: Pod) -> None:
     """Whoever told it to go, a taint above all, did so since its node was lost: its Job is not to pay for that."""
     if excused := _excused(pod):
         meta = pod.metadata
-        await desk.release([(pod, PodEviction(meta.name, meta.uid, _LEAVING, grace=0, excused=excused))])
+        await context.writer.release([(pod, PodEviction(meta.name, meta.uid, _LEAVING, grace=0, excused=excused))])
     else:
-        await desk.remove(pod, at_once=True)
+        await context.writer.remove(pod, at_once=True)
 
 
 def _excused(pod: Pod) -> str:
@@ -242,10 +244,10 @@ def _excused(pod: Pod) -> str:
     return pod.metadata.resource_version if owner is not None and owner.kind == "Job" else ""
 
 
-def would_lose_unowned_pod(desk: ClusterWriter, deed: GangChanges, snapshot: Snapshot) -> bool:
+def would_lose_unowned_pod(context: ApplyContext, deed: GangChanges, snapshot: Snapshot) -> bool:
     """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
     if deed.gang.kind not in ("Pod", POD_GROUP) or not deed.replaces:
         return False
-    going = [pod for pod in desk.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
+    going = [pod for pod in context.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
     bare = [pod for pod in going if not pod.metadata.owner_references and not is_recreated(pod)]
     return any(not snapshot.is_lost(pod.spec.node_name) for pod in bare)

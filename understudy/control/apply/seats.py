@@ -5,11 +5,11 @@ from functools import partial
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.gang_changes import GangChanges
 from understudy.control.concurrency import run_all
+from understudy.control.view.gang_parts import is_seatable
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT, format_seats
-from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.job_control import suspend_patch
 from understudy.kinds.registry import control_of
 from understudy.model.gangs import Gang
@@ -33,47 +33,38 @@ def seats_note(gang: Gang, seats: Mapping[str, str]) -> str | None:
     return text if text and len(text) <= MAX_ANNOTATION else None
 
 
-async def hold_seats(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> bool:
+async def hold_seats(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
     """Whether anything had to be written for it. Without a job, the oldest pod has the note; a lone pod needs none."""
-    book = annotated_object(desk, gang)
-    nominated = nominate_nodes(desk, gang, seats) if isinstance(book, Pod) else False
+    book = annotated_object(context, gang)
+    nominated = nominate_nodes(context, gang, seats) if isinstance(book, Pod) else False
     note = seats_note(gang, seats)
     if book is None or (isinstance(book, Pod) and gang.size == 1) or note == book.metadata.annotations.get(HOLDS):
         return nominated
-    await desk.note(book, {HOLDS: note})
+    await context.writer.annotate(book, {HOLDS: note})
     return True
 
 
-def annotated_object(desk: ClusterWriter, gang: Gang) -> Workload | Pod | None:
+def annotated_object(context: ApplyContext, gang: Gang) -> Workload | Pod | None:
     """The object on which facts about the gang are written: its job, else its oldest pod."""
-    job = desk.view.job_of(gang.key)
+    job = context.view.job_of(gang.key)
     if job is not None:
         return job
-    pods = [(seconds(pod.metadata.creation_timestamp) or 0.0, pod) for pod in desk.view.pods_of(gang.key)]
+    pods = [(seconds(pod.metadata.creation_timestamp) or 0.0, pod) for pod in context.view.pods_of(gang.key)]
     return min(pods, key=lambda found: (found[0], found[1].metadata.name))[1] if pods else None
 
 
-def nominate_nodes(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> bool:
+def nominate_nodes(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
     """The same on the pods. It is what kubectl shows, and counts as a hold where the job has none written down.
 
     Nobody waits for it: until it is written, a gang has its seats by its place in line, by which they were chosen.
     """
     wrong = [
         (pod, node)
-        for pod in desk.view.pods_of(gang.key)
+        for pod in context.view.pods_of(gang.key)
         if is_seatable(pod) and (node := seats.get(pod.metadata.name, "")) != pod.status.nominated_node_name
     ]
-    told = [desk.teller.nominates(pod, node) for pod, node in wrong]
+    told = [context.recorder.nominates(pod, node) for pod, node in wrong]
     return any(told)
-
-
-def is_seatable(pod: Pod) -> bool:
-    """Whosever gate it is: behind one, a pod is not bound."""
-    return wants_a_seat(pod) and not pod.spec.scheduling_gates
-
-
-def wants_a_seat(pod: Pod) -> bool:
-    return not pod.spec.node_name and is_live(pod)
 
 
 class SeatsByPod(msgspec.Struct):
@@ -83,10 +74,10 @@ class SeatsByPod(msgspec.Struct):
     absent: dict[str, str] = {}
 
 
-def split_by_pod(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> SeatsByPod:
+def split_by_pod(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> SeatsByPod:
     found = SeatsByPod()
     for member, node in seats.items():
-        pod = desk.view.pod(gang.namespace, member)
+        pod = context.view.pod(gang.namespace, member)
         if pod is not None and is_seatable(pod):
             found.there.append((pod, node))
         else:
@@ -94,29 +85,29 @@ def split_by_pod(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> S
     return found
 
 
-async def resume_job(desk: ClusterWriter, gang: Gang, seats: Mapping[str, str]) -> None:
+async def resume_job(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> None:
     """Lets a paused job go on, with its seats kept until its pods are there: one write for both."""
-    job = desk.view.job_of(gang.key)
+    job = context.view.job_of(gang.key)
     if job is not None:  # else it was deleted since the plan was made
         notes = {REQUEUED_AT: None, HOLDS: seats_note(gang, seats)}
-        await desk.let_go_on(job, notes, suspend_patch(control_of(job), False))
+        await context.writer.resume(job, notes, suspend_patch(control_of(job), False))
 
 
-def seats_to_take(desk: ClusterWriter, deed: GangChanges) -> SeatsByPod:
+def seats_to_take(context: ApplyContext, deed: GangChanges) -> SeatsByPod:
     """What is to be bound now, and what is to be held until its pods are there."""
-    starting = split_by_pod(desk, deed.gang, deed.starts)
+    starting = split_by_pod(context, deed.gang, deed.starts)
     leaving = set(deed.leaves)
-    replacing = split_by_pod(desk, deed.gang, {m: n for m, n in deed.replaces.items() if m not in leaving})
-    growing = _growing(desk, deed)
+    replacing = split_by_pod(context, deed.gang, {m: n for m, n in deed.replaces.items() if m not in leaving})
+    growing = _growing(context, deed)
     there = starting.there + replacing.there + growing.there
     moving = {member: node for member, node in deed.replaces.items() if member in leaving}
     return SeatsByPod(there, {**starting.absent, **replacing.absent, **growing.absent, **moving})
 
 
-def _growing(desk: ClusterWriter, deed: GangChanges) -> SeatsByPod:
+def _growing(context: ApplyContext, deed: GangChanges) -> SeatsByPod:
     """Where some pods are made only when others have seats, those who are there begin, and the rest is kept for them;
     else nothing is kept for pods that may come."""
-    growing = split_by_pod(desk, deed.gang, deed.grows)
+    growing = split_by_pod(context, deed.gang, deed.grows)
     if not any(m.stage for m in deed.gang.members()):
         return SeatsByPod(_whole_islands(deed.gang, growing))
     here = {pod.metadata.name for pod, _ in growing.there}
@@ -150,18 +141,18 @@ class VolumeOrder(msgspec.Struct, frozen=True):
         return f"the volume of {title} has yet to be made, for node {self.volume.node or self.node}"
 
 
-def volume_orders(desk: ClusterWriter, seats: Iterable[tuple[Pod, str]]) -> list[VolumeOrder]:
+def volume_orders(context: ApplyContext, seats: Iterable[tuple[Pod, str]]) -> list[VolumeOrder]:
     """One order a claim; of several pods that share it, the first says where."""
     found: dict[str, VolumeOrder] = {}
     for pod, node in seats:
-        for volume in desk.view.unmade_volumes(pod):
+        for volume in context.view.unmade_volumes(pod):
             found.setdefault(volume.name, VolumeOrder(volume, node, pod.metadata.namespace))
     return list(found.values())
 
 
-async def order_volumes(desk: ClusterWriter, orders: Iterable[VolumeOrder], nodes: Container[str]) -> bool:
+async def order_volumes(context: ApplyContext, orders: Iterable[VolumeOrder], nodes: Container[str]) -> bool:
     """Whether there was anything to write. Who has been told a node that is there is not told another: its volume may
     be on its way."""
     new = [(one.volume.claim, one.node) for one in orders if one.volume.claim and one.volume.node not in nodes]
-    await run_all(partial(desk.select_node, *one) for one in new)
+    await run_all(partial(context.writer.select_node, *one) for one in new)
     return bool(new)

@@ -3,7 +3,7 @@
 import logging
 from functools import partial
 
-from understudy.control.apply.cluster_writer import ClusterWriter
+from understudy.control.apply.context import ApplyContext
 from understudy.control.concurrency import run_all
 from understudy.kinds.annotations import STEPS_IN
 from understudy.kinds.gangs.lone_pod import is_live
@@ -15,25 +15,25 @@ from understudy.ports import Refused
 _log = logging.getLogger(__name__)
 
 
-def stepping_in(desk: ClusterWriter, plan: Plan, snapshot: Snapshot) -> dict[str, Pod]:
+def stepping_in(context: ApplyContext, plan: Plan, snapshot: Snapshot) -> dict[str, Pod]:
     """Who steps in, by the uid of the pod it becomes, as far as that pod is there."""
     found = {}
     for action in plan.actions:
         if isinstance(action, Dismiss) and action.member:
-            pod = desk.view.pod(snapshot.gangs[action.by].namespace, action.member)
-            understudy = next((one for one in desk.view.pods_of(action.gang) if is_live(one)), None)
+            pod = context.view.pod(snapshot.gangs[action.by].namespace, action.member)
+            understudy = next((one for one in context.view.pods_of(action.gang) if is_live(one)), None)
             if pod is not None and understudy is not None:
                 found[pod.metadata.uid] = understudy
     return found
 
 
-async def dismiss_understudies(desk: ClusterWriter, plan: Plan, snapshot: Snapshot) -> list[Action]:
+async def dismiss_understudies(context: ApplyContext, plan: Plan, snapshot: Snapshot) -> list[Action]:
     """Makes room for those who need it; returns what was done. One that becomes another pod is left to its agent."""
     done: list[Action] = []
 
     async def each(action: Dismiss) -> None:
         try:
-            if await _dismissed(desk, action, snapshot):
+            if await _dismissed(context, action, snapshot):
                 done.append(action)
         except Refused as error:
             _log.warning("%s: the cluster refused a write: %s", action.gang, error)
@@ -43,15 +43,15 @@ async def dismiss_understudies(desk: ClusterWriter, plan: Plan, snapshot: Snapsh
     return done
 
 
-async def _dismissed(desk: ClusterWriter, action: Dismiss, snapshot: Snapshot) -> bool:
+async def _dismissed(context: ApplyContext, action: Dismiss, snapshot: Snapshot) -> bool:
     taken_over = (
-        {pod.metadata.annotations.get(STEPS_IN) for pod in desk.view.pods_of(action.by)} if action.by else set()
+        {pod.metadata.annotations.get(STEPS_IN) for pod in context.view.pods_of(action.by)} if action.by else set()
     )
     lost = snapshot.is_lost(action.node)
     pods = [
         pod
-        for pod in desk.view.pods_of(action.gang)
+        for pod in context.view.pods_of(action.gang)
         if pod.spec.node_name == action.node and (lost or (is_live(pod) and pod.metadata.uid not in taken_over))
     ]
-    await run_all(partial(desk.remove, pod, at_once=lost) for pod in pods)
+    await run_all(partial(context.writer.remove, pod, at_once=lost) for pod in pods)
     return bool(pods)

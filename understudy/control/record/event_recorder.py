@@ -5,16 +5,18 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from http import HTTPStatus
 
 import msgspec
 
 from understudy.control.clock import wait_for
 from understudy.control.record.event_formats import CoreEventFormat, EventFormat, EventRate, EventSubject, EventText
+from understudy.control.record.writes import RecordWrites
 from understudy.kinds.annotations import format_time
 from understudy.objects.meta import Condition
 from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS
-from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+from understudy.ports import Clock, ClusterReader, Ref, Refused, Unreachable
 from understudy.write_priority import WritePriority
 
 MAX_BUCKETS = 4096  # of buckets; the one that was used longest ago is forgotten first, and is full again
@@ -60,10 +62,18 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 class EventRecorder:
-    def __init__(self, cluster: Cluster, clock: Clock, delay: float = 0.0, form: EventFormat = _CORE) -> None:
+    def __init__(
+        self,
+        cluster: ClusterReader,
+        writer: RecordWrites,
+        clock: Clock,
+        delay: float = 0.0,
+        form: EventFormat = _CORE,
+    ) -> None:
         """`delay` are the seconds after which something is told that nobody waits for: what is urgent goes before.
         Where it is 0, nothing is put off."""
         self._cluster = cluster
+        self._writer = writer
         self._clock = clock
         self._delay = delay
         self._form = form
@@ -174,31 +184,21 @@ class EventRecorder:
         if self._buckets is not None and not self._buckets.take((about.uid or about.name, happening.reason), now):
             _log.debug("not told, there was too much of it: %s %s: %s", about.kind, about.name, happening.reason)
             return
-        name = _event_name(about, form.alike(about, happening))
-        place = Ref(form.resource, about.namespace or "default")
-        count = self._counts.get(name, 0)
+        ref = Ref(form.resource, about.namespace or "default", _event_name(about, form.alike(about, happening)))
+        event = form.new(ref.name, about, happening, now)
+        count = self._counts.get(ref.name, 0)
         if count == 0:
-            try:
-                await self._cluster.create(place, form.new(name, about, happening, now))
-                self._count(name, 1)
+            if await self._writer.create_event(ref, event):
+                self._count(ref.name, 1)
                 return
-            except Refused as error:
-                if error.code != 409:
-                    raise
-                count = await self._told_before(place, name)
-        try:
-            patch = form.again(count + 1, now)
-            await self._cluster.patch(Ref(form.resource, place.namespace, name), patch, form=PatchForm.MERGE)
-            self._count(name, count + 1)
-        except Refused as error:
-            if error.code != 404:
-                raise
-            await self._cluster.create(place, form.new(name, about, happening, now))  # it was cleared away meanwhile
-            self._count(name, 1)
+            count = await self._told_before(ref)
+        if await self._writer.update_event(ref, form.again(count + 1, now)):
+            self._count(ref.name, count + 1)
+        elif await self._writer.create_event(ref, event):  # the event had expired
+            self._count(ref.name, 1)
 
-    async def _told_before(self, place: Ref, name: str) -> int:
-        event = await self._cluster.get(Ref(place.resource, place.namespace, name))
-        return self._form.count(msgspec.json.decode(event))
+    async def _told_before(self, ref: Ref) -> int:
+        return self._form.count(msgspec.json.decode(await self._cluster.get(ref)))
 
     def _count(self, name: str, count: int) -> None:
         if len(self._counts) >= MAX_COUNTS:
@@ -208,17 +208,17 @@ class EventRecorder:
     async def mark(self, pod: Pod, condition: dict[str, str]) -> None:
         """Sets a condition of a pod. A pod that is gone, or another one, is left alone."""
         meta = pod.metadata
-        patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
         try:
-            await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
+            ref = Ref(PODS, meta.namespace, meta.name)
+            await self._writer.update_pod_status(ref, meta.uid, {"conditions": [condition]})
         except Refused as error:
-            if error.code not in (404, 409):
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
     async def _nominate(self, pod: Pod, node: str) -> None:
         meta = pod.metadata
-        patch = {"metadata": {"uid": meta.uid}, "status": {"nominatedNodeName": node or None}}
-        await self._cluster.patch(Ref(PODS, meta.namespace, meta.name), patch, sub="status")
+        ref = Ref(PODS, meta.namespace, meta.name)
+        await self._writer.update_pod_status(ref, meta.uid, {"nominatedNodeName": node or None})
 
     async def _tell_in_time(self, about: EventSubject, message: str, gated: bool) -> None:
         over = self._being_told[about.uid] = asyncio.Event()
@@ -239,8 +239,7 @@ class EventRecorder:
             await self.tell(about, EventText("Waiting", message, warning=True))
         elif known or not await self._says_already(about, message):
             status = {"conditions": [_unschedulable(message, gated, format_time(int(self._clock.now())))]}
-            patch = {"metadata": {"uid": about.uid}, "status": status}
-            await self._cluster.patch(Ref(PODS, about.namespace, about.name), patch, sub="status")
+            await self._writer.update_pod_status(Ref(PODS, about.namespace, about.name), about.uid, status)
             await self.tell(about, EventText("FailedScheduling", message, warning=True))
 
     async def _says_already(self, about: EventSubject, message: str) -> bool:

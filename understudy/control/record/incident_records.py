@@ -7,35 +7,43 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any
+from http import HTTPStatus
+from typing import NamedTuple
 
 import msgspec
 
 from understudy.control.clock import wait_for
 from understudy.control.record.event_recorder import RETRYABLE
+from understudy.control.record.writes import RecordWrites
 from understudy.model.incidents import Incident
 from understudy.objects.incidents import document_of, incident_of
 from understudy.objects.resources import INCIDENTS
-from understudy.ports import ChangeType, Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+from understudy.ports import ChangeType, Clock, ClusterReader, Ref, Refused, Unreachable
 
 WRITE_DELAY = 1.0  # seconds in which the steps of an open incident are gathered into one write
 PAUSE = 0.02  # between two batches of writes
 AT_ONCE = 8
 ABSENT_RETRY = 15.0  # seconds after which a kind that the cluster did not serve is asked for again
 RETRY = 1.0
-NOT_FOUND, CONFLICT = 404, 409
 
 _log = logging.getLogger(__name__)
 Name = tuple[str, str]  # (namespace, name)
 
 
+class IncidentStore(NamedTuple):
+    """Where incidents are kept."""
+
+    cluster: ClusterReader
+    writer: RecordWrites
+    keep: int  # closed ones; older ones are deleted
+
+
 class IncidentRecords:
     """`adopt` is told every open incident that is found in the cluster."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, keep: int, adopt: Callable[[Incident], None]) -> None:
-        self._cluster = cluster
+    def __init__(self, store: IncidentStore, clock: Clock, adopt: Callable[[Incident], None]) -> None:
+        self._cluster, self._writer, self._keep = store
         self._clock = clock
-        self._keep = keep
         self._adopt = adopt
         self._kept: dict[Name, Incident] = {}  # as the cluster has them
         self._new: dict[Name, Incident] = {}  # as they are to be written
@@ -102,7 +110,7 @@ class IncidentRecords:
                         self._heard(change.type, change.raw)
             except Refused as error:
                 pause = ABSENT_RETRY
-                if error.code != NOT_FOUND:
+                if error.code != HTTPStatus.NOT_FOUND:
                     _log.warning("cannot follow %s: %s", INCIDENTS.key, error)
                 self._forget_oldest()
             except Unreachable as error:
@@ -168,35 +176,17 @@ class IncidentRecords:
             return
         self._writing.add(name)
         try:
-            await self._bring(name, document_of(incident))
+            await self._writer.put_incident(Ref(INCIDENTS, *name), document_of(incident), name in self._kept)
             self._kept[name] = incident
             await self._prune()
         except (Refused, Unreachable) as error:
-            if isinstance(error, Refused) and error.code not in (*RETRYABLE, CONFLICT):
+            if isinstance(error, Refused) and error.code not in (*RETRYABLE, HTTPStatus.CONFLICT):
                 _log.debug("incident %s is not written: %s", name[1], error)
             else:
                 self._due.setdefault(name, self._clock.now() + RETRY)
         finally:
             self._writing.discard(name)
             self._more.set()
-
-    async def _bring(self, name: Name, document: dict[str, Any]) -> None:
-        """Whether it is there already is tried out: an earlier loop may have made it in its last moment."""
-        ref = Ref(INCIDENTS, *name)
-        patch = {"spec": document["spec"], "status": document["status"]}
-        if name in self._kept:
-            try:
-                await self._cluster.patch(ref, patch, form=PatchForm.MERGE)
-                return
-            except Refused as error:
-                if error.code != NOT_FOUND:
-                    raise
-        try:
-            await self._cluster.create(Ref(INCIDENTS, name[0]), _without_nulls(document))
-        except Refused as error:
-            if error.code != CONFLICT:
-                raise
-            await self._cluster.patch(ref, patch, form=PatchForm.MERGE)
 
     async def _prune(self) -> None:
         """Only as many are kept as people may want to look at, the newest; open ones always."""
@@ -207,13 +197,8 @@ class IncidentRecords:
         for _, name in closed[:surplus]:
             self._kept.pop(name, None)
             with contextlib.suppress(Refused, Unreachable):
-                await self._cluster.delete(Ref(INCIDENTS, *name))
+                await self._writer.delete_incident(Ref(INCIDENTS, *name))
 
 
 def _name_of(incident: Incident) -> Name:
     return (incident.namespace, incident.name)
-
-
-def _without_nulls(value: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: part for key, part in value.items() if part is not None}
-    return {key: _without_nulls(part) if isinstance(part, dict) else part for key, part in kept.items()}

@@ -5,10 +5,11 @@ from collections.abc import Collection, Container, Iterable
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.record.event_recorder import EventRecorder
 from understudy.control.record.gang_losses import broken_nodes, decisions, foreseen, losses, lost_rooms, sits_on
-from understudy.control.record.incident_records import IncidentRecords
+from understudy.control.record.incident_records import IncidentRecords, IncidentStore
+from understudy.control.view.cluster_view import ClusterView
 from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.ownership import owner_of, pods_key
 from understudy.kinds.pod_groups.lookup import group_named
@@ -29,7 +30,7 @@ from understudy.model.plans import Grow, Plan, Wait
 from understudy.model.snapshot import Snapshot
 from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
-from understudy.ports import Cluster
+from understudy.ports import Clock
 
 
 class PodCounter:
@@ -83,12 +84,14 @@ class OpenIncident(msgspec.Struct):
 
 
 class IncidentTracker:
-    def __init__(self, cluster: Cluster, desk: ClusterWriter, keep: int) -> None:
-        self._desk = desk
+    def __init__(self, view: ClusterView, recorder: EventRecorder, clock: Clock, store: IncidentStore) -> None:
+        self._view = view
+        self._recorder = recorder
+        self._clock = clock
         self._cases: dict[str, OpenIncident] = {}  # by the key its pods go by
         self._lost_nodes: Collection[str] = ()  # when last seen
         self.opened = 0  # by this loop, so far
-        self.records = IncidentRecords(cluster, desk.clock, keep, self._adopt)
+        self.records = IncidentRecords(store, clock, self._adopt)
 
     @property
     def open(self) -> int:
@@ -107,7 +110,7 @@ class IncidentTracker:
 
     def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
         """Before a plan is carried out. Whether a write goes before the others; nobody waits for the answer."""
-        now, hurried = self._desk.clock.now(), False
+        now, hurried = self._clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._cases:
                 self._lost(snapshot, gang, loss, now)
@@ -153,7 +156,7 @@ class IncidentTracker:
         else:
             case.tally.put(obj)
         if case.looked_at:
-            self._advance(key, case, self._desk.clock.now())
+            self._advance(key, case, self._clock.now())
 
     # One incident
 
@@ -195,7 +198,7 @@ class IncidentTracker:
             self.records.put(with_progress(kept, GangProgress(gone=True), kept.latest))
 
     def _follow(self, incident: Incident) -> OpenIncident:
-        pods = self._desk.view.pods_of(incident.gang)
+        pods = self._view.pods_of(incident.gang)
         case = self._cases[pods_key(incident.gang)] = OpenIncident(incident, PodCounter(pods), wanted=incident.wanted)
         self.records.put(incident)
         return case
@@ -240,17 +243,17 @@ class IncidentTracker:
             self._tell(after, EventText(RECOVERED, recovery_message(after, case.tally.running)))
 
     def _tell(self, incident: Incident, happening: EventText) -> None:
-        job = self._desk.view.job_of(incident.gang)
+        job = self._view.job_of(incident.gang)
         if job is not None:
-            self._desk.teller.event(EventSubject.of(job), happening)
+            self._recorder.event(EventSubject.of(job), happening)
 
     def _uid_of(self, gang: str) -> str:
         """Of the job; a lone pod is its own."""
-        job = self._desk.view.job_of(gang)
+        job = self._view.job_of(gang)
         if job is not None:
             return job.metadata.uid
         _, namespace, name = gang.split("/", 2)
-        pod = self._desk.view.pod(namespace, name) if gang.startswith("Pod/") else None
+        pod = self._view.pod(namespace, name) if gang.startswith("Pod/") else None
         return pod.metadata.uid if pod is not None else ""
 
 

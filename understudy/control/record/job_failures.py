@@ -11,8 +11,9 @@ from functools import partial
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.concurrency import run_all
+from understudy.control.record.writes import JobAnnotator
+from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.policy import Policy
 from understudy.kinds.annotations import FAILED_AT, format_times
 from understudy.kinds.ownership import job_key, owner_of
@@ -39,8 +40,9 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
 
 class JobFailures:
-    def __init__(self, desk: ClusterWriter, policy: Policy) -> None:
-        self._desk = desk
+    def __init__(self, view: ClusterView, annotator: JobAnnotator, policy: Policy) -> None:
+        self._view = view
+        self._annotator = annotator
         self._policy = policy
         self._failed: dict[str, Pod] = {}  # by uid: seen to have failed, and not looked at yet
         self._attempts: dict[str, FailedAttempt] = {}  # by gang
@@ -73,7 +75,7 @@ class JobFailures:
         """A pod of each gang that failed for no reason but its own, with its job."""
         found: dict[str, tuple[Pod, Workload, Gang]] = {}
         for pod in failed:
-            job = self._desk.view.job_of(owner_of(pod).key)
+            job = self._view.job_of(owner_of(pod).key)
             gang = snapshot.gangs.get(job_key(job)) if job is not None else None
             if job is not None and gang is not None and self._counts(pod, gang, snapshot):
                 found.setdefault(gang.key, (pod, job, gang))
@@ -88,12 +90,12 @@ class JobFailures:
         if (attempt and pod.metadata.uid in attempt.pods) or any(at > began + 1.0 for at in gang.failures):
             return False
         # Where others are newer, the gang was mended while this one ran, which may be what it did not survive.
-        others = (seconds(other.status.start_time) or 0.0 for other in self._desk.view.pods_of(gang.key))
+        others = (seconds(other.status.start_time) or 0.0 for other in self._view.pods_of(gang.key))
         return not any(other > began + START_SPREAD for other in others)
 
     async def _count(self, pod: Pod, job: Workload, gang: Gang, now: float) -> None:
         # Without those that were made again before anybody looked: what befalls them is another matter.
-        pods = [pod, *(other for other in self._desk.view.pods_of(gang.key) if other.spec.node_name)]
+        pods = [pod, *(other for other in self._view.pods_of(gang.key) if other.spec.node_name)]
         uids, nodes = (frozenset(p.metadata.uid for p in pods), frozenset(p.spec.node_name for p in pods))
         recent = [at for at in gang.failures if now - at < self._policy.backoff_window]
         await self._note(job, (*recent[1 - MAX_FAILURES :], float(int(now))))
@@ -106,14 +108,14 @@ class JobFailures:
             died = [lost[name].since or attempt.at for name in attempt.nodes if name in lost]
             if not died or attempt.at < min(died) - UNNOTICED_LOSS:
                 continue
-            gang, job = snapshot.gangs.get(key), self._desk.view.job_of(key)
+            gang, job = snapshot.gangs.get(key), self._view.job_of(key)
             if gang is not None and job is not None and gang.failures:
                 await self._note(job, tuple(at for at in gang.failures if at < min(died) - UNNOTICED_LOSS))
             del self._attempts[key]
 
     async def _note(self, job: Workload, moments: tuple[float, ...]) -> None:
         try:
-            await self._desk.note(job, {FAILED_AT: format_times(moments) or None})
+            await self._annotator.annotate(job, {FAILED_AT: format_times(moments) or None})
         except Refused as error:  # it is gone, most likely
             _log.debug("not written down that %s failed: %s", job.title, error)
 

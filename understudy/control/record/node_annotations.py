@@ -3,18 +3,17 @@
 import asyncio
 import logging
 
-from understudy.control.apply.cluster_writer import fence_patch
 from understudy.control.clock import wait_for
 from understudy.control.record.event_recorder import RETRYABLE
+from understudy.control.record.writes import RecordWrites
 from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.guards import mass_failure, pool_of
 from understudy.decide.policy import Policy
-from understudy.kinds.annotations import FAILED_AT, format_times
+from understudy.kinds.annotations import FAILED_AT, FENCED, format_times
 from understudy.model.node_info import NODE_GONE
 from understudy.model.nodes import Node
 from understudy.model.snapshot import Snapshot
-from understudy.objects.resources import NODES
-from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachable
+from understudy.ports import Clock, Refused, Unreachable
 
 MAX_FAILURES = 20  # failures that are remembered of one node
 SLACK = 2.0  # seconds by which two may differ on when a node failed
@@ -27,8 +26,8 @@ _log = logging.getLogger(__name__)
 
 
 class NodeFailures:
-    def __init__(self, cluster: Cluster, clock: Clock, policy: Policy) -> None:
-        self._cluster = cluster
+    def __init__(self, writer: RecordWrites, clock: Clock, policy: Policy) -> None:
+        self._writer = writer
         self._clock = clock
         self._policy = policy
         self._lost: set[str] | None = None  # the nodes that were lost when last seen; None: nobody looked yet
@@ -86,9 +85,8 @@ class NodeFailures:
 
     async def _write(self) -> None:
         name, note = next(iter(self._notes.items()))
-        patch = {"metadata": {"annotations": {FAILED_AT: format_times(note)}}}
         try:
-            await self._cluster.patch(Ref(NODES, name=name), patch, form=PatchForm.MERGE)
+            await self._writer.annotate_node(name, {FAILED_AT: format_times(note)})
         except (Refused, Unreachable) as error:
             if not isinstance(error, Refused) or error.code in RETRYABLE:
                 await self._clock.sleep(RETRY)
@@ -105,8 +103,8 @@ def _exists(node: Node) -> bool:
 
 
 class FenceAnnotations:
-    def __init__(self, cluster: Cluster, clock: Clock, view: ClusterView) -> None:
-        self._cluster = cluster
+    def __init__(self, writer: RecordWrites, clock: Clock, view: ClusterView) -> None:
+        self._writer = writer
         self._clock = clock
         self._view = view
         self._due: float | None = None
@@ -144,7 +142,7 @@ class FenceAnnotations:
         if node is None:
             return
         try:
-            await self._cluster.patch(Ref(NODES, name=name), fence_patch(node.metadata.uid, note), form=PatchForm.MERGE)
+            await self._writer.annotate_node(name, {FENCED: note}, node.metadata.uid)
         except Refused as error:  # it is gone, most likely, and its fence with it
             _log.debug("the fence of node %s is not written: %s", name, error)
         except Unreachable:

@@ -1,8 +1,9 @@
 """Why gangs wait, said on their pods, or on their jobs where there are no pods to say it on."""
 
-from understudy.control.apply.cluster_writer import ClusterWriter
-from understudy.control.apply.seats import wants_a_seat
 from understudy.control.record.event_formats import EventSubject
+from understudy.control.record.event_recorder import EventRecorder
+from understudy.control.view.cluster_view import ClusterView
+from understudy.control.view.gang_parts import wants_a_seat
 from understudy.decide.describe import reason_with_holder
 from understudy.model.gangs import Suspension
 from understudy.model.plans import Plan, Wait, WaitCode, WaitReason
@@ -16,8 +17,9 @@ _PASSING = (
 
 
 class WaitReasons:
-    def __init__(self, desk: ClusterWriter) -> None:
-        self._desk = desk
+    def __init__(self, view: ClusterView, recorder: EventRecorder) -> None:
+        self._view = view
+        self._recorder = recorder
         self._explained: dict[str, tuple[WaitReason, list[str]]] = {}
 
     def explain(self, plan: Plan, snapshot: Snapshot) -> None:
@@ -30,7 +32,7 @@ class WaitReasons:
                 continue
             gang = snapshot.gangs.get(wait.gang)
             requeued = gang is not None and gang.suspension is Suspension.REQUEUED
-            pods = [pod for pod in self._desk.view.pods_of(wait.gang) if wants_a_seat(pod) and not requeued]
+            pods = [pod for pod in self._view.pods_of(wait.gang) if wants_a_seat(pod) and not requeued]
             told = explained[wait.gang] = (wait.reason, [pod.metadata.uid for pod in pods])
             if told != self._explained.get(wait.gang):
                 self._tell(wait, pods)
@@ -38,7 +40,7 @@ class WaitReasons:
 
     def _tell(self, wait: Wait, pods: list[Pod]) -> None:
         words, gated = reason_with_holder(wait.reason), wait.reason.code is WaitCode.GATED
-        job = self._desk.view.job_of(wait.gang)
+        job = self._view.job_of(wait.gang)
         abouts = [EventSubject.of(pod) for pod in pods] or ([EventSubject.of(job)] if job is not None else [])
         for about in abouts:
-            self._desk.teller.waits(about, words, gated)
+            self._recorder.waits(about, words, gated)

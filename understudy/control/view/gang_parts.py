@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from understudy.kinds.gangs.lone_pod import is_live
 from understudy.kinds.observed_pod import ObservedPod
 from understudy.kinds.ownership import GangRef
 from understudy.kinds.pod_groups.definition import POD_GROUP, GroupRef
@@ -100,3 +101,12 @@ class UnseenJobs:
 
     def next_look(self) -> float | None:
         return min((self._until[key] for key in self._waiting), default=None)
+
+
+def is_seatable(pod: Pod) -> bool:
+    """A pod with a scheduling gate is not bound, whichever controller set the gate."""
+    return wants_a_seat(pod) and not pod.spec.scheduling_gates
+
+
+def wants_a_seat(pod: Pod) -> bool:
+    return not pod.spec.node_name and is_live(pod)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from understudy.objects.meta import KubeObject
 from understudy.objects.pods import Pod
-from understudy.ports import Cluster
+from understudy.ports import ClusterReader
 
 Name = tuple[str, str, str]  # (kind, namespace, name)
 Shows = Callable[[KubeObject | None], bool]  # whether what is known of an object (None: it is gone) shows the write
@@ -88,7 +88,7 @@ _log = logging.getLogger(__name__)
 
 
 class ViewAge:
-    def __init__(self, cluster: Cluster, longest: float | None) -> None:
+    def __init__(self, cluster: ClusterReader, longest: float | None) -> None:
         """`longest` are the seconds up to which a view is young enough; None: it always is."""
         self._cluster = cluster
         self._longest = longest

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Protocol
 
 import msgspec
@@ -15,11 +16,10 @@ from understudy.objects.errors import BadObject
 from understudy.objects.meta import KubeObject, ObjectMeta, title
 from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import Resource
-from understudy.ports import Change, ChangeType, Clock, Cluster, Refused, Unreachable
+from understudy.ports import Change, ChangeType, Clock, ClusterReader, Refused, Unreachable
 
 ABSENT_RETRY = 15.0  # seconds after which a kind that the cluster did not serve is asked for again
 RETRY = 1.0
-NOT_FOUND = 404
 
 _log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Reflector:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterReader,
         clock: Clock,
         reader: ObjectHandler,
         sources: Iterable[WatchedResource] = WATCHED_RESOURCES,
@@ -123,8 +123,8 @@ class Reflector:
                 try:
                     await self._one(source, resource, known)
                 except Refused as error:
-                    absent += error.code == NOT_FOUND
-                    if error.code != NOT_FOUND or not source.optional:
+                    absent += error.code == HTTPStatus.NOT_FOUND
+                    if error.code != HTTPStatus.NOT_FOUND or not source.optional:
                         self._complain(resource, error)
                 except Unreachable as error:
                     self._complain(resource, error)

@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from understudy.control.apply.cluster_writer import ClusterWriter
 from understudy.control.record.event_formats import EventSubject, EventText
+from understudy.control.record.event_recorder import EventRecorder
+from understudy.control.view.cluster_view import ClusterView
 from understudy.control.view.invalid_objects import InvalidObjects
+from understudy.control.watch.freshness import Expectations
 from understudy.control.watch.reflector import ObjectHeader
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import CLUSTER_SCOPED, KubeObject
@@ -20,9 +22,18 @@ Listener = Callable[[KubeObject, bool], None]
 class ViewUpdater:
     """`changed` is set whenever there is a reason to look again."""
 
-    def __init__(self, desk: ClusterWriter, troubles: InvalidObjects, *listeners: Listener) -> None:
+    def __init__(
+        self,
+        view: ClusterView,
+        expectations: Expectations,
+        troubles: InvalidObjects,
+        recorder: EventRecorder,
+        *listeners: Listener,
+    ) -> None:
         """Listeners are told of every object as well, and whether it is gone."""
-        self._desk = desk
+        self._view = view
+        self._expectations = expectations
+        self._recorder = recorder
         self._listeners = listeners
         self._troubles = troubles
         self._unread: dict[str, EventSubject] = {}
@@ -30,7 +41,7 @@ class ViewUpdater:
         self.changed = asyncio.Event()
 
     def put(self, obj: KubeObject) -> None:
-        self._desk.view.put(obj)
+        self._view.put(obj)
         if isinstance(obj, Node):
             self._nodes.add(obj.metadata.name)
         if self._unread:
@@ -38,18 +49,18 @@ class ViewUpdater:
         self._seen(obj, gone=False)
 
     def remove(self, obj: KubeObject) -> None:
-        self._desk.view.remove(obj)
+        self._view.remove(obj)
         self._nodes.discard(obj.metadata.name if isinstance(obj, Node) else "")
         self._can_be_read(obj.title)
-        self._desk.teller.forget(obj.metadata.uid)
+        self._recorder.forget(obj.metadata.uid)
         self._seen(obj, gone=True)
 
     def _seen(self, obj: KubeObject, gone: bool) -> None:
         name = (obj.kind, obj.metadata.namespace, obj.metadata.name)
-        was_awaited = self._desk.expectations.saw(name, None if gone else obj)
+        was_awaited = self._expectations.saw(name, None if gone else obj)
         for listen in self._listeners:
             listen(obj, gone)
-        if was_awaited or (not self.changed.is_set() and self._desk.view.stirred):
+        if was_awaited or (not self.changed.is_set() and self._view.stirred):
             self.changed.set()
 
     def cannot_read(self, bare: ObjectHeader, error: BadObject, gone: bool) -> None:
@@ -64,15 +75,15 @@ class ViewUpdater:
         if gone:
             self._can_be_read(bare.title)
             if bare.kind == "Node":
-                self._desk.view.remove(stand_in)
+                self._view.remove(stand_in)
         else:
             namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
             about = EventSubject(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
-            self._desk.expectations.saw((bare.kind, namespace, meta.name), None)  # it will not be shown
+            self._expectations.saw((bare.kind, namespace, meta.name), None)  # it will not be shown
             self._unread[_unread(bare.title)] = about
             self._troubles.found(_unread(bare.title), error)
             if bare.kind == "Node" and meta.name not in self._nodes:
-                self._desk.view.put(stand_in)
+                self._view.put(stand_in)
         self.changed.set()
 
     def _can_be_read(self, title: str) -> None:
@@ -81,7 +92,7 @@ class ViewUpdater:
 
     def tell_troubles(self) -> None:
         """Each once, on the object that makes no sense; the pods of a job that makes none say why they wait."""
-        teller, view = self._desk.teller, self._desk.view
+        teller, view = self._recorder, self._view
         for about, words in self._troubles.news():
             happening = EventText(INVALID, words, warning=True)
             if about in self._unread:

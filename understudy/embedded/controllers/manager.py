@@ -14,6 +14,7 @@ from typing import NamedTuple
 import uvloop
 
 from understudy.client import connect
+from understudy.control.apply.record_writer import RecordWriter
 from understudy.control.clock import SystemClock
 from understudy.control.loop import LoopSettings, SchedulingLoop
 from understudy.control.record.event_recorder import EventRecorder
@@ -96,7 +97,7 @@ async def control(parts: ControlContext) -> None:
 def tasks_of(parts: ControlContext) -> Iterator[Task]:
     """Each beginning makes a controller of its own: what the last one had in mind may be what broke it."""
     cluster, clock = parts.cluster, parts.clock
-    teller = EventRecorder(cluster, clock, parts.settings.tell_after)
+    teller = EventRecorder(cluster, RecordWriter(cluster), clock, parts.settings.tell_after)
     recorder = EventAggregator(teller)
     graph = ObjectGraph(cluster, clock)
     collector = GarbageCollector(graph, cluster, clock)
