@@ -191,7 +191,7 @@ async def server(path: Path, *, now: float = 1_700_000_000.0, limits: Limits | N
         tokens = TokenFile([(TOKEN, User("admin", ("system:masters",)))])
         state = ServerState(store, ServedResources(BUILTIN), tokens, ClusterFolder(path), clock)
         await create_bootstrap_objects(state, 6443)
-        async with CustomResources.kept(state):
+        async with CustomResources.following(state):
             yield Server(state, clock)
         state.close()
     finally:

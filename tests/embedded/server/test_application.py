@@ -16,7 +16,7 @@ PATHS = ["/", "/version", "/healthz", "/livez", "/readyz", "/api", "/openapi/v2"
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "of-the-admi", "of-the-admin-"])
-def test_without_a_valid_token_every_path_is_the_same(tmp_path: Path, token: str | None) -> None:
+def test_without_a_valid_token_every_path_is_unauthorized(tmp_path: Path, token: str | None) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             replies = [await ask(method, path, token=token) for path in PATHS for method in ("GET", "POST", "BREW")]
@@ -31,7 +31,7 @@ def test_without_a_valid_token_every_path_is_the_same(tmp_path: Path, token: str
     asyncio.run(scenario())
 
 
-def test_other_schemes_than_bearer_are_no_token(tmp_path: Path) -> None:
+def test_only_the_bearer_scheme_authenticates(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for header in ("Basic b2YtdGhlLWFkbWlu", "of-the-admin", "Bearer", "Bearer  "):
@@ -67,7 +67,7 @@ def test_other_schemes_than_bearer_are_no_token(tmp_path: Path) -> None:
         "/api/v1/namespaces/default/configmaps/one/status",
     ],
 )
-def test_paths_that_lead_nowhere(tmp_path: Path, path: str) -> None:
+def test_unknown_paths_are_not_found(tmp_path: Path, path: str) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.refused(404, "NotFound", "GET", path)
@@ -75,7 +75,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path, path: str) -> None:
     asyncio.run(scenario())
 
 
-def test_names_on_the_path_are_names_whatever_they_look_like(tmp_path: Path) -> None:
+def test_any_text_in_the_place_of_a_name_is_a_name(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for name in ("..", ".", "%2e%2e", "\u0000", "a" * 10_000, "';--", "<script>"):
@@ -99,7 +99,7 @@ def test_names_on_the_path_are_names_whatever_they_look_like(tmp_path: Path) -> 
         ("DELETE", f"{PODS}/one/log"),
     ],
 )
-def test_methods_that_are_not_meant(tmp_path: Path, method: str, path: str) -> None:
+def test_methods_that_are_not_allowed(tmp_path: Path, method: str, path: str) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.refused(405, "MethodNotAllowed", method, path, {})
@@ -108,7 +108,7 @@ def test_methods_that_are_not_meant(tmp_path: Path, method: str, path: str) -> N
 
 
 @pytest.mark.parametrize("sub", ["attach", "portforward", "ephemeralcontainers"])
-def test_what_is_left_out_is_said_with_a_way_around(tmp_path: Path, sub: str) -> None:
+def test_an_unsupported_sub_resource_names_an_alternative(tmp_path: Path, sub: str) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             status = await ask.refused(405, "MethodNotAllowed", "POST", f"{PODS}/one/{sub}")
@@ -128,7 +128,7 @@ def test_a_trailing_slash_makes_no_difference(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_body_that_says_it_is_too_large_is_not_read(tmp_path: Path) -> None:
+def test_a_body_with_a_too_large_content_length_is_not_read(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for length in (str(10 * 1024 * 1024), "9" * 5000):
@@ -150,7 +150,7 @@ class Endless(Exchange):
         return {"type": "http.request", "body": self.piece, "more_body": True}
 
 
-def test_a_body_that_does_not_end_is_given_up(tmp_path: Path) -> None:
+def test_a_body_beyond_the_limit_is_refused_while_it_is_read(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             exchange = Endless(b"x" * 65536)
@@ -211,7 +211,7 @@ def test_queries_that_cannot_be_read(tmp_path: Path, query: str) -> None:
     asyncio.run(scenario())
 
 
-def test_too_many_at_once_are_asked_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_requests_at_once_get_a_429(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application, "MAX_IN_FLIGHT", 3)
 
     async def scenario() -> None:
@@ -236,7 +236,7 @@ def test_too_many_streams_are_refused_too(tmp_path: Path, monkeypatch: pytest.Mo
     asyncio.run(scenario())
 
 
-def test_what_goes_wrong_inside_stays_inside(
+def test_details_of_an_internal_error_are_logged_and_not_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
@@ -250,7 +250,7 @@ def test_what_goes_wrong_inside_stays_inside(
     asyncio.run(scenario())
 
 
-def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
 
@@ -266,7 +266,9 @@ def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path, monkeypatch: py
     asyncio.run(scenario())
 
 
-def test_a_write_for_which_there_is_no_room_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_without_room_on_the_disk_is_insufficient_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is not worth asking again a second later."""
 
     async def scenario() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.embedded.server.in_process_server import server
 
 
-def test_a_new_cluster_has_the_usual_furniture(tmp_path: Path) -> None:
+def test_a_new_cluster_has_the_bootstrap_objects(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             namespaces = await ask.get("/api/v1/namespaces")
@@ -23,7 +23,7 @@ def test_a_new_cluster_has_the_usual_furniture(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_restart_makes_nothing_again_but_what_is_missing(tmp_path: Path) -> None:
+def test_a_restart_creates_only_missing_bootstrap_objects(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             before = ask.state.store.revision

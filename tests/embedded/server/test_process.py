@@ -99,7 +99,7 @@ async def running(folder: ClusterFolder) -> AsyncIterator[None]:
         await asyncio.wait_for(task, 10)
 
 
-def test_objects_are_made_read_and_watched_over_tls(tmp_path: Path) -> None:
+def test_objects_are_created_read_and_watched_over_tls(tmp_path: Path) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         async with running(folder), connected(folder) as client, connected(folder) as watcher:
@@ -115,7 +115,7 @@ def test_objects_are_made_read_and_watched_over_tls(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_without_tls_nobody_is_answered(tmp_path: Path) -> None:
+def test_a_connection_without_tls_gets_no_answer(tmp_path: Path) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         async with running(folder):
@@ -129,7 +129,7 @@ def test_without_tls_nobody_is_answered(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_restart_has_the_same_port_and_everything_that_was_acknowledged(tmp_path: Path) -> None:
+def test_a_restart_keeps_the_port_and_all_acknowledged_writes(tmp_path: Path) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         async with running(folder), connected(folder) as client:
@@ -181,8 +181,10 @@ def test_ten_megabytes_are_refused_and_the_server_goes_on(tmp_path: Path) -> Non
     ],
     ids=["nothing", "half a head", "half a body"],
 )
-def test_who_is_too_slow_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(connection, "PATIENCE_SECONDS", 0.1)
+def test_a_request_that_arrives_too_slowly_loses_its_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.1)
 
     async def scenario() -> None:
         folder = cluster(tmp_path)
@@ -193,8 +195,8 @@ def test_who_is_too_slow_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.Monke
     asyncio.run(scenario())
 
 
-def test_a_connection_that_rests_between_requests_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE_SECONDS", 0.1)
+def test_an_idle_connection_between_requests_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.1)
 
     async def scenario() -> None:
         folder = cluster(tmp_path)
@@ -218,7 +220,7 @@ def test_a_connection_that_rests_between_requests_is_kept(tmp_path: Path, monkey
     ],
     ids=["long path", "many headers", "long header", "noise", "another protocol"],
 )
-def test_heads_that_are_too_long_or_no_heads_at_all(tmp_path: Path, sent: bytes) -> None:
+def test_heads_that_are_too_long_or_invalid_are_refused(tmp_path: Path, sent: bytes) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         async with running(folder):
@@ -289,7 +291,7 @@ async def start(folder: ClusterFolder) -> asyncio.subprocess.Process:
     )
 
 
-def test_the_process_ends_on_sigterm_and_says_little(tmp_path: Path) -> None:
+def test_the_process_ends_on_sigterm_and_logs_little(tmp_path: Path) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         process = await start(folder)
@@ -305,7 +307,7 @@ def test_the_process_ends_on_sigterm_and_says_little(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         with socket.socket() as taken:

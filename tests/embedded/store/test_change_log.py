@@ -39,7 +39,7 @@ def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_file_others_could_read_is_made_private(tmp_path: Path) -> None:
+def test_the_mode_of_a_readable_file_is_corrected(tmp_path: Path) -> None:
     written(tmp_path / "db")
     (tmp_path / "db").chmod(0o644)
     written(tmp_path / "db")
@@ -57,7 +57,7 @@ def test_every_commit_is_on_disk_before_it_counts(tmp_path: Path) -> None:
     assert settings == {"journal_mode": "wal", "synchronous": 2}
 
 
-def test_an_interrupted_beginning_is_a_beginning(tmp_path: Path) -> None:
+def test_an_interrupted_creation_is_completed(tmp_path: Path) -> None:
     (tmp_path / "db").touch()
     written(tmp_path / "db")
 
@@ -131,7 +131,7 @@ def test_the_write_ahead_log_does_not_grow_for_ever(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_write_that_finds_no_room_is_known_by_its_error() -> None:
+def test_a_write_to_a_full_disk_is_recognized_by_its_error() -> None:
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("PRAGMA max_page_count = 2")
         connection.execute("CREATE TABLE t (body BLOB)")

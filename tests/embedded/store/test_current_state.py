@@ -51,7 +51,7 @@ def test_lists_are_those_of_a_plain_dict_sorted(steps: list[tuple[Key, bool, boo
     assert {key: record.revision for key in model if (record := shelves.get(key))} == model
 
 
-def test_a_list_is_the_callers_to_keep() -> None:
+def test_a_list_belongs_to_the_caller() -> None:
     shelves = CurrentState()
     apply(shelves, key("a"), revision=2)
     listed = shelves.list("pods", "default")
@@ -65,7 +65,7 @@ def rows(path: Path) -> list[int]:
         return [revision for (revision,) in connection.execute("SELECT revision FROM log ORDER BY 1")]
 
 
-def test_a_watch_resumes_after_a_restart_as_if_there_had_been_none(tmp_path: Path) -> None:
+def test_a_watch_resumes_after_a_restart(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             await store.submit([put("a"), put("b"), put("a"), remove("b"), put("b"), put("node", resource="nodes")])
@@ -95,7 +95,7 @@ def test_revisions_go_on_even_if_all_that_is_left_are_forgotten_deletions(tmp_pa
     asyncio.run(scenario())
 
 
-def test_the_log_keeps_the_present_and_the_history_and_no_more(tmp_path: Path) -> None:
+def test_the_log_keeps_only_the_state_and_the_history(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db", SHORT_MEMORY) as store:
             await store.submit([put("first"), put("second")])
@@ -128,7 +128,7 @@ def test_a_watch_resumes_at_the_horizon_and_not_before_it(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
-def test_tighter_limits_hold_for_a_log_written_under_wider_ones(tmp_path: Path) -> None:
+def test_lower_limits_apply_to_an_existing_log(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             for number in range(100):
@@ -147,7 +147,7 @@ def test_tighter_limits_hold_for_a_log_written_under_wider_ones(tmp_path: Path) 
     asyncio.run(scenario())
 
 
-def test_wider_limits_bring_back_nothing_that_was_forgotten(tmp_path: Path) -> None:
+def test_higher_limits_do_not_restore_compacted_events(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db", SHORT_MEMORY) as store:
             for _ in range(30):

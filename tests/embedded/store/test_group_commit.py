@@ -66,7 +66,7 @@ def test_all_writes_of_a_submission_fail_together(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_rests_on_a_failed_write_fails_with_it(tmp_path: Path) -> None:
+def test_writes_that_depend_on_a_failed_one_fail_with_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db", Limits(commit_writes=1)) as store:
             with refusing(tmp_path / "db", "cursed"):
@@ -110,7 +110,7 @@ def test_a_store_can_be_closed_while_a_commit_fails(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_tidying_up_that_fails_is_tried_again_and_no_write_suffers(
+def test_a_compaction_that_fails_is_tried_again_and_no_write_fails(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "db"
@@ -129,4 +129,4 @@ def test_tidying_up_that_fails_is_tried_again_and_no_write_suffers(
         assert rows <= SHORT_MEMORY.history_events + SHORT_MEMORY.forget_events + 1
 
     asyncio.run(scenario())
-    assert "not tidied up" in caplog.text
+    assert "not compacted" in caplog.text

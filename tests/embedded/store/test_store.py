@@ -96,7 +96,7 @@ def test_a_body_that_cannot_be_made_changes_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_writer_who_lost_interest_does_not_hold_up_others(tmp_path: Path) -> None:
+def test_a_cancelled_write_does_not_hold_up_others(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             left, stayed = store.submit([put("a")]), store.submit([put("b")])
@@ -117,7 +117,7 @@ def test_all_revisions_of_an_object_share_its_key(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_was_submitted_before_closing_is_there_afterwards(tmp_path: Path) -> None:
+def test_writes_submitted_before_closing_are_stored(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             submitted = [store.submit([put(f"pod-{number:03}")]) for number in range(300)]

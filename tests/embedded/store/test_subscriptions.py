@@ -10,7 +10,7 @@ from understudy.embedded.store.records import Compacted, Limits, StoreEvent
 from understudy.embedded.store.subscriptions import Subscription
 
 
-def test_a_watch_starts_now_or_where_it_is_told_to(tmp_path: Path) -> None:
+def test_a_watch_starts_now_or_at_a_revision(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             await store.submit([put("a"), put("b")])
@@ -23,7 +23,7 @@ def test_a_watch_starts_now_or_where_it_is_told_to(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_nothing_is_told_before_it_is_durable(tmp_path: Path) -> None:
+def test_events_are_delivered_only_when_durable(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             watch = store.watch("pods")
@@ -36,7 +36,7 @@ def test_nothing_is_told_before_it_is_durable(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_many_watchers_hear_everything_and_only_of_their_resource(tmp_path: Path) -> None:
+def test_many_watchers_get_all_events_of_their_resource_only(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             pods = [asyncio.create_task(everything(store.watch("pods"), last=300)) for _ in range(20)]
@@ -52,7 +52,7 @@ def test_many_watchers_hear_everything_and_only_of_their_resource(tmp_path: Path
     asyncio.run(scenario())
 
 
-def test_a_reader_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_reader_resumes_at_its_position(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             watch = store.watch("pods")
@@ -68,7 +68,7 @@ def test_a_reader_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
-def test_a_slow_watcher_gets_all_that_is_kept_and_ends_when_it_is_not(tmp_path: Path) -> None:
+def test_a_slow_watcher_gets_all_kept_events_and_ends_when_compacted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db", SHORT_MEMORY) as store:
             slow, stuck = store.watch("pods"), store.watch("pods")
@@ -99,7 +99,7 @@ def test_a_quiet_watch_outlives_any_number_of_other_events(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
-def test_a_watch_knows_how_far_it_has_told(tmp_path: Path) -> None:
+def test_a_watch_knows_the_revision_it_has_reached(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db", Limits(delivery_events=2)) as store:
             watch = store.watch("pods")
@@ -113,7 +113,7 @@ def test_a_watch_knows_how_far_it_has_told(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_revision_from_elsewhere_is_refused(tmp_path: Path) -> None:
+def test_a_revision_of_another_cluster_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "db") as store:
             with pytest.raises(Compacted, match="has not been reached"):

@@ -29,14 +29,14 @@ def test_events_after_a_revision_come_in_order_and_of_one_resource_only() -> Non
     assert history.after("jobs.batch", 1) == []
 
 
-def test_long_histories_are_told_in_parts() -> None:
+def test_long_histories_are_delivered_in_parts() -> None:
     history = WatchHistory(1, Limits(delivery_events=3))
     history.append([added(revision, f"pod-{revision}") for revision in range(2, 10)])
     assert [event.record.revision for event in history.after("pods", 4)] == [5, 6, 7]
     assert [event.record.revision for event in history.after("pods", 7)] == [8, 9]
 
 
-def test_the_oldest_are_forgotten_beyond_the_number_kept() -> None:
+def test_the_oldest_events_beyond_the_limit_are_compacted() -> None:
     history = WatchHistory(1, Limits(history_events=3))
     first = added(2)
     second = modified(first, 3)
@@ -51,7 +51,7 @@ def test_the_oldest_are_forgotten_beyond_the_number_kept() -> None:
         history.after("pods", 3)
 
 
-def test_only_bodies_that_are_not_present_state_count_as_bytes() -> None:
+def test_only_replaced_bodies_count_as_bytes() -> None:
     history = WatchHistory(1, Limits(history_bytes=2_000))
     present = [added(revision, f"pod-{revision}", size=1_000) for revision in range(2, 12)]
     assert history.append(present) == []
@@ -76,7 +76,7 @@ def test_a_resource_that_seldom_changes_is_not_cut_off_by_busy_ones() -> None:
     assert history.last("nodes") == 2
 
 
-def test_what_was_before_the_start_is_not_known() -> None:
+def test_revisions_before_the_start_are_compacted() -> None:
     history = WatchHistory(10, Limits())
     with pytest.raises(Compacted):
         history.after("pods", 9)

@@ -1,1 +1,1 @@
-"""The API as data and pure functions: what is served, and how requests and objects turn into answers."""
+"""The API as data and pure functions: served resources, discovery, selectors, reviews, patches, tables."""

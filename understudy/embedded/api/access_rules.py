@@ -1,6 +1,6 @@
-"""Requests and rights as values: what a request asks for, what a rule of a role allows, and whether rules cover rules.
+"""RBAC as values: what a request asks for, what a rule allows, and whether rules cover other rules.
 
-The meaning of every field is that of Kubernetes' RBAC. Nothing here looks anything up.
+All fields mean what they mean in Kubernetes' RBAC. Nothing here reads the store.
 """
 
 import itertools
@@ -11,11 +11,11 @@ import msgspec
 from understudy.embedded.schema.types.rbac import PolicyRule
 
 ANY = "*"
-MOST_COMBINATIONS = 20_000  # of verbs, groups, resources and names in one role that is compared with others
+MOST_COMBINATIONS = 20_000  # of verbs, groups, resources and names in one role that is checked for escalation
 
 
 class Attributes(msgspec.Struct, frozen=True, gc=False):
-    """What a request wants to do. Where it is about no resource, only the verb and the path are set."""
+    """What a request asks for. A request that is about no resource has only a verb and a path."""
 
     verb: str
     namespace: str = ""
@@ -49,23 +49,23 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
         )
 
     def document(self) -> dict[str, list[str]]:
-        """As the reviews tell it. A rule is about paths or about resources, never about both."""
+        """For the status of a review. A rule has paths or resources, never both."""
         if self.paths:
             return {"verbs": sorted(self.verbs), "nonResourceURLs": sorted(self.paths)}
-        told = {
+        document = {
             "verbs": sorted(self.verbs),
             "apiGroups": sorted(self.groups),
             "resources": sorted(self.resources),
         }
-        return told | ({"resourceNames": sorted(self.names)} if self.names else {})
+        return document | ({"resourceNames": sorted(self.names)} if self.names else {})
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
-    """Whether a request may be carried out, and why."""
+    """Whether a request is allowed, and why."""
 
     allowed: bool
     reason: str = ""
-    reports_only: bool = False  # the only change allowed is the report of a checkpoint
+    reports_only: bool = False  # the only allowed change is the report of a checkpoint
 
 
 def rule_of(given: PolicyRule) -> Rule:
@@ -79,8 +79,8 @@ def rule_of(given: PolicyRule) -> Rule:
 
 
 def uncovered(wanted: Iterable[Rule], held: Sequence[Rule]) -> Rule | None:
-    """The first of the wanted rules that allows something which none of the held ones does; None where all is covered.
-    Raises ValueError where a rule has too many combinations to be compared."""
+    """The first wanted rule with a right that no held rule has; None where all are covered. Raises ValueError for a
+    rule with too many combinations to compare."""
     for rule in wanted:
         if not all(any(_contains(one, atom) for one in held) for atom in _atoms(rule)):
             return rule
@@ -88,7 +88,7 @@ def uncovered(wanted: Iterable[Rule], held: Sequence[Rule]) -> Rule | None:
 
 
 def _atoms(rule: Rule) -> Iterator[Attributes]:
-    """Every single right in a rule. Wildcards stand for themselves: only a wildcard covers them."""
+    """Every single right of a rule. Only a wildcard covers a wildcard."""
     names = rule.names or {""}
     if len(rule.verbs) * (len(rule.groups) * len(rule.resources) * len(names) + len(rule.paths)) > MOST_COMBINATIONS:
         raise ValueError("a rule names too many combinations of verbs, groups, resources and names to be compared")

@@ -1,4 +1,4 @@
-"""The kinds the embedded cluster brings, as data: where each is served, under which names, and its form."""
+"""The built-in resources as data: their names, schemas and sub-resources."""
 
 from understudy.embedded.schema.custom.definitions import DefinitionForm
 from understudy.embedded.schema.served_resource import ServedResource

@@ -1,7 +1,7 @@
-"""What the API serves, told to clients: turns Served into the discovery documents, one by one or all in one.
+"""The discovery documents, from the served resources.
 
-Old clients read /api, /apis and one list a version; newer ones ask /api and /apis for everything at once. Both get
-the same resources, and both get the version of the document they asked for.
+Old clients read /api, /apis and one list a version; newer ones read the aggregated documents of /api and /apis. Both
+get the same resources.
 """
 
 import re
@@ -28,7 +28,7 @@ class DiscoveryDocument(msgspec.Struct, frozen=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A resource or sub-resource in one version. An empty group and version are those of the list it stands in."""
+    """A resource or sub-resource in one version. An empty group and version mean those of the list."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class DiscoveredResource(msgspec.Struct, frozen=True):
     subresources: tuple[Offer, ...] = ()
 
 
-# The sub-resources whose kind is not that of the object.
+# Sub-resources whose kind differs from that of the object.
 _SUBRESOURCES = {
     "binding": Offer("binding", "Binding", ("create",)),
     "eviction": Offer("eviction", "Eviction", ("create",), "policy", "v1"),
@@ -61,18 +61,14 @@ _SUBRESOURCES = {
 _VERBS_OF_SUBRESOURCES = {"log": ("get",), "finalize": ("update",), "status": ("get", "patch", "update")}
 
 
-QUESTIONS = REVIEWS  # kinds that are asked, never stored
-
-
 def discovered_resources(served: Iterable[ServedResource]) -> tuple[DiscoveredResource, ...]:
-    """Everything in every version it is served in. What is only asked comes first, so that a custom resource
-    cannot take its place."""
-    asked = [DiscoveredResource(one, Offer(one.plural, one.kind, ("create",)), one.kind.lower()) for one in QUESTIONS]
+    """Every resource in every served version. Reviews come first, so that a custom resource cannot take their names."""
+    asked = [DiscoveredResource(one, Offer(one.plural, one.kind, ("create",)), one.kind.lower()) for one in REVIEWS]
     return (*asked, *(_in_version(one, version) for one in served for version in _versions_of(one)))
 
 
 def core(resources: Iterable[DiscoveredResource], accept: str, address: str) -> DiscoveryDocument:
-    """/api. `address` is the host and port clients reach the server at."""
+    """/api. `address` is the host and port of the server as the client named it."""
     match negotiated(accept, DISCOVERY_VIEWS):
         case View.OBJECT:
             reach = {"clientCIDR": "0.0.0.0/0", "serverAddress": address}
@@ -101,7 +97,7 @@ def group(resources: Iterable[DiscoveredResource], name: str) -> Document:
     """/apis/{group}."""
     versions = {one.resource.version for one in resources if one.resource.group == name}
     if not name or not versions:
-        raise _nothing_here()
+        raise _not_found()
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, sorted(versions, key=_version_order))}
 
 
@@ -109,7 +105,7 @@ def version(resources: Iterable[DiscoveredResource], group_name: str, version_na
     """/api/v1 and /apis/{group}/{version}."""
     here = [one for one in resources if one.resource.group == group_name and one.resource.version == version_name]
     if not here:
-        raise _nothing_here()
+        raise _not_found()
     entries = [entry for one in sorted(here, key=lambda one: one.resource.plural) for entry in _entries(one)]
     api_version = here[0].resource.api_version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": entries}
@@ -121,7 +117,7 @@ def _versions_of(served: ServedResource) -> tuple[str, ...]:
 
 def _in_version(served: ServedResource, version_name: str) -> DiscoveredResource:
     resource = msgspec.structs.replace(served.resource, version=version_name)
-    # As in Kubernetes, namespaces are emptied one by one.
+    # As in Kubernetes, namespaces cannot be deleted as a collection.
     verbs = tuple(verb for verb in VERBS if verb != "deletecollection" or resource.key != NAMESPACES.key)
     return DiscoveredResource(
         resource,
@@ -140,7 +136,7 @@ def _subresource(kind: str, name: str) -> Offer:
 
 
 def _by_group(resources: Iterable[DiscoveredResource]) -> list[tuple[str, list[str]]]:
-    """Groups in the order they are first met, each with its versions, the best first."""
+    """Groups in the order of first appearance, each with its versions, the preferred one first."""
     versions: dict[str, set[str]] = {}
     for one in resources:
         versions.setdefault(one.resource.group, set()).add(one.resource.version)
@@ -148,7 +144,7 @@ def _by_group(resources: Iterable[DiscoveredResource]) -> list[tuple[str, list[s
 
 
 def _version_order(name: str) -> tuple[int, int, int, str]:
-    """Kubernetes' own: v2, v1, v2beta1, v1beta2, v1alpha1, then whatever is no version, by name."""
+    """Kubernetes' own: v2, v1, v2beta1, v1beta2, v1alpha1, then other names in alphabetical order."""
     match = re.fullmatch(r"v([0-9]{1,9})(?:(alpha|beta)([0-9]{1,9}))?", name)
     if match is None:
         return (3, 0, 0, name)
@@ -233,5 +229,5 @@ def _response_kind(offer: Offer) -> Document:
     return {"group": offer.group, "version": offer.version, "kind": offer.kind}
 
 
-def _nothing_here() -> ApiError:
+def _not_found() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource")

@@ -1,4 +1,4 @@
-"""Field selectors: turns `status.phase!=Running,spec.nodeName=a` into conditions on the fields a resource offers."""
+"""Field selectors: `status.phase!=Running,spec.nodeName=a` into conditions on the selectable fields of a resource."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _COMPARISON = re.compile(r"((?:\\.|[^\\=!])*?)(!=|==|=)(.*)", re.DOTALL)
 
 
 class Field(msgspec.Struct, frozen=True):
-    """Where a selectable field is found in an object: the first path with something in it. `absent` stands for none."""
+    """The paths of a selectable field: the first with a value counts. `absent` is the value where none has one."""
 
     paths: tuple[Path, ...]
     absent: str = ""
@@ -60,7 +60,7 @@ OFFERED: Mapping[str, Mapping[str, Field]] = {
 
 
 def parsed(text: str, resource_key: str, selectable: tuple[str, ...] = ()) -> tuple[Condition, ...]:
-    """`selectable` are the JSONPaths a custom resource offers besides its name: `.spec.color`."""
+    """`selectable` are further JSONPaths that a custom resource offers: `.spec.color`."""
     if len(text) > MAX_LENGTH:
         raise bad_request(f"field selector has {len(text)} characters, at most {MAX_LENGTH} are allowed")
     offered = {**EVERYWHERE, **OFFERED.get(resource_key, {}), **_plain(*(path.lstrip(".") for path in selectable))}
@@ -84,7 +84,7 @@ def _unescaped(text: str) -> str:
 
 
 def as_text(value: Any, absent: str) -> str:
-    """A field's value as selectors write it."""
+    """The value of a field as selectors write it."""
     match value:
         case None:
             return absent

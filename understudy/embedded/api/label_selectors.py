@@ -1,4 +1,4 @@
-"""Label selectors: turns `app=web,tier in (a, b),!old` into a Selector, or into a 400 that says what is wrong."""
+"""Label selectors: `app=web,tier in (a, b),!old` into a Selector, or into a 400 that names the error."""
 
 import re
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import msgspec
 from understudy.embedded.schema.errors import ApiError, bad_request
 from understudy.model.selectors import Requirement, Selector
 
-MAX_LENGTH = 16_384  # characters; a longer selector would cost every object it is held against
+MAX_LENGTH = 16_384  # characters; a longer selector is matched against every object
 
 _TOKEN = re.compile(r"\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+|$)")
 _SYMBOLS = frozenset({"==", "!=", "=", "!", "(", ")", ",", "<", ">"})
@@ -51,7 +51,7 @@ class _Read(NamedTuple):
 
 
 def _tokens(text: str) -> list[str]:
-    """Words and symbols, closed by one empty token."""
+    """Words and symbols, and one empty token at the end."""
     return [match[1] for match in _TOKEN.finditer(text) if match[1]] + [_END]
 
 
@@ -77,7 +77,7 @@ def _requirement(tokens: list[str], at: int) -> _Read:
 
 
 def _listed(tokens: list[str], at: int) -> tuple[tuple[str, ...], int]:
-    """`(a, b)` as values, and the token after it. Nothing between commas is the empty value."""
+    """The values of `(a, b)`, and the index of the token after it. Two commas in a row enclose the empty value."""
     if tokens[at] != "(":
         raise _unexpected(tokens[at], "'('")
     values: list[str] = []

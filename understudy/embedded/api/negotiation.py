@@ -1,4 +1,4 @@
-"""Turns an Accept header into the view of an object that is to be answered with."""
+"""Content negotiation: an Accept header into the view of an object."""
 
 import enum
 from collections.abc import Collection
@@ -8,8 +8,7 @@ from understudy.embedded.schema.errors import ApiError
 
 
 class View(enum.Enum):
-    """What the same objects can be shown as. All are JSON; protobuf is never spoken, whoever asks for it has to name
-    another type as well."""
+    """The views of an object. All are JSON; a client that asks for protobuf has to accept another type as well."""
 
     OBJECT = "object"
     TABLE = "Table"
@@ -34,7 +33,7 @@ _TRANSFORMED = {
 
 
 def negotiated(accept: str, offered: Collection[View]) -> View:
-    """The view asked for most that is on offer; ApiError 406 where there is none. No header asks for plain objects."""
+    """The most wanted view that is offered; ApiError 406 without one. A missing header means plain objects."""
     for view in wanted(accept):
         if view in offered:
             return view
@@ -43,7 +42,7 @@ def negotiated(accept: str, offered: Collection[View]) -> View:
 
 @lru_cache(128)
 def wanted(accept: str) -> tuple[View, ...]:
-    """What a client can read, the best first. Of equals, the one named first."""
+    """The views a client accepts, the best first; of equals, the first in the header."""
     if not accept.strip():
         return (View.OBJECT,)
     clauses = [_clause(text) for text in accept[:_MAX_LENGTH].split(",")]

@@ -9,7 +9,7 @@ _API_VERSION = "meta.k8s.io/v1"
 
 
 class PartialObjectMetadata(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The metadata is passed on as it is, byte by byte."""
+    """The metadata is passed on unchanged."""
 
     kind: str = "PartialObjectMetadata"
     api_version: str = msgspec.field(name="apiVersion", default=_API_VERSION)
@@ -28,7 +28,7 @@ def partial_metadata(body: bytes) -> PartialObjectMetadata:
 
 
 def partial_metadata_list(bodies: Iterable[bytes], metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """`metadata` is that of the list: its resourceVersion."""
+    """`metadata` is that of the list."""
     items = [partial_metadata(body) for body in bodies]
     return {"kind": "PartialObjectMetadataList", "apiVersion": _API_VERSION, "metadata": metadata, "items": items}
 

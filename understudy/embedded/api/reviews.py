@@ -1,4 +1,4 @@
-"""Questions about who one is and what one may do: turns a review into its answer."""
+"""Access reviews, token reviews and self subject reviews: a review into its answer."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
@@ -29,7 +29,7 @@ class Subject(Protocol):
 
 
 class Authority(Protocol):
-    """What the server knows of tokens, users and their rights."""
+    """The server's knowledge of tokens, users and rights."""
 
     def asking(self, attributes: Attributes) -> Decision:
         """About the user who asks."""
@@ -44,7 +44,7 @@ class Authority(Protocol):
         ...
 
     def owner_of(self, token: str, audiences: Collection[str]) -> tuple[Subject | None, Sequence[str]]:
-        """Whose token it is, and for which of the audiences; without any asked for, for which of the API's own."""
+        """The user of the token, and those of the audiences it is for. No audiences: those of the API."""
         ...
 
 
@@ -68,7 +68,7 @@ class NonResourceAttributes(_Part, frozen=True):
 
 
 class Spec(_Part, frozen=True):
-    """All that any of the reviews asks with."""
+    """The spec fields of all reviews."""
 
     resource_attributes: ResourceAttributes | None = None
     non_resource_attributes: NonResourceAttributes | None = None
@@ -91,7 +91,7 @@ class Asked(msgspec.Struct, frozen=True):
     user: Subject
 
 
-Status = dict[str, Any]
+ReviewStatus = dict[str, Any]
 
 
 def answer(asked: Asked, authority: Authority) -> dict[str, Any]:
@@ -99,9 +99,9 @@ def answer(asked: Asked, authority: Authority) -> dict[str, Any]:
     resource = asked.resource
     spec = _read(resource, asked.body).spec
     status = _ANSWERS[resource.kind](asked, spec, authority)
-    told = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
+    given = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
     about = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}}
-    return {**about, **told, "status": status}
+    return {**about, **given, "status": status}
 
 
 def _read(resource: Resource, body: bytes) -> Review:
@@ -111,11 +111,11 @@ def _read(resource: Resource, body: bytes) -> Review:
         raise bad_request(f"the {resource.kind} cannot be read: {error}") from None
 
 
-def _own_access(_: Asked, spec: Spec, authority: Authority) -> Status:
+def _own_access(_: Asked, spec: Spec, authority: Authority) -> ReviewStatus:
     return _decided(authority.asking(_attributes("SelfSubjectAccessReview", spec)))
 
 
-def _access(asked: Asked, spec: Spec, authority: Authority) -> Status:
+def _access(asked: Asked, spec: Spec, authority: Authority) -> ReviewStatus:
     kind = asked.resource.kind
     attributes = _attributes(kind, spec)
     if not spec.user and not spec.groups:
@@ -128,11 +128,11 @@ def _access(asked: Asked, spec: Spec, authority: Authority) -> Status:
     return _decided(authority.about(spec.user, spec.groups, attributes))
 
 
-def _decided(decision: Decision) -> Status:
+def _decided(decision: Decision) -> ReviewStatus:
     return {"allowed": decision.allowed} | ({"reason": decision.reason} if decision.reason else {})
 
 
-def _rules(_: Asked, spec: Spec, authority: Authority) -> Status:
+def _rules(_: Asked, spec: Spec, authority: Authority) -> ReviewStatus:
     rules = authority.rules(spec.namespace)
     return {
         "resourceRules": [rule.document() for rule in rules if not rule.paths],
@@ -141,24 +141,24 @@ def _rules(_: Asked, spec: Spec, authority: Authority) -> Status:
     }
 
 
-def _oneself(asked: Asked, _: Spec, __: Authority) -> Status:
+def _oneself(asked: Asked, _: Spec, __: Authority) -> ReviewStatus:
     return {"userInfo": _user_info(asked.user)}
 
 
-def _token(_: Asked, spec: Spec, authority: Authority) -> Status:
+def _token(_: Asked, spec: Spec, authority: Authority) -> ReviewStatus:
     subject, audiences = authority.owner_of(spec.token, spec.audiences)
     if subject is None:
         return {"authenticated": False, "user": {}, "error": "the token is not valid here"}
     return {"authenticated": True, "user": _user_info(subject), "audiences": list(audiences)}
 
 
-def _user_info(subject: Subject) -> Status:
-    told: Status = {"username": subject.name, "groups": list(dict.fromkeys([*subject.groups, _AUTHENTICATED]))}
+def _user_info(subject: Subject) -> ReviewStatus:
+    info: ReviewStatus = {"username": subject.name, "groups": list(dict.fromkeys([*subject.groups, _AUTHENTICATED]))}
     if subject.uid:
-        told["uid"] = subject.uid
+        info["uid"] = subject.uid
     if subject.extra:
-        told["extra"] = {key: list(values) for key, values in subject.extra.items()}
-    return told
+        info["extra"] = {key: list(values) for key, values in subject.extra.items()}
+    return info
 
 
 def _attributes(kind: str, spec: Spec) -> Attributes:
@@ -179,7 +179,7 @@ def _invalid(kind: str, field: str, problem: str) -> ApiError:
     return invalid(kind, "authorization.k8s.io", "", [Cause("FieldValueInvalid", f"Invalid value: {problem}", field)])
 
 
-_ANSWERS: Mapping[str, Callable[[Asked, Spec, Authority], Status]] = {
+_ANSWERS: Mapping[str, Callable[[Asked, Spec, Authority], ReviewStatus]] = {
     "SelfSubjectAccessReview": _own_access,
     "SelfSubjectRulesReview": _rules,
     "SubjectAccessReview": _access,

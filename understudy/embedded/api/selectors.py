@@ -1,6 +1,6 @@
-"""Turns labelSelector and fieldSelector into a Selection: yes or no for an object as it lies in the store.
+"""labelSelector and fieldSelector into a Selection, which matches stored objects.
 
-Watches ask for every event, so a match decodes nothing of an object but the fields it looks at.
+Watches match every event, so only the selected fields of an object are decoded.
 """
 
 import operator
@@ -17,20 +17,20 @@ from understudy.model.selectors import Selector
 _LABELS: Path = ("metadata", "labels")
 _NAME: Path = ("metadata", "name")
 
-_Glance = Callable[[bytes], tuple[Any, ...]]  # the values at some paths of an object, None for what is not there
+_FieldReader = Callable[[bytes], tuple[Any, ...]]  # the values at some paths of an object, None for missing ones
 
 
 class Selection:
-    """Which objects are meant. All conditions must hold; with none, everything is."""
+    """The selected objects: those that meet all conditions. Without conditions, all are selected."""
 
-    __slots__ = ("_glance", "_places", "conditions", "labels")
+    __slots__ = ("_places", "_read_fields", "conditions", "labels")
 
     def __init__(self, labels: Selector, conditions: tuple[Condition, ...]) -> None:
         self.labels = labels
         self.conditions = conditions
         paths = dict.fromkeys(path for condition in conditions for path in condition.field.paths)
         self._places = {path: place for place, path in enumerate((_LABELS, *paths))}
-        self._glance = _glance_at(tuple(self._places))
+        self._read_fields = _field_reader(tuple(self._places))
 
     @property
     def everything(self) -> bool:
@@ -38,7 +38,7 @@ class Selection:
 
     @property
     def name(self) -> str | None:
-        """The one object that can match, where the selection names it; others need not be looked at."""
+        """The name of the only object that can match, if the selection gives one."""
         for condition in self.conditions:
             if condition.equal and condition.field.paths == (_NAME,):
                 return condition.value
@@ -47,7 +47,7 @@ class Selection:
     def matches(self, body: bytes) -> bool:
         if self.everything:
             return True
-        seen = self._glance(body)
+        seen = self._read_fields(body)
         return self.labels.matches(seen[0] or {}) and all(
             (self._value(condition, seen) == condition.value) is condition.equal for condition in self.conditions
         )
@@ -59,7 +59,7 @@ class Selection:
 
 @lru_cache(256)
 def selection(labels: str, fields: str, resource_key: str, selectable: tuple[str, ...] = ()) -> Selection:
-    """Both selectors of one request. ApiError 400 where one of them cannot be understood."""
+    """Both selectors of one request. ApiError 400 where one cannot be parsed."""
     return Selection(label_selectors.parsed(labels), field_selectors.parsed(fields, resource_key, selectable))
 
 
@@ -72,23 +72,23 @@ def fields(text: str, resource_key: str) -> Selection:
 
 
 @lru_cache(256)
-def _glance_at(paths: tuple[Path, ...]) -> _Glance:
+def _field_reader(paths: tuple[Path, ...]) -> _FieldReader:
     decode = msgspec.json.Decoder(_shape(paths)).decode
     values = operator.attrgetter(*(".".join(map(_attribute, path)) for path in paths))
     nothing = (None,) * len(paths)
 
-    def glance(body: bytes) -> tuple[Any, ...]:
+    def read(body: bytes) -> tuple[Any, ...]:
         try:
             seen = values(decode(body))
-        except msgspec.ValidationError:  # something else than an object where a path leads through
+        except msgspec.ValidationError:  # a path leads through a value that is not an object
             return nothing
         return seen if len(paths) > 1 else (seen,)
 
-    return glance
+    return read
 
 
 def _shape(paths: tuple[Path, ...]) -> type[msgspec.Struct]:
-    """A struct of just these paths, parts that are not there made up empty."""
+    """A struct of these paths alone, with defaults for missing parts."""
     inner: dict[str, list[Path]] = {}
     for first, *rest in paths:
         inner.setdefault(first, []).extend([tuple(rest)] if rest else [])
@@ -100,9 +100,9 @@ def _shape(paths: tuple[Path, ...]) -> type[msgspec.Struct]:
             if part
             else (_attribute(key), Any, msgspec.field(name=key, default=None))
         )
-    return msgspec.defstruct("Glance", members, gc=False)
+    return msgspec.defstruct("SelectedFields", members, gc=False)
 
 
 def _attribute(key: str) -> str:
-    """A Python name for any key."""
+    """A valid Python name for any key."""
     return f"k{key.encode().hex()}"

@@ -1,4 +1,4 @@
-"""Which resources are served now: the built-in ones and those that CustomResourceDefinitions brought."""
+"""The resources that are served now: the built-in ones, and those of CustomResourceDefinitions."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
@@ -13,14 +13,14 @@ class ServedResources:
         self._builtin = tuple(builtin)
         self._custom: dict[str, ServedResource] = {}
         self._found: dict[tuple[str, str], dict[str, ServedResource]] = {}
-        self._made: dict[Callable[[Iterable[ServedResource]], Any], Any] = {}
+        self._derived: dict[Callable[[Iterable[ServedResource]], Any], Any] = {}
         self._index()
 
-    def made(self, make: Callable[[Iterable[ServedResource]], T]) -> T:
-        """What is made of all that is served: made once, until that changes."""
-        if make not in self._made:
-            self._made[make] = make(self.all)
-        found: T = self._made[make]
+    def derived(self, make: Callable[[Iterable[ServedResource]], T]) -> T:
+        """The result of `make` on all served resources, cached until one changes."""
+        if make not in self._derived:
+            self._derived[make] = make(self.all)
+        found: T = self._derived[make]
         return found
 
     @property
@@ -33,8 +33,8 @@ class ServedResources:
     def is_custom(self, served: ServedResource) -> bool:
         return served.resource.key in self._custom
 
-    def takes(self, key: str) -> bool:
-        """Whether a definition may serve this resource: nothing built in has its name."""
+    def may_define(self, key: str) -> bool:
+        """Whether a definition may serve this resource: no built-in resource has its name."""
         return all(served.resource.key != key for served in self._builtin)
 
     def put(self, served: ServedResource) -> None:
@@ -46,7 +46,7 @@ class ServedResources:
             self._index()
 
     def keep_only(self, keys: Collection[str]) -> None:
-        """Of the custom resources."""
+        """Removes all other custom resources."""
         self._custom = {key: served for key, served in self._custom.items() if key in keys}
         self._index()
 
@@ -57,4 +57,4 @@ class ServedResources:
             for version in (resource.version, *served.other_versions):
                 found.setdefault((resource.group, version), {})[resource.plural] = served
         self._found = found
-        self._made = {}
+        self._derived = {}

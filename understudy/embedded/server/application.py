@@ -1,4 +1,4 @@
-"""The ASGI application: who asks, what for, which verb answers; every failure becomes a Status."""
+"""The ASGI application: authenticates a request, has it dispatched, and turns every failure into a Status."""
 
 import logging
 
@@ -7,13 +7,13 @@ from understudy.embedded.server.authorization.impersonation import IMPERSONATED,
 from understudy.embedded.server.dispatcher import dispatch, target_of
 from understudy.embedded.server.http.request import Receive, Request, Scope, Send, read_query
 from understudy.embedded.server.http.response import Response, StreamedResponse, refusal, send_response, send_stream
-from understudy.embedded.server.http.websocket import Socket
+from understudy.embedded.server.http.websocket import WebSocket
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.subresources.pod_exec import serve_exec
 from understudy.embedded.store.records import StoreClosed, StoreFull, WriteFailed
 
-MAX_IN_FLIGHT = 400  # requests that are answered and done; Kubernetes allows as many
-MAX_STREAMS = 5_000  # watches, logs that are followed, commands in containers
+MAX_IN_FLIGHT = 400  # requests with one answer; the same limit as in Kubernetes
+MAX_STREAMS = 5_000  # watches, followed logs, commands in containers
 
 log = logging.getLogger(__name__)
 
@@ -36,15 +36,15 @@ class Application:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._in_flight += 1
         try:
-            answer = await dispatch(self.state, self._request(scope, receive))
+            response = await dispatch(self.state, self._request(scope, receive))
         except Exception as problem:
-            answer = refusal(_told(problem, scope))
+            response = refusal(_api_error(problem, scope))
         finally:
             self._in_flight -= 1
-        if isinstance(answer, Response):
-            await send_response(send, answer)
+        if isinstance(response, Response):
+            await send_response(send, response)
         else:
-            await self._stream(answer, receive, send)
+            await self._stream(response, receive, send)
 
     async def _stream(self, stream: StreamedResponse, receive: Receive, send: Send) -> None:
         if self._streams >= MAX_STREAMS:
@@ -57,7 +57,7 @@ class Application:
             self._streams -= 1
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        socket = Socket(scope, receive, send)
+        socket = WebSocket(scope, receive, send)
         self._streams += 1
         try:
             request = self._request({**scope, "method": "GET"}, receive)
@@ -70,15 +70,15 @@ class Application:
                 raise ApiError(400, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket")
             await serve_exec(self.state, request, target, socket)
         except OSError:
-            return  # the peer went while it was spoken to
+            return  # the client disconnected
         except Exception as problem:
-            answer = refusal(_told(problem, scope))
-            await (socket.close(1011) if socket.accepted else socket.refuse(answer))
+            response = refusal(_api_error(problem, scope))
+            await (socket.close(1011) if socket.accepted else socket.refuse(response))
         finally:
             self._streams -= 1
 
     def _request(self, scope: Scope, receive: Receive) -> Request:
-        """Whoever has no valid token gets no further than this."""
+        """Raises a 401 for a request without a valid token."""
         headers = dict(scope["headers"])
         user = self.state.authenticator.user(headers.get(b"authorization"))
         if IMPERSONATED in headers or not headers.keys().isdisjoint(WITH_IMPERSONATION):
@@ -97,8 +97,8 @@ def _busy() -> ApiError:
     return ApiError(429, "TooManyRequests", message, Details(retry_after_seconds=1))
 
 
-def _told(problem: Exception, scope: Scope) -> ApiError:
-    """What the client learns of a failure; what went wrong in here stays in the log."""
+def _api_error(problem: Exception, scope: Scope) -> ApiError:
+    """What the client is told of a failure. The details of an internal error are only logged."""
     match problem:
         case ApiError():
             return problem

@@ -1,5 +1,4 @@
-"""What a cluster has before anybody has asked for anything: namespaces, system priorities, roles, the API's own
-service."""
+"""The objects every cluster starts with: namespaces, system priorities, roles, the API's own service."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,7 +19,7 @@ _CRITICAL = {
 
 
 async def create_bootstrap_objects(state: ServerState, port: int) -> None:
-    """Only what is missing is made: a restart finds all of it there."""
+    """Creates the missing ones; after a restart all of them exist."""
     writes = [write for resource, document in _documents(port) for write in _created(state, resource, document)]
     if writes:
         await state.store.submit(writes)

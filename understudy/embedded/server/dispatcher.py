@@ -11,25 +11,25 @@ from understudy.embedded.server.registry import create, delete, get, patch, upda
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.subresources import binding, departures, eviction, pod_exec, pod_log, token_request
 
-Verb = Callable[[ServerState, Request, Target], Awaitable[Response | StreamedResponse]]
-Verbs = Mapping[str, Verb]
-COLLECTION: Verbs = {
+Handler = Callable[[ServerState, Request, Target], Awaitable[Response | StreamedResponse]]
+Handlers = Mapping[str, Handler]
+COLLECTION: Handlers = {
     "GET": get.list_or_watch,
     "POST": create.create,
     "DELETE": delete.delete_collection,
 }
-OBJECT: Verbs = {
+OBJECT: Handlers = {
     "GET": get.get,
     "PUT": update.replace,
     "PATCH": patch.patch,
     "DELETE": delete.delete,
 }
-STATUS: Verbs = {
+STATUS: Handlers = {
     "GET": get.get,
     "PUT": update.replace,
     "PATCH": patch.patch,
 }
-SUBRESOURCES: Mapping[tuple[str, str], Verbs] = {
+SUBRESOURCES: Mapping[tuple[str, str], Handlers] = {
     ("pods", "binding"): {"POST": binding.bind_pod},
     ("pods", "eviction"): {"POST": eviction.evict_pod},
     ("pods", "log"): {"GET": pod_log.read_log},
@@ -39,8 +39,8 @@ SUBRESOURCES: Mapping[tuple[str, str], Verbs] = {
 }
 
 
-# Parts of a pod that Kubernetes has and this server does not, with a way around.
-LEFT_OUT: Mapping[str, str] = {
+# Sub-resources of pods that Kubernetes has and this server has not, and what to use instead.
+NOT_SERVED: Mapping[str, str] = {
     "attach": "use kubectl logs -f, or kubectl exec",
     "portforward": "pods run on this machine: use their ports as they are",
     "proxy": "pods run on this machine: use their ports as they are",
@@ -48,29 +48,29 @@ LEFT_OUT: Mapping[str, str] = {
 }
 
 
-def verb_for(method: str, target: Target) -> Verb:
-    verbs = _verbs(target)
-    found = verbs.get("GET" if method == "HEAD" else method)
+def handler_for(method: str, target: Target) -> Handler:
+    handlers = _handlers(target)
+    found = handlers.get("GET" if method == "HEAD" else method)
     if found is None:
         raise not_allowed()
     return found
 
 
-def _verbs(target: Target) -> Verbs:
+def _handlers(target: Target) -> Handlers:
     if not target.name:
         return COLLECTION
     if not target.sub:
         return OBJECT
     if target.sub not in target.served.subresources:
-        raise _left_out(target)
+        raise _not_served(target)
     if target.sub == "status":
         return STATUS
     return SUBRESOURCES.get((target.served.resource.key, target.sub), {})
 
 
-def _left_out(target: Target) -> ApiError:
-    if target.served.resource.key == "pods" and target.sub in LEFT_OUT:
-        message = f"pods/{target.sub} is not offered by an embedded cluster; {LEFT_OUT[target.sub]}"
+def _not_served(target: Target) -> ApiError:
+    if target.served.resource.key == "pods" and target.sub in NOT_SERVED:
+        message = f"pods/{target.sub} is not offered by an embedded cluster; {NOT_SERVED[target.sub]}"
         return ApiError(405, "MethodNotAllowed", message)
     return no_such_path()
 
@@ -86,7 +86,7 @@ async def dispatch(state: ServerState, request: Request) -> Response | StreamedR
     if rest:
         target = locate(state.resources, group, version, rest)
         if target is not None:
-            return await verb_for(request.method, target)(state, request, target)
+            return await handler_for(request.method, target)(state, request, target)
     match group, version, rest:
         case _, _, []:
             _only(request, "GET", "HEAD")
@@ -102,7 +102,7 @@ async def dispatch(state: ServerState, request: Request) -> Response | StreamedR
 
 
 def target_of(state: ServerState, request: Request) -> Target:
-    """Where a path must be that of a resource."""
+    """Raises a 404 where the path is not that of a resource."""
     parts = resource_parts(request.path)
     target = locate(state.resources, *parts) if parts is not None and parts[2] else None
     if target is None:

@@ -1,4 +1,4 @@
-"""What the API says about itself: version, health, discovery, OpenAPI."""
+"""The non-resource paths: version, health, discovery, OpenAPI."""
 
 import platform
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from understudy.embedded.server.http.request_target import no_such_path
 from understudy.embedded.server.http.response import TEXT, Response
 from understudy.embedded.server.registry.state import ServerState
 
-KUBERNETES = (1, 33)  # the API this one is modelled on
+KUBERNETES = (1, 33)  # the version whose API is served
 _encode = msgspec.json.Encoder().encode
 _V2_PROTOBUF = b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
@@ -58,7 +58,7 @@ def group_version(state: ServerState, name: str, version_name: str) -> Response:
 
 
 def openapi_v2(_: ServerState, request: Request) -> Response:
-    """An empty description, which old clients take for "anything goes": checking is left to the server."""
+    """Empty, which makes old clients leave all checks to the server."""
     if "json" in _accept(request) and "protobuf" not in _accept(request):
         info = {"title": "Understudy", "version": __version__}
         return Response(_encode({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}))
@@ -66,8 +66,8 @@ def openapi_v2(_: ServerState, request: Request) -> Response:
 
 
 def openapi_v3(state: ServerState, name: str) -> Response:
-    """The index, or the document of one group version."""
-    made = state.resources.made(openapi.documents)
+    """The index, or the document of one group and version."""
+    made = state.resources.derived(openapi.documents)
     if not name:
         return Response(openapi.index(made))
     if name not in made:
@@ -87,7 +87,7 @@ DOCUMENTS: Mapping[str, Document] = {
 
 
 def _listed(state: ServerState) -> tuple[discovery.DiscoveredResource, ...]:
-    return state.resources.made(discovery.discovered_resources)
+    return state.resources.derived(discovery.discovered_resources)
 
 
 def _accept(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""The server as a process: opens the store, listens with TLS, and ends cleanly when it is told to."""
+"""The server process: opens the store, listens with TLS, and stops cleanly on a signal."""
 
 import asyncio
 import contextlib
@@ -27,8 +27,8 @@ from understudy.embedded.store.records import StoreUnusable, WriteFailed
 from understudy.embedded.store.store import Store
 
 SHUTDOWN_SECONDS = 2
-# A Go client gives an idle connection up after 90 seconds. It should be the one to do so: a request it sends just as we
-# close would be lost.
+# A Go client closes an idle connection after 90 seconds. The client should close it, not the server: a request that is
+# sent while the server closes would be lost.
 KEEP_ALIVE_SECONDS = 120
 LARGEST_MESSAGE = 4 * 1024 * 1024
 _BACKLOG = 1024
@@ -51,7 +51,7 @@ def run(folder: ClusterFolder) -> None:
     _allow_many_connections()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve_until_told(folder))
+            runner.run(_serve_until_signal(folder))
     except (OSError, StoreUnusable, WriteFailed) as problem:
         log.error("the server cannot start: %s", problem)
         sys.exit(1)
@@ -65,7 +65,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def _serve_until_told(folder: ClusterFolder) -> None:
+async def _serve_until_signal(folder: ClusterFolder) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -74,8 +74,8 @@ async def _serve_until_told(folder: ClusterFolder) -> None:
 
 
 def _keep_memory() -> None:
-    """Lists are built in buffers of megabytes. glibc would take each from the kernel, page by page, and give it back:
-    most of the time such a list takes. Other C libraries have their own ways."""
+    """Keeps glibc from returning the megabytes a list is built in to the kernel: fetching the pages again takes most of
+    the time of a list. Other C libraries have no such settings."""
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         library.mallopt(_M_MMAP_THRESHOLD, 32 << 20)
@@ -83,7 +83,7 @@ def _keep_memory() -> None:
 
 
 def _allow_many_connections() -> None:
-    """Each is an open file, and most systems allow 1024 of these to begin with."""
+    """Each connection is an open file, and the default limit is 1024 on most systems."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -92,7 +92,7 @@ def _allow_many_connections() -> None:
 
 
 def _on_ready(settings: Settings) -> None:
-    """What was loaded stays, and little else is in cycles: the collector should seldom look."""
+    """The loaded objects stay for good and few others are in cycles, so the garbage collector runs seldom."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
@@ -100,14 +100,14 @@ def _on_ready(settings: Settings) -> None:
 
 
 async def serve(folder: ClusterFolder, stop: asyncio.Event, on_ready: Callable[[Settings], None]) -> None:
-    """Until `stop` is set. Whoever connects after `on_ready` is answered."""
+    """Serves until `stop` is set. Every connection made after `on_ready` is answered."""
     settings = msgspec.json.decode(folder.settings.read_bytes(), type=Settings)
     with listening(settings) as listener:
         store = Store.open(folder.database)
         try:
             state = ServerState(store, ServedResources(BUILTIN), TokenFile.read(folder.tokens), folder)
             await create_bootstrap_objects(state, settings.port)
-            async with CustomResources.kept(state):
+            async with CustomResources.following(state):
                 on_ready(settings)
                 state.warm_up()
                 await _serve(state, listener, stop)
@@ -126,7 +126,7 @@ async def _serve(state: ServerState, listener: socket.socket, stop: asyncio.Even
 
 
 class _Server(uvicorn.Server):
-    """Signals are ours, so that the store is closed before the process ends; watches are told to end first."""
+    """We handle the signals, so that the store is closed before the process ends. Watches end first."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
@@ -167,7 +167,7 @@ def _config(state: ServerState) -> uvicorn.Config:
 
 @contextlib.contextmanager
 def listening(settings: Settings) -> Iterator[socket.socket]:
-    """The port is bound before the store is opened, so that two servers never have the same one."""
+    """The port is bound before the store is opened, so that two servers never share a port."""
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

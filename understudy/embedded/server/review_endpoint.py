@@ -1,4 +1,4 @@
-"""Kinds that are asked and never stored: what may I do, who am I, whose token is this."""
+"""Reviews, which are answered and never stored: what may I do, who am I, whose token is this."""
 
 from collections.abc import Collection, Sequence
 
@@ -21,14 +21,14 @@ _encode = msgspec.json.Encoder().encode
 async def answer_review(
     state: ServerState, request: Request, group: str, version: str, rest: Sequence[str]
 ) -> Response:
-    resource, namespace = _asked(group, version, rest)
+    resource, namespace = _review_at(group, version, rest)
     if request.method != "POST":
         raise not_allowed()
     asked = reviews.Asked(resource, namespace, await read_json(request), request.user)
-    return Response(_encode(reviews.answer(asked, _Authority(state, request.user))), 201)
+    return Response(_encode(reviews.answer(asked, _ServerAuthority(state, request.user))), 201)
 
 
-class _Authority:
+class _ServerAuthority:
     def __init__(self, state: ServerState, user: User) -> None:
         self._state = state
         self._user = user
@@ -37,7 +37,7 @@ class _Authority:
         return self._state.authorizer.decide(self._user, attributes)
 
     def about(self, name: str, groups: Sequence[str], attributes: Attributes) -> Decision:
-        """Users of the cluster's own tokens have the groups that these give them."""
+        """A user with a static token also has the groups of that token."""
         known = self._state.authenticator.static.groups_of(name)
         return self._state.authorizer.decide_about(name, (*groups, *known), attributes)
 
@@ -53,8 +53,8 @@ class _Authority:
         return self._state.accounts.reviewed(token.encode(), wanted)
 
 
-def _asked(group: str, version: str, rest: Sequence[str]) -> tuple[Resource, str]:
-    """The review, and the namespace its path lies in."""
+def _review_at(group: str, version: str, rest: Sequence[str]) -> tuple[Resource, str]:
+    """The kind of review, and the namespace of its path."""
     for resource in reviews.REVIEWS:
         namespace = rest[1] if resource.namespaced and len(rest) == 3 else ""
         scope = ["namespaces", namespace] if namespace else []

@@ -1,6 +1,6 @@
-"""The SQLite file: an append-only log of changes, a row a revision, from which the state and its history are read back.
+"""The SQLite file: an append-only log of changes, one row a revision, from which state and history are read back.
 
-Rows that neither the state nor the history needs any more are removed with the horizon that says so, at once.
+Rows that neither the state nor the history needs are removed in one transaction with the horizon.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import msgspec
 from understudy.embedded.store.records import EventType, StoreEvent, StoreUnusable
 from understudy.embedded.store.watch_history import CompactedEvent
 
-APPLICATION_ID = 0x556E6473  # `Unds`: tells our files from other programs'
+APPLICATION_ID = 0x556E6473  # `Unds`: marks our files
 LAYOUT = 1
 # An empty store has revision 1: in Kubernetes' API 0 means any revision.
 SCHEMA = f"""
@@ -35,15 +35,15 @@ COMMIT;
 PRAGMAS = (
     "journal_mode = WAL",
     "synchronous = FULL",
-    "fullfsync = ON",  # macOS flushes its disk's cache only when told to; nothing elsewhere
+    "fullfsync = ON",  # macOS flushes the cache of the disk only on request; no effect elsewhere
     "busy_timeout = 5000",
     "secure_delete = FAST",
-    "wal_autocheckpoint = 0",  # it would hold up the answer to the commit it comes with; see checkpoint_when_due
+    "wal_autocheckpoint = 0",  # would delay the commit that triggers it; see checkpoint_when_due
     f"journal_size_limit = {64 << 20}",
 )
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: no such table or column
-# Python gives way to its other threads at every call into SQLite, and is late to get its turn back while the event
-# loop is busy. So a commit is one call, with all its rows in two values; executemany took twenty times as long then.
+# Python releases its lock at every call into SQLite, and gets it back late while the event loop is busy. So a commit is
+# one call, with all rows in two values; executemany took twenty times as long.
 INSERT = """
 INSERT INTO log SELECT
   json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),
@@ -52,13 +52,13 @@ FROM json_each(?2)
 """
 DELETE = "DELETE FROM log WHERE revision IN (SELECT value FROM json_each(?))"
 CHECKPOINT_BYTES = 2 << 20
-# SQLite writes whole pages, with those that lead to the rows: about so much more than what the rows hold.
+# SQLite writes whole pages, and the pages that lead to them: about this much more than the rows.
 ROW_OVERHEAD = 1 << 10
 COMMIT_OVERHEAD = 12 << 10
 
 
 class StoreDamaged(StoreUnusable):
-    """The file is there, but is not, or no longer, a database of ours."""
+    """The file is not a database of ours, or is damaged."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
@@ -77,7 +77,7 @@ class Row(NamedTuple):
 
 
 class ChangeLog:
-    """Opened by one thread and then used by one other."""
+    """Opened by one thread, then used by another."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -86,11 +86,11 @@ class ChangeLog:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Makes the file where there is none. Raises StoreDamaged for one that is not ours, and leaves it as it is."""
+        """Creates a missing file. Raises StoreDamaged for a file that is not ours, and does not change it."""
         _make(path)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
-            with _troubles_told(path):
+            with _errors_translated(path):
                 if _is_new(connection, path):
                     connection.executescript(SCHEMA)
                 path.chmod(0o600)  # SQLite gives the files it adds beside the database the same mode
@@ -102,20 +102,20 @@ class ChangeLog:
         return cls(path, connection)
 
     def horizon(self) -> int:
-        """The revision from which on every change is in the log."""
-        with _troubles_told(self.path):
+        """The revision after which every change is in the log."""
+        with _errors_translated(self.path):
             (revision,) = self._connection.execute("SELECT revision FROM horizon").fetchone()
             return int(revision)
 
     def rows(self) -> Iterator[Row]:
-        with _troubles_told(self.path):
+        with _errors_translated(self.path):
             yield from map(
                 Row._make,
                 self._connection.execute("SELECT revision, resource, namespace, name, dead, body FROM log ORDER BY 1"),
             )
 
     def append(self, events: Sequence[StoreEvent]) -> None:
-        """All of them, durably, or none: one statement is a transaction of its own."""
+        """All events durably, or none: one statement is one transaction."""
         bodies = b"".join([event.record.body for event in events])
         self._connection.execute(INSERT, (bodies, _columns(events)))
         self._since_checkpoint += len(bodies) + len(events) * ROW_OVERHEAD + COMMIT_OVERHEAD
@@ -127,7 +127,7 @@ class ChangeLog:
             self._connection.execute("UPDATE horizon SET revision = ?", (forgotten[-1].revision,))
 
     def checkpoint_when_due(self) -> None:
-        """Moves what has gathered in the write-ahead log into the database, while it is little enough to be quick."""
+        """Moves the write-ahead log into the database, while it is small enough to be quick."""
         if self._since_checkpoint >= CHECKPOINT_BYTES:
             self._since_checkpoint = 0
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -148,12 +148,12 @@ class ChangeLog:
 
 
 def is_full(error: Exception) -> bool:
-    """Whether a write failed for want of room on the disk."""
+    """Whether a write failed because the disk is full."""
     return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
 
 
 def _columns(events: Sequence[StoreEvent]) -> str:
-    """Each row but for its body, which is named by its place among all bodies."""
+    """The columns of each row but the body, which is given by its position and size in all bodies."""
     columns = []
     place = 1
     for event in events:
@@ -166,7 +166,7 @@ def _columns(events: Sequence[StoreEvent]) -> str:
 
 
 def _make(path: Path) -> None:
-    """An empty file, private from its first moment, whose name outlives a power cut."""
+    """Creates an empty file with mode 0600, and syncs the folder so that its name survives a power cut."""
     if path.exists():
         return
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -189,12 +189,12 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _troubles_told(path: Path) -> Iterator[None]:
+def _errors_translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        # The low byte of SQLite's code is the kind of error, the rest its details. Python's own, such as text that is
-        # no text, have none.
+        # The low byte of SQLite's code is the kind of error. Errors of Python's own, such as invalid text, have no
+        # code.
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in DAMAGE:
             raise StoreDamaged(path, str(error)) from error
         raise StoreUnusable(f"{path} cannot be used: {error}") from error

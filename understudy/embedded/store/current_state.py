@@ -8,9 +8,8 @@ from understudy.embedded.store.watch_history import CompactedEvent, WatchHistory
 
 
 class NamespaceRecords:
-    """The records of one resource in one namespace.
-
-    Only a new name puts the dict out of order, so it is sorted when it is next listed, not when it changes."""
+    """The records of one resource in one namespace. Only a new name breaks the order, so they are sorted at the next
+    list, not at the change."""
 
     __slots__ = ("records", "sorted")
 
@@ -30,36 +29,36 @@ class CurrentState:
         self._resources: dict[str, dict[str, NamespaceRecords]] = {}
 
     def get(self, key: Key) -> Record | None:
-        shelf = self._resources.get(key.resource, {}).get(key.namespace)
-        return shelf.records.get(key.name) if shelf else None
+        found = self._resources.get(key.resource, {}).get(key.namespace)
+        return found.records.get(key.name) if found else None
 
     def list(self, resource: str, namespace: str) -> list[Record]:
-        """By namespace and name. No namespace: those of all."""
+        """Ordered by namespace and name. No namespace: all namespaces."""
         namespaces = self._resources.get(resource, {})
         if namespace:
-            shelf = namespaces.get(namespace)
-            return shelf.in_order() if shelf else []
+            found = namespaces.get(namespace)
+            return found.in_order() if found else []
         return [record for name in sorted(namespaces) for record in namespaces[name].in_order()]
 
     def apply(self, event: StoreEvent) -> None:
         key = event.record.key
         namespaces = self._resources.setdefault(key.resource, {})
-        shelf = namespaces.get(key.namespace)
-        if shelf is None:
-            shelf = namespaces[key.namespace] = NamespaceRecords()
+        found = namespaces.get(key.namespace)
+        if found is None:
+            found = namespaces[key.namespace] = NamespaceRecords()
         if event.type is EventType.DELETED:
-            del shelf.records[key.name]
-            if not shelf.records:
+            del found.records[key.name]
+            if not found.records:
                 del namespaces[key.namespace]
         else:
-            shelf.sorted = shelf.sorted and event.type is EventType.MODIFIED
-            shelf.records[key.name] = event.record
+            found.sorted = found.sorted and event.type is EventType.MODIFIED
+            found.records[key.name] = event.record
 
 
 class Loaded(NamedTuple):
-    shelves: CurrentState
+    state: CurrentState
     history: WatchHistory
-    forgotten: list[CompactedEvent]  # what is beyond limits that have become tighter
+    forgotten: list[CompactedEvent]  # events beyond limits that were lowered
 
 
 def load(log: ChangeLog, limits: Limits) -> Loaded:
@@ -67,10 +66,10 @@ def load(log: ChangeLog, limits: Limits) -> Loaded:
     loaded = Loaded(CurrentState(), WatchHistory(horizon, limits), [])
     for row in log.rows():
         key = Key(row.resource, row.namespace, row.name)
-        event = _event(row, key, loaded.shelves.get(key))
+        event = _event(row, key, loaded.state.get(key))
         if event is None:
             raise StoreDamaged(log.path, f"revision {row.revision} removes an object that is not there")
-        loaded.shelves.apply(event)
+        loaded.state.apply(event)
         if row.revision > horizon:
             loaded.forgotten.extend(loaded.history.append((event,)))
     return loaded

@@ -1,4 +1,4 @@
-"""The writer: one thread that makes submissions durable in order, each time all that have gathered in one commit."""
+"""Group commit: one thread makes submissions durable in order, each time all that have gathered in one commit."""
 
 import asyncio
 import contextlib
@@ -17,22 +17,22 @@ from understudy.embedded.store.watch_history import CompactedEvent
 
 logger = logging.getLogger(__name__)
 
-Told = TypeVar("Told")
+Argument = TypeVar("Argument")
 
 
 class Submission(msgspec.Struct, frozen=True, gc=False):
-    """Events that become durable together or not at all."""
+    """Events that become durable together, or not at all."""
 
     events: tuple[StoreEvent, ...]
     done: asyncio.Future[tuple[Record, ...]]
 
 
-class Forget(msgspec.Struct, frozen=True):
+class Compact(msgspec.Struct, frozen=True):
     forgotten: Sequence[CompactedEvent]
 
 
 class Resume(msgspec.Struct, frozen=True):
-    """A failure has been dealt with: what was submitted before this is void, what follows is not."""
+    """The failure has been handled: submissions before this are void, those after it are written."""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -40,20 +40,21 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """Whom to tell, on the event loop."""
+    """Callbacks on the event loop."""
 
     durable: Callable[[list[Submission]], None]
     failed: Callable[[Exception], None]
 
 
 class GroupCommitter:
-    """After a failure it writes nothing until `resume`: what was submitted meanwhile may rest on what has failed."""
+    """After a failure nothing is written until `resume`, because submissions made meanwhile may depend on the failed
+    one."""
 
     def __init__(self, log: ChangeLog, limits: Limits, outcome: Outcome) -> None:
         self._log = log
         self._limits = limits
         self._outcome = outcome
-        self._queue: SimpleQueue[Submission | Forget | Resume | Stop] = SimpleQueue()
+        self._queue: SimpleQueue[Submission | Compact | Resume | Stop] = SimpleQueue()
         self._forgotten: deque[CompactedEvent] = deque()
         self._stop: Stop | None = None
         threading.Thread(target=self._run, name="store-writer", daemon=True).start()
@@ -62,28 +63,28 @@ class GroupCommitter:
         self._queue.put(submission)
 
     def forget(self, forgotten: Sequence[CompactedEvent]) -> None:
-        """In the order of their revisions, each after it was durable."""
-        self._queue.put(Forget(forgotten))
+        """In the order of revisions, each after it is durable."""
+        self._queue.put(Compact(forgotten))
 
     def resume(self) -> None:
         self._queue.put(Resume())
 
     def stop(self, done: asyncio.Future[None]) -> None:
-        """Closes the log once all that was submitted is dealt with."""
+        """Closes the log after all submissions."""
         self._queue.put(Stop(done))
 
     def _run(self) -> None:
         while batch := self._gather():
             self._commit(batch)
-            self._tend()
-        while self._tend():
+            self._maintain()
+        while self._maintain():
             pass
         self._log.close()
         if self._stop:
-            _tell(self._stop.done.get_loop(), self._stop.done.set_result, None)
+            _call_back(self._stop.done.get_loop(), self._stop.done.set_result, None)
 
     def _gather(self) -> list[Submission]:
-        """Waits for one submission and takes what else is there. Nothing, when it is time to stop."""
+        """Waits for one submission and takes all others in the queue. Empty when the thread has to stop."""
         batch: list[Submission] = []
         writes = size = 0
         while not self._stop and writes < self._limits.commit_writes and size < self._limits.commit_bytes:
@@ -94,7 +95,7 @@ class GroupCommitter:
                     batch.append(submission)
                     writes += len(submission.events)
                     size += sum(len(event.record.body) for event in submission.events)
-                case Forget(forgotten):
+                case Compact(forgotten):
                     self._forgotten.extend(forgotten)
                 case Stop() as stop:
                     self._stop = stop
@@ -109,17 +110,17 @@ class GroupCommitter:
         try:
             self._log.append([event for submission in batch for event in submission.events])
         except Exception as error:
-            _tell(loop, self._outcome.failed, error)
-            self._skip_what_is_void()
+            _call_back(loop, self._outcome.failed, error)
+            self._skip_void()
         else:
-            _tell(loop, self._outcome.durable, batch)
+            _call_back(loop, self._outcome.durable, batch)
 
-    def _skip_what_is_void(self) -> None:
+    def _skip_void(self) -> None:
         while not self._stop:
             match self._queue.get():
                 case Submission():
-                    pass  # it fails with the commit it came after
-                case Forget(forgotten):
+                    pass  # fails together with the commit before it
+                case Compact(forgotten):
                     self._forgotten.extend(forgotten)
                 case Stop() as stop:
                     self._stop = stop
@@ -128,35 +129,35 @@ class GroupCommitter:
                 case never:
                     assert_never(never)
 
-    def _tend(self) -> bool:
-        """Chores, a bite after each commit, when those who wait for the commit have their answer already. True where
-        there may be more to do."""
+    def _maintain(self) -> bool:
+        """Checkpoints and compacts a little after each commit, when its writers have their responses. True if there may
+        be more to do."""
         try:
             self._log.checkpoint_when_due()
-            bite = self._bite()
-            if bite:
-                self._log.forget(bite)
-                for _ in bite:
+            batch = self._compaction_batch()
+            if batch:
+                self._log.forget(batch)
+                for _ in batch:
                     self._forgotten.popleft()
-        except Exception as error:  # must not end the thread that others wait for
-            logger.warning("the database was not tidied up; the next write tries again: %s", error)
+        except Exception as error:  # must not end the writer thread
+            logger.warning("the database was not compacted; the next write tries again: %s", error)
             return False
         else:
-            return bool(bite)
+            return bool(batch)
 
-    def _bite(self) -> list[CompactedEvent]:
-        """The oldest that are forgotten but still in the log, or nothing while they are few."""
-        bite: list[CompactedEvent] = []
+    def _compaction_batch(self) -> list[CompactedEvent]:
+        """The oldest compacted events that are still in the log; empty while they are few."""
+        batch: list[CompactedEvent] = []
         size = 0
         for forgotten in self._forgotten:
-            bite.append(forgotten)
+            batch.append(forgotten)
             size += forgotten.bytes
-            if len(bite) >= self._limits.forget_events or size >= self._limits.forget_bytes:
-                return bite
+            if len(batch) >= self._limits.forget_events or size >= self._limits.forget_bytes:
+                return batch
         return []
 
 
-def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[[Told], object], what: Told) -> None:
-    # A loop that was closed before the store: the process is ending, and nobody is left to be told.
+def _call_back(loop: asyncio.AbstractEventLoop, callback: Callable[[Argument], object], argument: Argument) -> None:
+    # The loop was closed before the store: the process is ending.
     with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(callback, what)
+        loop.call_soon_threadsafe(callback, argument)

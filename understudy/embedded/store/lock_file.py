@@ -1,4 +1,4 @@
-"""One process at a time: a lock file beside the database, held as long as its holder lives."""
+"""The lock file beside the database: held while its process lives, so that only one process opens the store."""
 
 import contextlib
 import fcntl
@@ -23,7 +23,7 @@ class LockFile:
 
     @classmethod
     def take(cls, path: Path) -> Self:
-        """The lock for the database at `path`. It goes with the process that has it, however that ends."""
+        """The lock for the database at `path`. The system releases it when the process ends, in whatever way."""
         descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -32,7 +32,7 @@ class LockFile:
             os.close(descriptor)
             raise StoreInUse(path, holder) from None
         os.ftruncate(descriptor, 0)
-        with contextlib.suppress(OSError):  # a full disk: whom to end is told only for convenience
+        with contextlib.suppress(OSError):  # a full disk: the process id is only for the message
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return cls(descriptor)
 

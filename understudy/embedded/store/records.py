@@ -1,4 +1,4 @@
-"""What the store keeps and tells: records, the changes asked of it, and the events that come of them."""
+"""What the store keeps and reports: records, writes, events, limits and errors."""
 
 import enum
 from collections.abc import Callable
@@ -8,12 +8,12 @@ import msgspec
 
 class Key(msgspec.Struct, frozen=True, gc=False, order=True):
     resource: str  # `pods`, `jobs.batch`
-    namespace: str  # '' for what belongs to no namespace
+    namespace: str  # '' for cluster-wide resources
     name: str
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """An object as it was at one revision. The body says the same revision in metadata.resourceVersion."""
+    """An object at one revision, which is also the resourceVersion in the body."""
 
     key: Key
     revision: int
@@ -21,14 +21,14 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class Put(msgspec.Struct, frozen=True, gc=False):
-    """Create or replace. `body` is called once, with the revision this write will have."""
+    """Create or replace. `body` is called once, with the revision of the write."""
 
     key: Key
     body: Callable[[int], bytes]
 
 
 class Remove(msgspec.Struct, frozen=True, gc=False):
-    """Delete. `body` gives the last state, as watchers are told it, with the revision of the deletion."""
+    """Delete. `body` gives the last state for watchers, with the revision of the deletion."""
 
     key: Key
     body: Callable[[int], bytes]
@@ -44,7 +44,7 @@ class EventType(enum.StrEnum):
 
 
 class StoreEvent(msgspec.Struct, frozen=True, gc=False):
-    """One durable change. `before` is what it replaced, so that a selector can tell entering from leaving."""
+    """One durable change. `before` is the replaced state, from which selectors see what begins or ceases to match."""
 
     type: EventType
     record: Record
@@ -55,10 +55,10 @@ class Limits(msgspec.Struct, frozen=True):
     """How much of the past is kept for watches to resume from, and how much is done at once."""
 
     history_events: int = 100_000
-    history_bytes: int = 32 << 20  # of bodies that are no longer anybody's present state
+    history_bytes: int = 32 << 20  # of replaced and deleted bodies
     commit_writes: int = 128  # a single submission may have more
     commit_bytes: int = 4 << 20
-    forget_events: int = 256  # as many as leave the log in one go, between two commits
+    forget_events: int = 256  # compacted at once, between two commits
     forget_bytes: int = 1 << 20
     delivery_events: int = 1_000
 
@@ -72,7 +72,7 @@ class Compacted(Exception):
 
 
 class WriteFailed(Exception):
-    """The disk did not take the write, nor any other that was under way: the store is as it was before them."""
+    """The disk refused the write, and with it all writes in flight: the store is as it was before them."""
 
 
 class StoreFull(WriteFailed):
@@ -80,4 +80,4 @@ class StoreFull(WriteFailed):
 
 
 class StoreClosed(Exception):
-    """The store was closed; it takes no more writes and has nothing more to tell."""
+    """The store was closed; it takes no more writes."""

@@ -1,6 +1,6 @@
-"""The store: objects in memory for readers, every change on disk before anyone hears of it, watches that miss nothing.
+"""The store: objects in memory for readers, every change durable before it is visible, watches that miss no change.
 
-Writers look at `newest` and submit without an await in between, on one event loop; so nothing comes between the two.
+Writers read `newest` and submit without an await in between, so that no other write comes between the two.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ class Store:
     def __init__(self, log: ChangeLog, lock: LockFile, limits: Limits) -> None:
         loaded = load(log, limits)
         self._lock = lock
-        self._shelves = loaded.shelves
+        self._state = loaded.state
         self._feed = Feed(loaded.history)
         self._assigned = loaded.history.revision
-        self._pending: dict[Key, StoreEvent] = {}  # the last of each key that is not durable yet
+        self._pending: dict[Key, StoreEvent] = {}  # the newest of each key that is not durable yet
         self._in_flight: deque[Submission] = deque()
         self._closing: asyncio.Future[None] | None = None
         self._committer = GroupCommitter(log, limits, Outcome(self._on_durable, self._on_failed))
@@ -49,7 +49,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, limits: Limits = DEFAULT_LIMITS) -> Self:
-        """Reads everything into memory. Raises StoreUnusable: StoreInUse, StoreDamaged."""
+        """Reads all objects into memory. Raises StoreUnusable: StoreInUse, StoreDamaged."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = LockFile.take(path)
         try:
@@ -65,29 +65,29 @@ class Store:
 
     @property
     def revision(self) -> int:
-        """Of the newest durable change. It never goes back."""
+        """The revision of the newest durable change. It only grows."""
         return self._feed.history.revision
 
     def last_change(self, resource: str) -> int:
-        """The revision of the newest durable change to the resource; 0 where there was none since the start."""
+        """The revision of the newest durable change to the resource; 0 without changes since the start."""
         return self._feed.history.last(resource)
 
     def newest(self, key: Key) -> Record | None:
-        """As the next write finds it: with what is still on its way to the disk."""
+        """The state the next write starts from, durable or not."""
         event = self._pending.get(key)
-        return _left_by(event) if event else self._shelves.get(key)
+        return _left_by(event) if event else self._state.get(key)
 
     def get(self, key: Key) -> Record | None:
-        """As readers may see it: durable."""
-        return self._shelves.get(key)
+        """The durable state."""
+        return self._state.get(key)
 
     def list(self, resource: str, namespace: str = "") -> builtins.list[Record]:
-        """Durable ones, by namespace and name. No namespace: those of all."""
-        return self._shelves.list(resource, namespace)
+        """The durable state, ordered by namespace and name. No namespace: all namespaces."""
+        return self._state.list(resource, namespace)
 
     def submit(self, writes: Sequence[Write]) -> asyncio.Future[tuple[Record, ...]]:
         """All of the writes or none: `newest` shows them at once, readers and watchers when the future is done.
-        Raises KeyError where there is nothing to remove; the future may raise WriteFailed."""
+        Raises KeyError for a removal of a missing object; the future may raise WriteFailed."""
         if self._closing:
             raise StoreClosed("the store is closed and takes no more writes")
         done: asyncio.Future[tuple[Record, ...]] = asyncio.get_running_loop().create_future()
@@ -100,16 +100,16 @@ class Store:
         return done
 
     def watch(self, resource: str, since: int | None = None) -> Subscription:
-        """What happens to the resource after revision `since`, or from now on. Raises Compacted."""
+        """The events of the resource after revision `since`, or from now on. Raises Compacted."""
         if since is None:
             return Subscription(self._feed, resource, self.revision)
         if since > self.revision:
-            raise Compacted(f"revision {since} has not been reached: it is that of another cluster, or made up")
+            raise Compacted(f"revision {since} has not been reached: it comes from another cluster, or was made up")
         self._feed.history.after(resource, since)
         return Subscription(self._feed, resource, since)
 
     async def close(self) -> None:
-        """Once all that was submitted is dealt with. Subscriptions end."""
+        """Closes the store after all submissions. Subscriptions end."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_future()
             self._closing.add_done_callback(self._on_closed)
@@ -117,7 +117,7 @@ class Store:
         await asyncio.shield(self._closing)
 
     def _stage(self, writes: Sequence[Write]) -> tuple[StoreEvent, ...]:
-        """Nothing has changed if this raises, be it in one of the bodies."""
+        """Changes nothing if it raises, also if one of the bodies raises."""
         staged: dict[Key, StoreEvent] = {}
         events = []
         for revision, write in enumerate(writes, self._assigned + 1):
@@ -132,7 +132,7 @@ class Store:
     def _on_durable(self, batch: builtins.list[Submission]) -> None:
         events = [event for submission in batch for event in submission.events]
         for event in events:
-            self._shelves.apply(event)
+            self._state.apply(event)
             if self._pending[event.record.key] is event:
                 del self._pending[event.record.key]
         if forgotten := self._feed.publish(events):
@@ -143,7 +143,7 @@ class Store:
                 submission.done.set_result(tuple([event.record for event in submission.events]))
 
     def _on_failed(self, error: Exception) -> None:
-        """All that is in flight goes with the commit that failed, for it may rest on it. Its revisions are not used
+        """All submissions in flight fail with the commit, because they may depend on it. Their revisions are not used
         again."""
         self._pending.clear()
         for submission in self._in_flight:
@@ -164,7 +164,7 @@ def _event(write: Write, revision: int, before: Record | None) -> StoreEvent:
         if not isinstance(write, Put):
             raise KeyError(write.key)
         return StoreEvent(EventType.ADDED, Record(write.key, revision, write.body(revision)), None)
-    # All revisions of an object share one key: a request's own would be kept as often as the object is written.
+    # All revisions of an object share one key, to save the memory of a key for each write.
     record = Record(before.key, revision, write.body(revision))
     return StoreEvent(EventType.MODIFIED if isinstance(write, Put) else EventType.DELETED, record, before)
 

@@ -1,4 +1,4 @@
-"""Watches: each goes through the history at its own pace, and waits at its end for something new of its resource."""
+"""Subscriptions: each reads the history at its own pace, and waits at its end for new events of its resource."""
 
 import asyncio
 from collections import defaultdict
@@ -10,7 +10,7 @@ from understudy.embedded.store.watch_history import CompactedEvent, WatchHistory
 
 
 class Feed:
-    """The history, and the subscriptions that have come to its end."""
+    """The history, and the subscriptions that wait at its end."""
 
     def __init__(self, history: WatchHistory) -> None:
         self.history = history
@@ -34,35 +34,35 @@ class Feed:
 
 
 class Subscription:
-    """The events of one resource, in order and each once, for one reader. It keeps its place, not the events, so that a
-    slow one costs nothing; one that the history has moved past ends with Compacted."""
+    """The events of one resource for one reader, in order and each once. It keeps its position, not the events, so a
+    slow reader costs no memory. A reader that falls behind the history gets Compacted."""
 
     def __init__(self, feed: Feed, resource: str, since: int) -> None:
         self._feed = feed
         self._resource = resource
-        self._seen = since
+        self._taken = since
         self._closed = False
-        self._woken: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
 
     @property
     def ended(self) -> bool:
-        """Nothing more will come: the store or the subscription was closed."""
+        """No more events: the store or the subscription was closed."""
         return self._closed or self._feed.ended
 
     @property
     def revision(self) -> int:
-        """Everything up to here has been told: another watch can go on from it."""
+        """All events up to this revision were taken: another watch can resume from it."""
         history = self._feed.history
-        return self._seen if history.last(self._resource) > self._seen else history.revision
+        return self._taken if history.last(self._resource) > self._taken else history.revision
 
     async def take(self, within: float | None = None) -> list[StoreEvent]:
-        """The next events; none where `within` seconds were not enough, or it has ended. Raises Compacted."""
-        events = self._unseen()
+        """The next events; empty after `within` seconds or at the end. Raises Compacted."""
+        events = self._not_taken()
         if not events and not self.ended:
-            await self._news(within)
-            events = self._unseen()
+            await self._wait(within)
+            events = self._not_taken()
         if events:
-            self._seen = events[-1].record.revision
+            self._taken = events[-1].record.revision
         return events
 
     def close(self) -> None:
@@ -70,8 +70,8 @@ class Subscription:
         self.wake()
 
     def wake(self) -> None:
-        if self._woken is not None and not self._woken.done():
-            self._woken.set_result(None)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def __aiter__(self) -> Self:
         return self
@@ -81,22 +81,22 @@ class Subscription:
             return events
         raise StopAsyncIteration
 
-    def _unseen(self) -> list[StoreEvent]:
+    def _not_taken(self) -> list[StoreEvent]:
         if self.ended:
             return []
         try:
-            return self._feed.history.after(self._resource, self._seen)
+            return self._feed.history.after(self._resource, self._taken)
         except Compacted:
             self._closed = True
             raise
 
-    async def _news(self, within: float | None) -> None:
+    async def _wait(self, within: float | None) -> None:
         loop = asyncio.get_running_loop()
-        self._woken = loop.create_future()
+        self._waiter = loop.create_future()
         self._feed.waiting[self._resource][self] = None
         timer = None if within is None else loop.call_later(within, self.wake)
         try:
-            await self._woken
+            await self._waiter
         finally:
             self._feed.waiting[self._resource].pop(self, None)
             if timer is not None:

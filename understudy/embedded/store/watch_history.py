@@ -1,4 +1,4 @@
-"""Recent events by resource, so that a watch can go on from a revision it has seen; the oldest give way to the new."""
+"""Recent events by resource, so that a watch can resume from a revision; the oldest make room for new ones."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from understudy.embedded.store.records import Compacted, EventType, Limits, StoreEvent
 
-# When a bound is passed, this share of it is freed at once, since taking from the front of a list moves all the rest.
+# When a limit is exceeded, this share of it is freed at once, because removing from the front of a list moves the rest.
 SLACK = 64
 
 
 class CompactedEvent(NamedTuple):
-    """An event that has left the history, and the rows of the log that nobody needs any more."""
+    """An event that has left the history, and the rows of the log that are no longer needed."""
 
     revision: int
     rows: tuple[int, ...]
@@ -21,17 +21,17 @@ class CompactedEvent(NamedTuple):
 
 class WatchHistory:
     def __init__(self, horizon: int, limits: Limits) -> None:
-        self.revision = horizon  # the newest event told, or the horizon where there is none
+        self.revision = horizon  # of the newest event, or the horizon without events
         self._horizon = horizon
         self._limits = limits
         self._all: list[StoreEvent] = []
         self._by_resource: defaultdict[str, list[StoreEvent]] = defaultdict(list)
-        # A resource that seldom changes keeps its whole history while others push theirs out: each has its own horizon.
+        # Each resource has its own horizon: one that seldom changes keeps its history while others lose theirs.
         self._horizons: dict[str, int] = {}
         self._bytes = 0
 
     def after(self, resource: str, revision: int) -> list[StoreEvent]:
-        """The next events of the resource, as many as are delivered at once."""
+        """The next events of the resource, up to the delivery limit. Raises Compacted."""
         if revision < self._horizons.get(resource, self._horizon):
             raise Compacted(f"revision {revision} of {resource} is too old: later changes are no longer known")
         events = self._by_resource.get(resource)
@@ -41,7 +41,7 @@ class WatchHistory:
         return events[start : start + self._limits.delivery_events]
 
     def last(self, resource: str) -> int:
-        """The revision of its newest event, kept or forgotten; 0 where there was none since the start."""
+        """The revision of its newest event, kept or compacted; 0 without events since the start."""
         events = self._by_resource.get(resource)
         return events[-1].record.revision if events else self._horizons.get(resource, 0)
 
@@ -82,13 +82,13 @@ def _revision(event: StoreEvent) -> int:
 
 
 def _superseded_bytes(event: StoreEvent) -> int:
-    """What the event alone keeps in memory. Its own body is the present state, or the next event's `before`, unless it
-    is a deletion."""
+    """The bytes that only this event keeps in memory. Its own body is the current state, or the `before` of the next
+    event, unless it is a deletion."""
     before = len(event.before.body) if event.before else 0
     return before + len(event.record.body) if event.type is EventType.DELETED else before
 
 
 def _rows_of(event: StoreEvent) -> tuple[int, ...]:
-    """With the event forgotten, no other tells of what it replaced; and a deletion has left nothing to remember."""
+    """The row it replaced is not needed without the event; nor is its own row, if it is a deletion."""
     before = (event.before.revision,) if event.before else ()
     return (*before, event.record.revision) if event.type is EventType.DELETED else before

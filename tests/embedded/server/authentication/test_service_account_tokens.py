@@ -31,7 +31,7 @@ def claims(held: str) -> Json:
     return msgspec.json.decode(base64.urlsafe_b64decode(payload + "=="))
 
 
-def test_a_token_says_what_kubernetes_says(tmp_path: Path) -> None:
+def test_a_token_has_the_claims_of_kubernetes(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         made = await ask.post(PODS, pod("one", serviceAccountName="robot"))
         found = claims(await pod_token(ask, made, expirationSeconds=1200))
@@ -47,7 +47,7 @@ def test_a_token_says_what_kubernetes_says(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_the_answer_is_a_token_request_with_its_end(tmp_path: Path) -> None:
+def test_the_answer_is_a_token_request_with_its_expiration(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         answer = await ask.post(f"{ACCOUNTS}/robot/token", {"spec": {"audiences": None, "expirationSeconds": 600}})
         assert (answer["kind"], answer["apiVersion"]) == ("TokenRequest", "authentication.k8s.io/v1")
@@ -57,7 +57,7 @@ def test_the_answer_is_a_token_request_with_its_end(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_the_owner_of_a_token_is_told_who_that_is(tmp_path: Path) -> None:
+def test_a_self_subject_review_names_the_service_account(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         made = await ask.post(PODS, pod("one", serviceAccountName="robot"))
         held = await pod_token(ask, made)
@@ -71,7 +71,7 @@ def test_the_owner_of_a_token_is_told_who_that_is(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_a_token_for_others_is_none_for_the_api(tmp_path: Path) -> None:
+def test_a_token_for_another_audience_is_not_valid_here(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         held = await token(ask, audiences=["vault"])
         assert await As(ask, held).code("GET", "/api") == 401
@@ -114,7 +114,7 @@ async def with_another_account_of_that_name(ask: Server, made: Json) -> None:
         with_another_account_of_that_name,
     ],
 )
-def test_a_token_ends_with_what_it_is_bound_to(
+def test_a_token_ends_with_the_object_it_is_bound_to(
     tmp_path: Path, event: Callable[[Server, Json], Awaitable[None]]
 ) -> None:
     async def scene(ask: Server) -> None:
@@ -128,7 +128,7 @@ def test_a_token_ends_with_what_it_is_bound_to(
     play(tmp_path, scene)
 
 
-def test_a_pod_keeps_its_token_while_it_is_on_its_way_out(tmp_path: Path) -> None:
+def test_the_token_of_a_pod_is_valid_during_its_grace_period(tmp_path: Path) -> None:
     """Its last checkpoint is reported in this time."""
 
     async def scene(ask: Server) -> None:
@@ -174,7 +174,7 @@ def test_tokens_of_other_clusters_and_forged_ones_are_refused(tmp_path: Path) ->
     play(tmp_path, here)
 
 
-def test_tokens_outlive_the_server(tmp_path: Path) -> None:
+def test_tokens_are_valid_after_a_restart_of_the_server(tmp_path: Path) -> None:
     held: list[str] = []
 
     async def before(ask: Server) -> None:
@@ -201,7 +201,7 @@ def test_tokens_outlive_the_server(tmp_path: Path) -> None:
         ({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "two"}}, 400, "different serviceaccount"),
     ],
 )
-def test_what_cannot_be_had_is_refused(tmp_path: Path, spec: dict[str, Any], code: int, words: str) -> None:
+def test_an_invalid_token_request_is_refused(tmp_path: Path, spec: dict[str, Any], code: int, words: str) -> None:
     async def scene(ask: Server) -> None:
         await ask.post(PODS, pod("one", serviceAccountName="robot"))
         await ask.post(PODS, pod("two"))
@@ -212,7 +212,7 @@ def test_what_cannot_be_had_is_refused(tmp_path: Path, spec: dict[str, Any], cod
     play(tmp_path, scene)
 
 
-def test_there_is_no_token_of_an_account_that_is_not_there(tmp_path: Path) -> None:
+def test_a_token_of_a_missing_account_is_not_found(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         await ask.refused(404, "NotFound", "POST", f"{ACCOUNTS}/absent/token", {"spec": {}})
         await ask.refused(405, "MethodNotAllowed", "GET", f"{ACCOUNTS}/robot/token")

@@ -56,7 +56,7 @@ def test_without_a_role_every_resource_is_forbidden(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_discovery_health_and_questions_about_oneself_are_for_all(tmp_path: Path) -> None:
+def test_discovery_health_and_self_reviews_are_open_to_all_users(tmp_path: Path) -> None:
     async def scene(_: Server, robot: As) -> None:
         for path in ("/api", "/api/v1", "/apis", "/apis/batch/v1", "/version", "/healthz", "/readyz", "/openapi/v3"):
             assert await robot.code("GET", path) == 200, path
@@ -91,7 +91,7 @@ def test_a_refusal_is_in_the_words_of_kubernetes(tmp_path: Path, method: str, pa
     play(tmp_path, scene)
 
 
-def test_a_binding_grants_and_its_removal_takes_away_at_once(tmp_path: Path) -> None:
+def test_a_binding_and_its_removal_apply_at_once(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         await grant(ask, rule("pods", "list"))
         assert await robot.code("GET", PODS) == 200
@@ -132,7 +132,7 @@ def test_names_subresources_and_verbs_count(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_a_cluster_role_holds_everywhere_or_where_it_is_bound(tmp_path: Path) -> None:
+def test_a_cluster_role_applies_everywhere_or_where_it_is_bound(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         await bind(ask, {"kind": "ClusterRole", "name": "view"}, "looks")
         assert await robot.code("GET", PODS) == 200
@@ -150,7 +150,7 @@ def test_a_cluster_role_holds_everywhere_or_where_it_is_bound(tmp_path: Path) ->
     play(tmp_path, scene)
 
 
-def test_paths_that_are_no_resources_are_granted_by_cluster_roles(tmp_path: Path) -> None:
+def test_non_resource_paths_are_granted_by_cluster_roles(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         paths = {"nonResourceURLs": ["/metrics", "/debug/*"], "verbs": ["get"]}
         await ask.post(CLUSTER_ROLES, {"metadata": {"name": "meters"}, "rules": [paths]})
@@ -161,7 +161,7 @@ def test_paths_that_are_no_resources_are_granted_by_cluster_roles(tmp_path: Path
     play(tmp_path, scene)
 
 
-def test_apply_makes_only_what_may_be_created(tmp_path: Path) -> None:
+def test_an_apply_that_creates_needs_the_right_to_create(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         await grant(ask, rule("configmaps", "patch"))
         applied = f"{CONFIG_MAPS}/a?fieldManager=me"
@@ -179,7 +179,7 @@ async def can(robot: As, **attributes: str) -> Json:
     return reply.json["status"]["allowed"]
 
 
-def test_questions_are_answered_as_requests_are(tmp_path: Path) -> None:
+def test_access_reviews_agree_with_requests(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         await grant(ask, rule("pods", "list"))
         assert await can(robot, verb="list", resource="pods", namespace="default") is True

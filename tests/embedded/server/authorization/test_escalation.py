@@ -31,7 +31,7 @@ def binding(name: str, kind: str, to: str) -> Json:
     return {"metadata": {"name": name}, "roleRef": {"kind": kind, "name": to}, "subjects": [subject]}
 
 
-def test_a_role_holds_no_more_than_its_author_has(tmp_path: Path) -> None:
+def test_a_role_grants_no_more_than_its_author_has(tmp_path: Path) -> None:
     async def plainly(ask: Server, robot: As) -> None:
         await ask.put(f"{ROLES}/rights", role("rights", rule("roles rolebindings", "create update patch", RBAC),
                                               rule("pods", "list get")))  # fmt: skip
@@ -68,14 +68,14 @@ def test_a_binding_grants_no_more_than_its_author_has(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_the_verb_escalate_lifts_it(tmp_path: Path) -> None:
+def test_the_verb_escalate_lifts_the_check(tmp_path: Path) -> None:
     async def scene(_: Server, robot: As) -> None:
         assert await robot.code("POST", ROLES, role("more", rule("secrets", "*"))) == 201
 
     play(tmp_path, scene)
 
 
-def test_rules_without_end_are_not_compared(tmp_path: Path) -> None:
+def test_rules_with_too_many_combinations_are_refused(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         await ask.put(f"{ROLES}/rights", role("rights", rule("roles", "create", RBAC)))
         many = " ".join(f"r{i}" for i in range(2_000))

@@ -20,7 +20,7 @@ def play(path: Path, scene: Callable[[Server], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
-def test_the_administrator_sees_what_others_would(tmp_path: Path) -> None:
+def test_the_administrator_may_impersonate_others(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         as_robot = {"Impersonate-User": ROBOT}
         assert (await ask("GET", PODS, headers=as_robot)).code == 403
@@ -38,7 +38,7 @@ def test_the_administrator_sees_what_others_would(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_others_need_the_right_for_it(tmp_path: Path) -> None:
+def test_other_users_need_the_right_to_impersonate(tmp_path: Path) -> None:
     async def scene(ask: Server) -> None:
         robot = As(ask, await token(ask))
         refused = await robot("GET", PODS, headers={"Impersonate-User": "admin", "Impersonate-Group": "system:masters"})

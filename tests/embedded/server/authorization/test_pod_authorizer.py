@@ -54,7 +54,7 @@ def test_a_pod_reports_on_its_own_job(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_jobs_and_pods_of_others_are_none_of_its_business(tmp_path: Path) -> None:
+def test_a_pod_has_no_rights_on_other_jobs_and_pods(tmp_path: Path) -> None:
     async def scene(_: Server, robot: As) -> None:
         for place in (f"{PODS}/other-0", f"{JOBS}/other", "/api/v1/namespaces/kube-system/pods/mine-0"):
             assert await robot.code("GET", place) == 403
@@ -78,7 +78,7 @@ def test_jobs_and_pods_of_others_are_none_of_its_business(tmp_path: Path) -> Non
         (b"[" * 50_000, MERGE),
     ],
 )
-def test_it_changes_nothing_but_the_report(tmp_path: Path, body: Json, content_type: str) -> None:
+def test_a_pod_may_change_nothing_but_the_report(tmp_path: Path, body: Json, content_type: str) -> None:
     async def scene(ask: Server, robot: As) -> None:
         before = await ask.get(f"{JOBS}/mine")
         reply = await robot("PATCH", f"{JOBS}/mine", body, content_type=content_type)
@@ -96,7 +96,7 @@ def test_no_other_verb_is_allowed(tmp_path: Path, method: str, sub: str) -> None
     play(tmp_path, scene)
 
 
-def test_it_ends_where_a_job_of_that_name_is_another_one(tmp_path: Path) -> None:
+def test_a_job_of_the_same_name_with_another_uid_is_not_its_job(tmp_path: Path) -> None:
     async def scene(ask: Server, robot: As) -> None:
         await ask.delete(f"{JOBS}/mine?propagationPolicy=Background")
         await ask.post(JOBS, job("mine"))
@@ -105,7 +105,7 @@ def test_it_ends_where_a_job_of_that_name_is_another_one(tmp_path: Path) -> None
     play(tmp_path, scene)
 
 
-def test_a_token_that_is_bound_to_no_pod_has_none_of_it(tmp_path: Path) -> None:
+def test_a_token_without_a_pod_has_no_such_rights(tmp_path: Path) -> None:
     async def scene(ask: Server, _: As) -> None:
         robot = As(ask, await token(ask, "default"))
         assert await robot.code("GET", f"{PODS}/mine-0") == 403
@@ -114,7 +114,7 @@ def test_a_token_that_is_bound_to_no_pod_has_none_of_it(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_it_is_told_in_reviews(tmp_path: Path) -> None:
+def test_reviews_list_the_rights_of_the_pod(tmp_path: Path) -> None:
     async def scene(_: Server, robot: As) -> None:
         rules = await robot("POST", f"{REVIEWS}/selfsubjectrulesreviews", {"spec": {"namespace": "default"}})
         named = [one for one in rules.json["status"]["resourceRules"] if "resourceNames" in one]

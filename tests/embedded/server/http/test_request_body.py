@@ -34,13 +34,13 @@ def test_json_is_yaml_too() -> None:
         b"~: x",
     ],
 )
-def test_yaml_that_is_wrong_or_would_do_harm_is_a_bad_request(text: bytes) -> None:
+def test_invalid_or_harmful_yaml_is_a_bad_request(text: bytes) -> None:
     with pytest.raises(ApiError) as refused:
         from_yaml(text)
     assert refused.value.code == 400
 
 
-def test_all_of_it_can_be_said_in_json() -> None:
+def test_all_yaml_becomes_json_values() -> None:
     assert from_yaml(b"3: a\ntrue: b\n2.5: c\nd: !!binary AAE=\ne: !!set {x}\n") == {
         "3": "a",
         "true": "b",
@@ -54,7 +54,7 @@ def test_a_time_of_day_is_text() -> None:
     assert from_yaml(b"at: 1:30")["at"] == "1:30"
 
 
-def test_a_key_that_stands_twice_is_refused() -> None:
+def test_a_duplicate_key_is_refused() -> None:
     with pytest.raises(ApiError, match="stands twice"):
         from_yaml(b"a: 1\na: 2\n")
 
@@ -69,7 +69,7 @@ def test_a_key_that_stands_twice_is_refused() -> None:
         ("a: &x [1]\nb: *x", {"a": [1], "b": [1]}),
     ],
 )
-def test_it_becomes_what_json_can_say(text: str, value: Any) -> None:
+def test_yaml_values_become_json_values(text: str, value: Any) -> None:
     assert load_yaml(text) == value
 
 
@@ -88,6 +88,6 @@ def test_it_becomes_what_json_can_say(text: str, value: Any) -> None:
         ("[1, 2]: x", "unhashable"),
     ],
 )
-def test_it_is_refused_in_words(text: str, problem: str) -> None:
+def test_wrong_yaml_is_refused_with_its_problem(text: str, problem: str) -> None:
     with pytest.raises(BadYaml, match=problem):
         load_yaml(text)

@@ -9,7 +9,7 @@ from tests.embedded.server.rbac_setup import ACCOUNTS
 NAMESPACES = "/api/v1/namespaces"
 
 
-def test_a_new_namespace_has_an_account_from_its_first_moment_on(tmp_path: Path) -> None:
+def test_a_new_namespace_has_its_default_account_at_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(NAMESPACES, {"metadata": {"name": "team"}})
@@ -22,7 +22,7 @@ def test_a_new_namespace_has_an_account_from_its_first_moment_on(tmp_path: Path)
     asyncio.run(scenario())
 
 
-def test_a_namespace_stays_until_its_last_holder_lets_go(tmp_path: Path) -> None:
+def test_a_namespace_stays_until_its_last_finalizer_is_removed(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(NAMESPACES, {"metadata": {"name": "team"}})
@@ -40,7 +40,7 @@ def test_a_namespace_stays_until_its_last_holder_lets_go(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
-def test_a_finalized_namespace_that_nobody_deletes_stays(tmp_path: Path) -> None:
+def test_a_finalized_namespace_that_is_not_deleted_stays(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(NAMESPACES, {"metadata": {"name": "team"}})
@@ -52,7 +52,7 @@ def test_a_finalized_namespace_that_nobody_deletes_stays(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
-def test_some_namespaces_are_there_for_good(tmp_path: Path) -> None:
+def test_system_namespaces_cannot_be_deleted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for name in ("default", "kube-system", "kube-public"):
@@ -95,7 +95,7 @@ def test_a_pod_needs_its_service_account(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_account_says_whether_its_pods_get_a_token_unless_they_do(tmp_path: Path) -> None:
+def test_a_pod_without_automount_setting_takes_that_of_its_account(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(ACCOUNTS, {"metadata": {"name": "quiet"}, "automountServiceAccountToken": False})

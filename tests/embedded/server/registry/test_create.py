@@ -11,7 +11,7 @@ from tests.embedded.server.in_process_server import CONFIG_MAPS, PODS, config_ma
 from understudy.embedded.server.registry import create
 
 
-def test_a_new_object_gets_what_only_the_server_can_say(tmp_path: Path) -> None:
+def test_a_new_object_gets_the_fields_only_the_server_sets(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(PODS, pod("one"))
@@ -26,7 +26,7 @@ def test_a_new_object_gets_what_only_the_server_can_say(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_the_client_claims_about_itself_is_not_believed(tmp_path: Path) -> None:
+def test_server_side_fields_from_the_client_are_ignored(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             claim: dict[str, Any] = {
@@ -68,7 +68,7 @@ def test_a_long_generate_name_is_cut_so_that_the_name_still_fits(tmp_path: Path)
     asyncio.run(scenario())
 
 
-def test_of_two_with_one_name_the_second_is_refused(tmp_path: Path) -> None:
+def test_a_second_object_of_the_same_name_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             replies = await asyncio.gather(*(ask("POST", PODS, pod("same")) for _ in range(5)))
@@ -80,7 +80,7 @@ def test_of_two_with_one_name_the_second_is_refused(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_objects_need_a_namespace_that_is_there_to_stay(tmp_path: Path) -> None:
+def test_objects_need_a_namespace_that_is_not_being_deleted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             status = await ask.refused(404, "NotFound", "POST", "/api/v1/namespaces/nowhere/pods", pod("one"))
@@ -168,7 +168,7 @@ def test_unknown_fields_are_refused_warned_about_or_dropped(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
-def test_not_more_warnings_than_anybody_reads(tmp_path: Path) -> None:
+def test_the_number_of_warnings_is_limited(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             reply = await ask("POST", PODS, {**pod("one"), **{f"strange{n}": 1 for n in range(500)}})
@@ -189,7 +189,7 @@ def test_an_object_larger_than_can_be_stored_is_refused(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_long_text_in_yaml_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_long_yaml_does_not_hold_up_other_requests(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             text = "metadata: {name: long}\ndata:\n" + "".join(f"  key-{n}: value\n" for n in range(20_000))
@@ -201,7 +201,7 @@ def test_a_long_text_in_yaml_keeps_nobody_waiting(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_bodies_may_be_yaml_or_say_nothing_about_their_type(tmp_path: Path) -> None:
+def test_bodies_may_be_yaml_or_have_no_content_type(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             text = b"metadata:\n  name: written\ndata:\n  when: 2020-01-01\n"
@@ -213,7 +213,7 @@ def test_bodies_may_be_yaml_or_say_nothing_about_their_type(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
-def test_namespaced_objects_are_not_made_in_all_namespaces(tmp_path: Path) -> None:
+def test_namespaced_objects_are_not_created_without_a_namespace(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.refused(405, "MethodNotAllowed", "POST", "/api/v1/pods", pod("one"))
@@ -221,7 +221,7 @@ def test_namespaced_objects_are_not_made_in_all_namespaces(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
-def test_pods_that_name_no_priority_get_the_default_there_is(tmp_path: Path) -> None:
+def test_pods_without_a_priority_class_get_the_default_one(tmp_path: Path) -> None:
     classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
     async def scenario() -> None:

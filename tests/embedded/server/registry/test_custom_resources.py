@@ -84,7 +84,7 @@ def test_a_restarted_server_still_serves_it(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_new_schema_counts_from_the_next_request_on(tmp_path: Path) -> None:
+def test_a_new_schema_applies_from_the_next_request_on(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(DEFINITIONS, definition())
@@ -171,7 +171,7 @@ def test_objects_with_finalizers_hold_their_definition(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_is_built_in_cannot_be_taken_over(tmp_path: Path) -> None:
+def test_a_definition_cannot_take_a_built_in_name(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for plural, kind, group in (
@@ -188,7 +188,7 @@ def test_what_is_built_in_cannot_be_taken_over(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_definition_that_serves_no_version_serves_nothing(tmp_path: Path) -> None:
+def test_a_definition_without_served_versions_serves_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(DEFINITIONS, definition())

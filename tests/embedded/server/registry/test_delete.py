@@ -23,7 +23,7 @@ async def bound(ask: Server, name: str, **spec: Any) -> Any:
     return await ask.get(f"{PODS}/{name}")
 
 
-def test_what_nothing_holds_is_gone_and_a_status_says_so(tmp_path: Path) -> None:
+def test_an_object_without_finalizers_is_deleted_at_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(CONFIG_MAPS, config_map("one"))
@@ -40,7 +40,7 @@ def test_what_nothing_holds_is_gone_and_a_status_says_so(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
-def test_a_pod_without_a_node_goes_at_once_and_is_shown(tmp_path: Path) -> None:
+def test_a_pod_without_a_node_is_deleted_at_once_and_returned(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(PODS, pod("one"))
@@ -51,7 +51,7 @@ def test_a_pod_without_a_node_goes_at_once_and_is_shown(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_pod_with_a_node_gets_its_grace(tmp_path: Path) -> None:
+def test_a_bound_pod_gets_its_grace_period(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await bound(ask, "one", terminationGracePeriodSeconds=20)
@@ -69,7 +69,7 @@ def test_a_pod_with_a_node_gets_its_grace(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_pod_that_has_ended_needs_no_grace(tmp_path: Path) -> None:
+def test_a_pod_that_has_ended_gets_no_grace_period(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await bound(ask, "one")
@@ -80,7 +80,7 @@ def test_a_pod_that_has_ended_needs_no_grace(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_finalizers_hold_an_object_until_the_last_is_taken_away(tmp_path: Path) -> None:
+def test_finalizers_hold_an_object_until_the_last_is_removed(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(CONFIG_MAPS, held("one", "a.example/x", "b.example/y"))
@@ -99,7 +99,7 @@ def test_finalizers_hold_an_object_until_the_last_is_taken_away(tmp_path: Path) 
     asyncio.run(scenario())
 
 
-def test_a_pod_waits_for_both_its_grace_and_its_finalizers(tmp_path: Path) -> None:
+def test_a_pod_waits_for_its_grace_period_and_its_finalizers(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             body = pod("one")
@@ -138,7 +138,7 @@ def test_preconditions_guard_against_deleting_another(tmp_path: Path, field: str
         ({"propagationPolicy": "Background"}, None),
     ],
 )
-def test_what_becomes_of_dependents_is_left_in_finalizers(
+def test_the_propagation_policy_becomes_finalizers(
     tmp_path: Path, options: dict[str, Any], finalizers: list[str] | None
 ) -> None:
     async def scenario() -> None:
@@ -164,7 +164,7 @@ def test_a_policy_can_still_be_changed_while_the_object_waits(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
-def test_a_job_leaves_its_pods_behind_unless_told_otherwise(tmp_path: Path) -> None:
+def test_deleting_a_job_orphans_its_pods_by_default(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}}
@@ -189,7 +189,7 @@ def test_a_job_leaves_its_pods_behind_unless_told_otherwise(tmp_path: Path) -> N
         {"dryRun": ["Some"]},
     ],
 )
-def test_options_that_make_no_sense_delete_nothing(tmp_path: Path, options: Any) -> None:
+def test_invalid_options_delete_nothing(tmp_path: Path, options: Any) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(CONFIG_MAPS, config_map("one"))
@@ -210,7 +210,7 @@ def test_a_dry_run_deletes_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_collection_goes_by_selector(tmp_path: Path) -> None:
+def test_a_collection_is_deleted_by_selector(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for name, app in (("a", "x"), ("b", "x"), ("c", "y")):
@@ -226,7 +226,7 @@ def test_a_collection_goes_by_selector(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_collection_goes_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_collection_is_deleted_whole_or_not_at_all(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = [await ask.post(CONFIG_MAPS, config_map(name)) for name in ("a", "b")]

@@ -22,7 +22,7 @@ async def fill(ask: Server, *maps: str) -> None:
         await ask.post(CONFIG_MAPS, config_map(name))
 
 
-def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_a_missing_object_is_not_found(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             status = await ask.refused(404, "NotFound", "GET", f"{PODS}/none")
@@ -34,7 +34,7 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_list_is_in_order_and_says_its_revision(tmp_path: Path) -> None:
+def test_a_list_is_ordered_and_has_its_revision(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await fill(ask, "b", "c", "a")
@@ -55,7 +55,7 @@ def test_a_list_is_in_order_and_says_its_revision(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_selectors_choose(tmp_path: Path) -> None:
+def test_selectors_filter_lists(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("web", labels={"app": "web", "tier": "front"}))
@@ -77,7 +77,7 @@ def test_selectors_choose(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_pages_show_everything_once_though_others_write_meanwhile(tmp_path: Path) -> None:
+def test_pages_show_each_object_once_while_others_write(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await fill(ask, *(f"m{n:02d}" for n in range(10)))
@@ -96,7 +96,7 @@ def test_pages_show_everything_once_though_others_write_meanwhile(tmp_path: Path
     asyncio.run(scenario())
 
 
-def test_with_a_selector_nobody_counts_what_remains(tmp_path: Path) -> None:
+def test_with_a_selector_the_remaining_objects_are_not_counted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await fill(ask, "a", "b", "c")
@@ -207,7 +207,7 @@ def test_the_same_object_in_another_version(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_table_of_events_tells_them_in_the_order_they_happened(tmp_path: Path) -> None:
+def test_a_table_of_events_is_in_the_order_of_revisions(tmp_path: Path) -> None:
     events = "/api/v1/namespaces/default/events"
 
     async def scenario() -> None:

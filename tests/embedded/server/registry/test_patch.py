@@ -27,7 +27,9 @@ from tests.embedded.server.in_process_server import (
         (JSON_PATCH, [{"op": "replace", "path": "/metadata/labels/a", "value": "9"}], {"a": "9"}),
     ],
 )
-def test_each_form_changes_what_it_says(tmp_path: Path, content_type: str, patch: Any, labels: dict[str, str]) -> None:
+def test_each_form_of_patch_changes_the_object(
+    tmp_path: Path, content_type: str, patch: Any, labels: dict[str, str]
+) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one", labels={"a": "1"}))
@@ -66,7 +68,7 @@ def test_lists_are_merged_by_key_in_strategic_patches_of_status(tmp_path: Path) 
         (JSON_PATCH, {"op": "add"}, 400, "BadRequest"),
     ],
 )
-def test_patches_that_do_not_fit_are_refused_and_change_nothing(
+def test_patches_that_do_not_apply_are_refused_and_change_nothing(
     tmp_path: Path, content_type: str, patch: Any, code: int, reason: str
 ) -> None:
     async def scenario() -> None:
@@ -78,7 +80,7 @@ def test_patches_that_do_not_fit_are_refused_and_change_nothing(
     asyncio.run(scenario())
 
 
-def test_a_patch_names_the_types_it_may_have(tmp_path: Path) -> None:
+def test_an_unsupported_patch_type_is_answered_with_the_accepted_ones(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             status = await ask.refused(
@@ -90,7 +92,7 @@ def test_a_patch_names_the_types_it_may_have(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_apply_makes_what_is_not_there_and_keeps_count_of_owners(tmp_path: Path) -> None:
+def test_apply_creates_missing_objects_and_records_owners(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             text = b"apiVersion: v1\nkind: ConfigMap\ndata: {a: '1', b: '1'}\n"
@@ -105,7 +107,7 @@ def test_apply_makes_what_is_not_there_and_keeps_count_of_owners(tmp_path: Path)
     asyncio.run(scenario())
 
 
-def test_applying_again_what_is_there_writes_nothing(tmp_path: Path) -> None:
+def test_applying_the_same_configuration_again_writes_nothing(tmp_path: Path) -> None:
     """Nor does what becomes the same once it is stored: 1000m of a CPU is 1."""
 
     async def scenario() -> None:
@@ -120,7 +122,7 @@ def test_applying_again_what_is_there_writes_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_each_path_applies_only_what_it_is_about(tmp_path: Path) -> None:
+def test_each_path_applies_only_its_own_fields(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             given = pod("one") | {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}}
@@ -150,7 +152,7 @@ def test_applied_fields_of_others_are_conflicts_unless_forced(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
-def test_an_ordinary_write_takes_over_what_it_changes(tmp_path: Path) -> None:
+def test_an_ordinary_write_owns_the_fields_it_changes(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.patch(f"{CONFIG_MAPS}/one?fieldManager=me", config_map("one", a="1"), APPLY)
@@ -181,7 +183,7 @@ def test_an_ordinary_write_takes_over_what_it_changes(tmp_path: Path) -> None:
         ("?fieldManager=me", b"- " * 3000 + b"x", 400, "BadRequest"),
     ],
 )
-def test_what_cannot_be_applied(tmp_path: Path, query: str, body: Any, code: int, reason: str) -> None:
+def test_invalid_configurations_are_not_applied(tmp_path: Path, query: str, body: Any, code: int, reason: str) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.refused(code, reason, "PATCH", f"{CONFIG_MAPS}/one{query}", body, content_type=APPLY)
@@ -191,7 +193,7 @@ def test_what_cannot_be_applied(tmp_path: Path, query: str, body: Any, code: int
 
 
 @pytest.mark.parametrize("metadata", [2147483647, "one", [{}], True])
-def test_metadata_that_is_none_is_refused_for_what_is_there_too(tmp_path: Path, metadata: Any) -> None:
+def test_invalid_metadata_is_refused_for_existing_objects_too(tmp_path: Path, metadata: Any) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             for name in ("one", "two"):
@@ -203,7 +205,7 @@ def test_metadata_that_is_none_is_refused_for_what_is_there_too(tmp_path: Path, 
     asyncio.run(scenario())
 
 
-def test_nothing_is_applied_to_the_status_of_what_is_not_there(tmp_path: Path) -> None:
+def test_the_status_of_a_missing_object_cannot_be_applied(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             url = f"{PODS}/one/status?fieldManager=me"

@@ -21,7 +21,7 @@ def test_an_update_replaces_and_has_a_new_revision(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_whoever_read_an_older_state_meets_a_conflict(tmp_path: Path) -> None:
+def test_an_update_from_an_older_state_is_a_conflict(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(CONFIG_MAPS, config_map("one", a="1"))
@@ -81,7 +81,7 @@ def test_the_object_must_be_the_one_at_the_path(tmp_path: Path, change: dict[str
     asyncio.run(scenario())
 
 
-def test_nothing_is_made_by_an_update(tmp_path: Path) -> None:
+def test_an_update_creates_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.refused(404, "NotFound", "PUT", f"{CONFIG_MAPS}/one", config_map("one"))
@@ -107,7 +107,7 @@ def test_spec_and_status_are_written_apart(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_must_not_change_is_invalid(tmp_path: Path) -> None:
+def test_a_change_of_an_immutable_field_is_invalid(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             made = await ask.post(PODS, pod("one"))

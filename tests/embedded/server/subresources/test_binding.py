@@ -21,7 +21,7 @@ def condition(found: Any) -> dict[str, str]:
     return next(one for one in found["status"]["conditions"] if one["type"] == "PodScheduled")
 
 
-def test_a_bound_pod_has_a_node_and_says_it_is_scheduled(tmp_path: Path) -> None:
+def test_a_bound_pod_has_a_node_and_the_condition_scheduled(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))
@@ -59,7 +59,7 @@ def test_a_pod_is_bound_once(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_gang_is_seated_in_one_go(tmp_path: Path) -> None:
+def test_a_gang_is_bound_in_one_write(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             seats = await gang(ask, "a", "b", "c")
@@ -93,7 +93,7 @@ async def elsewhere(ask: Server) -> None:
     await ask.post(f"{PODS}/b/binding", {"target": {"name": "node-b"}})
 
 
-def test_a_gang_whose_answer_was_lost_is_seated_when_it_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_repeated_binding_of_a_gang_succeeds(tmp_path: Path) -> None:
     """Also where only some of its pods have seats: they were bound one by one."""
 
     async def scenario() -> None:
@@ -107,7 +107,7 @@ def test_a_gang_whose_answer_was_lost_is_seated_when_it_is_asked_for_again(tmp_p
 
 
 @pytest.mark.parametrize("accident", [gone, replaced, leaving, elsewhere])
-def test_one_that_cannot_sit_keeps_the_whole_gang_standing(tmp_path: Path, accident: Any) -> None:
+def test_one_pod_that_cannot_be_bound_leaves_the_whole_gang_unbound(tmp_path: Path, accident: Any) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             seats = await gang(ask, "a", "b", "c")
@@ -119,7 +119,7 @@ def test_one_that_cannot_sit_keeps_the_whole_gang_standing(tmp_path: Path, accid
     asyncio.run(scenario())
 
 
-def test_gated_pods_take_no_seat(tmp_path: Path) -> None:
+def test_gated_pods_are_not_bound(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one", schedulingGates=[{"name": "example.com/wait"}]))
@@ -139,7 +139,7 @@ def test_gated_pods_take_no_seat(tmp_path: Path) -> None:
         {"seatings": [{"pod": "a", "uid": "", "node": "n"}] * 2},
     ],
 )
-def test_seatings_that_make_no_sense(tmp_path: Path, body: Any) -> None:
+def test_invalid_seatings_are_refused(tmp_path: Path, body: Any) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await gang(ask, "a")
@@ -149,7 +149,7 @@ def test_seatings_that_make_no_sense(tmp_path: Path, body: Any) -> None:
     asyncio.run(scenario())
 
 
-def test_a_dry_run_seats_nobody(tmp_path: Path) -> None:
+def test_a_dry_run_binds_no_pod(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             seats = await gang(ask, "a")

@@ -22,7 +22,7 @@ async def departures(ask: Server, *names: str, **more: Any) -> list[dict[str, An
     return found
 
 
-def test_those_without_grace_are_gone_at_once_and_others_are_told_why(tmp_path: Path) -> None:
+def test_pods_without_grace_are_deleted_at_once_and_others_get_a_condition(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             lost, moved = await departures(ask, "lost", "moved")
@@ -36,7 +36,7 @@ def test_those_without_grace_are_gone_at_once_and_others_are_told_why(tmp_path: 
     asyncio.run(scenario())
 
 
-def test_whoever_is_gone_or_replaced_is_passed_over(tmp_path: Path) -> None:
+def test_missing_and_replaced_pods_are_skipped(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             [one] = await departures(ask, "one")
@@ -61,7 +61,7 @@ def test_whoever_is_gone_or_replaced_is_passed_over(tmp_path: Path) -> None:
         {"departures": [{"pod": "a", "uid": "u", "condition": 7}]},
     ],
 )
-def test_departures_that_make_no_sense(tmp_path: Path, body: Any) -> None:
+def test_invalid_departures_are_refused(tmp_path: Path, body: Any) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await departures(ask, "a")
@@ -71,7 +71,7 @@ def test_departures_that_make_no_sense(tmp_path: Path, body: Any) -> None:
     asyncio.run(scenario())
 
 
-def test_a_condition_that_is_none_is_refused_and_nobody_goes(tmp_path: Path) -> None:
+def test_an_invalid_condition_is_refused_and_no_pod_is_deleted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             one, two = await departures(ask, "one", "two")

@@ -54,7 +54,7 @@ def test_without_a_budget_an_eviction_is_a_deletion(tmp_path: Path) -> None:
         ({"maxUnavailable": 0}, 0),
     ],
 )
-def test_a_budget_lets_so_many_go(tmp_path: Path, spec: dict[str, Any], may_go: int) -> None:
+def test_a_budget_allows_a_number_of_evictions(tmp_path: Path, spec: dict[str, Any], may_go: int) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await running(ask, "a", "b", "c")
@@ -95,7 +95,7 @@ def test_pods_that_do_not_run_cost_no_budget(tmp_path: Path) -> None:
     ("policy", "healthy", "code"),
     [("IfHealthyBudget", ("a", "b"), 201), ("IfHealthyBudget", ("a",), 429), ("AlwaysAllow", ("a",), 201)],
 )
-def test_a_sick_pod_may_go_where_the_others_are_enough(
+def test_an_unhealthy_pod_may_be_evicted_where_the_others_are_enough(
     tmp_path: Path, policy: str, healthy: tuple[str, ...], code: int
 ) -> None:
     async def scenario() -> None:
@@ -108,7 +108,7 @@ def test_a_sick_pod_may_go_where_the_others_are_enough(
     asyncio.run(scenario())
 
 
-def test_two_budgets_for_one_pod_are_one_too_many(tmp_path: Path) -> None:
+def test_two_budgets_for_one_pod_are_an_error(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await running(ask, "a")
@@ -119,7 +119,7 @@ def test_two_budgets_for_one_pod_are_one_too_many(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_dry_run_evicts_nobody_but_asks_the_budget(tmp_path: Path) -> None:
+def test_a_dry_run_evicts_no_pod_but_checks_the_budget(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await running(ask, "a")
@@ -131,7 +131,7 @@ def test_a_dry_run_evicts_nobody_but_asks_the_budget(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_body_that_is_no_eviction(tmp_path: Path) -> None:
+def test_an_invalid_eviction_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await running(ask, "a")

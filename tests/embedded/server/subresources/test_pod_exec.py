@@ -133,7 +133,7 @@ async def cat(door: Door) -> None:
                 return
 
 
-def test_a_command_is_run_and_its_output_and_end_are_told(tmp_path: Path) -> None:
+def test_the_output_and_the_exit_code_of_a_command_are_sent(tmp_path: Path) -> None:
     asked: list[agent_protocol.AgentRequest] = []
 
     async def fail(door: Door) -> None:
@@ -183,7 +183,7 @@ def test_input_sizes_and_the_end_of_input_are_passed_on(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_who_hangs_up_ends_the_command(tmp_path: Path) -> None:
+def test_a_client_that_disconnects_ends_the_command(tmp_path: Path) -> None:
     ended = asyncio.Event()
 
     async def wait(door: Door) -> None:
@@ -203,7 +203,7 @@ def test_who_hangs_up_ends_the_command(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_server_that_stops_ends_the_talk(tmp_path: Path) -> None:
+def test_a_stopping_server_ends_the_session(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask, agent(ask, cat):
             await ask.post(PODS, pod("one"))
@@ -215,7 +215,7 @@ def test_a_server_that_stops_ends_the_talk(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_the_agent_has_against_it_is_told_on_the_error_channel(tmp_path: Path) -> None:
+def test_failures_of_the_agent_are_sent_on_the_error_channel(tmp_path: Path) -> None:
     async def deny(door: Door) -> None:
         await door.say(Denied("container main is not running"))
 
@@ -252,7 +252,7 @@ def test_what_the_agent_has_against_it_is_told_on_the_error_channel(tmp_path: Pa
         ({"token": "wrong"}, 401),
     ],
 )
-def test_what_is_wrong_with_the_request_is_its_answer(tmp_path: Path, changes: dict[str, Any], code: int) -> None:
+def test_a_wrong_exec_request_is_refused_before_the_upgrade(tmp_path: Path, changes: dict[str, Any], code: int) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))
@@ -263,7 +263,7 @@ def test_what_is_wrong_with_the_request_is_its_answer(tmp_path: Path, changes: d
     asyncio.run(scenario())
 
 
-def test_a_pod_that_has_ended_runs_nothing_more(tmp_path: Path) -> None:
+def test_a_pod_that_has_ended_runs_no_command(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))
@@ -274,7 +274,7 @@ def test_a_pod_that_has_ended_runs_nothing_more(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_without_an_upgrade_the_way_out_is_told(tmp_path: Path) -> None:
+def test_a_request_without_an_upgrade_is_told_to_use_websockets(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))

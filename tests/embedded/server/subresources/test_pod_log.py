@@ -62,7 +62,7 @@ def test_following_ends_with_the_container(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_the_log_of_the_start_before(tmp_path: Path) -> None:
+def test_the_log_of_the_previous_container(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))
@@ -75,7 +75,7 @@ def test_the_log_of_the_start_before(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_which_container_is_meant(tmp_path: Path) -> None:
+def test_the_container_of_a_log(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             body = pod("two")
@@ -106,7 +106,7 @@ def test_which_container_is_meant(tmp_path: Path) -> None:
         "container=../../etc",
     ],
 )
-def test_options_that_make_no_sense(tmp_path: Path, query: Any) -> None:
+def test_invalid_log_options_are_refused(tmp_path: Path, query: Any) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(PODS, pod("one"))

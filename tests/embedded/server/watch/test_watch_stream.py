@@ -13,7 +13,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
 
-def test_what_there_is_comes_first_then_every_change(tmp_path: Path) -> None:
+def test_current_objects_come_first_then_every_change(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(CONFIG_MAPS, config_map("old"))
@@ -30,7 +30,7 @@ def test_what_there_is_comes_first_then_every_change(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_watch_goes_on_from_the_revision_of_a_list(tmp_path: Path) -> None:
+def test_a_watch_resumes_from_the_revision_of_a_list(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(CONFIG_MAPS, config_map("a"))
@@ -88,7 +88,7 @@ def test_no_event_is_missed_while_writers_run(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_selectors_turn_changes_into_comings_and_goings(tmp_path: Path) -> None:
+def test_selectors_turn_changes_into_added_and_deleted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask, ask.watch(f"{PODS}?labelSelector=app=web") as watch:
             await ask.post(PODS, pod("one", labels={"app": "db"}))
@@ -119,7 +119,7 @@ def test_one_object_by_name(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_the_end_of_what_there_was_is_marked_on_request(tmp_path: Path) -> None:
+def test_the_end_of_the_initial_events_is_marked_on_request(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(CONFIG_MAPS, config_map("a"))
@@ -139,7 +139,7 @@ def test_the_end_of_what_there_was_is_marked_on_request(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_watch_can_do_without_what_there_was(tmp_path: Path) -> None:
+def test_a_watch_may_start_without_initial_events(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:
             await ask.post(CONFIG_MAPS, config_map("a"))
@@ -152,7 +152,7 @@ def test_a_watch_can_do_without_what_there_was(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_bookmarks_follow_what_happens_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bookmarks_carry_revisions_of_other_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch_stream, "BOOKMARK_SECONDS", 0.01)
 
     async def scenario() -> None:
@@ -169,7 +169,7 @@ def test_bookmarks_follow_what_happens_elsewhere(tmp_path: Path, monkeypatch: py
     asyncio.run(scenario())
 
 
-def test_a_revision_that_is_no_longer_known_is_an_error_to_list_again_on(tmp_path: Path) -> None:
+def test_a_compacted_revision_is_a_410(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path, limits=Limits(history_events=20)) as ask:
             for n in range(60):
@@ -184,7 +184,7 @@ def test_a_revision_that_is_no_longer_known_is_an_error_to_list_again_on(tmp_pat
     asyncio.run(scenario())
 
 
-def test_a_watcher_that_falls_too_far_behind_is_told_to_list_again(tmp_path: Path) -> None:
+def test_a_watcher_that_falls_behind_the_history_gets_a_410(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path, limits=Limits(history_events=20)) as ask, ask.watch(CONFIG_MAPS) as watch:
             assert await watch.exchange.pieces.get() == b""  # it has begun
@@ -245,7 +245,7 @@ def test_metadata_alone_can_be_watched(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_another_version_is_watched_in_its_own_words(tmp_path: Path) -> None:
+def test_a_watch_of_another_version_sends_that_version(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask, ask.watch("/apis/scheduling.k8s.io/v1beta1/priorityclasses") as watch:
             event = await watch.next()

@@ -1,1 +1,1 @@
-"""Changes to objects as clients write them: turns a document and a patch into a new document, never touching either."""
+"""Patches: a document and a patch into a new document; the inputs are not changed."""

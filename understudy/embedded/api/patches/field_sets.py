@@ -1,6 +1,6 @@
 """Fields of a document by path, as managedFields names them: `f:spec`, `k:{"name":"a"}`, `v:"x"`.
 
-Turns a document into its fields, sets of paths into FieldsV1 and back, and lays one document over another.
+Converts documents into fields and sets of paths into FieldsV1 and back, and lays one document over another.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
@@ -15,16 +15,16 @@ from understudy.embedded.schema.errors import bad_request
 Path = tuple[str, ...]
 Paths = frozenset[Path]
 
-# What stands for the value of what has parts: that it is there. The parts have values of their own.
+# Values of objects and lists with parts. The parts have values of their own.
 ITEM = ("an item of a list",)
 OBJECT = ("an object",)
 LIST = ("a list that is merged",)
 
-# Keys of list items that an object may leave out, with what they are then.
+# Defaults of the keys that a list item may omit.
 _KEY_DEFAULTS = {"protocol": "TCP"}
 
 _METADATA: Path = ("f:metadata",)
-# Metadata that says which object this is, and metadata that only the cluster writes.
+# Metadata that identifies the object, and metadata that only the server writes.
 IDENTITY = frozenset({"name", "namespace", "uid", "resourceVersion"})
 SYSTEM = frozenset(
     {"generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"}
@@ -39,17 +39,17 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Shape:
-    """What is known of the documents of one kind: which of their lists are merged, and by what."""
+    """Which lists of a kind are merged, and by which keys."""
 
     def __init__(self, list_keys: ListKeys) -> None:
         self._list_keys = list_keys
 
     def fields(self, document: Mapping[str, Any]) -> dict[Path, Any]:
-        """Everything a document says: the values of its fields, lists that are replaced as a whole in one piece."""
+        """The values of all fields of a document. A list that is replaced as a whole is one value."""
         return {path: value for path, value in self._parts(document, ()) if path not in UNOWNED}
 
     def overlay(self, below: Any, above: Any, path: Path = ()) -> Any:
-        """`above` wins; a null in it takes away. What is not touched is shared with `below`."""
+        """`above` wins, and a null in it removes a field. Unchanged parts are shared with `below`."""
         match above:
             case dict():
                 return self._overlay_object(below if isinstance(below, dict) else {}, above, path)
@@ -59,7 +59,7 @@ class Shape:
                 return above
 
     def without(self, value: Any, doomed: Collection[Path], path: Path = ()) -> Any:
-        """With everything at or below these paths taken away."""
+        """Without everything at or below these paths."""
         match value:
             case dict():
                 inner = ((key, one, (*path, f"f:{key}")) for key, one in value.items())
@@ -120,7 +120,7 @@ class Shape:
 
 
 def _element(item: Any, keys: tuple[str, ...], path: Path) -> str:
-    """What an item of a list is known by."""
+    """The path element that identifies an item of a list."""
     if not keys:
         return f"v:{_encode(item).decode()}"
     if not isinstance(item, dict):
@@ -134,23 +134,23 @@ def _element(item: Any, keys: tuple[str, ...], path: Path) -> str:
 
 
 def owned(fields: Mapping[Path, Any]) -> Paths:
-    """What one owns by saying all this: items, values, and objects and lists that have no parts."""
+    """The paths that the manager of these fields owns: items, values, and objects and lists without parts."""
     leading = prefixes(path[:-1] for path in fields)
     return frozenset(path for path, value in fields.items() if value is ITEM or path not in leading)
 
 
 def prefixes(paths: Iterable[Path]) -> set[Path]:
-    """The paths, and all paths that lead to them."""
+    """The paths and all their prefixes."""
     return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
 def is_key(path: Path) -> bool:
-    """Whether this is a field its item is known by."""
+    """Whether this field is a key of its list item."""
     return len(path) > 1 and path[-2].startswith("k:") and path[-1][2:] in msgspec.json.decode(path[-2][2:])
 
 
 def shown(path: Path) -> str:
-    """As people read it: `.spec.containers[name="a"].image`."""
+    """For messages: `.spec.containers[name="a"].image`."""
     return "".join(map(_shown_element, path))
 
 
@@ -169,7 +169,7 @@ def _shown_element(element: str) -> str:
 
 
 def to_fields_v1(paths: Paths) -> dict[str, Any]:
-    """`{"f:spec":{"f:replicas":{}}}`. What is owned itself, and not only in parts, has a `.` beside the parts."""
+    """`{"f:spec":{"f:replicas":{}}}`. A path that is owned itself, not only in parts, has a `.` beside the parts."""
     root: dict[str, Any] = {}
     leading = prefixes(path[:-1] for path in paths)
     for path in sorted(paths):
@@ -182,7 +182,7 @@ def to_fields_v1(paths: Paths) -> dict[str, Any]:
 
 
 def from_fields_v1(fields: Any) -> Paths:
-    """ValueError where it is not FieldsV1."""
+    """Raises ValueError where `fields` is not FieldsV1."""
     paths: set[Path] = set()
     pending: list[tuple[Path, Any]] = [((), fields)]
     while pending:

@@ -10,13 +10,11 @@ from understudy.embedded.api.patches.json_values import copied, refuse_depth, sa
 from understudy.embedded.schema.errors import ApiError, bad_request
 
 MAX_OPERATIONS = 10_000
-MAX_COPIED = 3 * 1024 * 1024  # bytes in all; a few copies of copies would fill any memory
-MAX_SHIFTED = 50_000_000  # places in lists, by what is put in or taken out before them
-_SHOWN = 200  # letters of a path
+MAX_COPIED = 3 * 1024 * 1024  # bytes in all; a few copies of copies would fill the memory
+MAX_SHIFTED = 50_000_000  # list items moved by inserting or removing before them
+_SHOWN = 200  # characters of a path
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
-_ROOT = (
-    "document"  # the whole document is a field of something too, so that operations on it need no words of their own
-)
+_ROOT = "document"  # the document is a field itself, so that operations on the whole document need no special case
 _Container = dict[str, Any] | list[Any]
 
 
@@ -27,7 +25,7 @@ class Operation(msgspec.Struct, frozen=True):
     value: Any = UNSET
 
 
-class _Misfit(Exception):
+class _DoesNotApply(Exception):
     """Why an operation does not apply."""
 
 
@@ -41,7 +39,7 @@ def json_patch(document: dict[str, Any], operations: Any) -> dict[str, Any]:
     for place, operation in enumerate(_read(operations)):
         try:
             patching.carry_out(operation)
-        except _Misfit as misfit:
+        except _DoesNotApply as misfit:
             said = (
                 f"JSON patch: operation {place} ({operation.op} {operation.path[:_SHOWN]!r}) does not apply: {misfit}"
             )
@@ -64,7 +62,7 @@ def _read(operations: Any) -> list[Operation]:
 
 
 class _Patching:
-    """Works on a copy that nobody else holds."""
+    """Changes its own copy of the document."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._whole: dict[str, Any] = {_ROOT: document}
@@ -128,7 +126,7 @@ class _Patching:
 
     def _move(self, source: list[str], to: list[str]) -> None:
         if to[: len(source)] == source and to != source:
-            raise _Misfit("nothing can be moved into itself")
+            raise _DoesNotApply("nothing can be moved into itself")
         self._add(to, self._remove(source))
 
     def _copy(self, source: list[str]) -> Any:
@@ -142,12 +140,12 @@ class _Patching:
     def _test(self, at: list[str], value: Any) -> None:
         try:
             found = self._get(at)
-        except _Misfit:
-            if value is None:  # as Kubernetes does: nothing is there, and nothing is expected
+        except _DoesNotApply:
+            if value is None:  # as in Kubernetes: a missing value equals null
                 return
             raise
         if not same(found, value):
-            raise _Misfit("testing value failed: something else is there")
+            raise _DoesNotApply("testing value failed: something else is there")
 
     def _get(self, at: list[str]) -> Any:
         found: Any = self._whole
@@ -158,20 +156,20 @@ class _Patching:
                 case list():
                     found = found[_index(token, len(found))]
                 case _:
-                    raise _Misfit(f"there is nothing at {_pointer(at[: depth + 1])!r}")
+                    raise _DoesNotApply(f"there is nothing at {_pointer(at[: depth + 1])!r}")
         return found
 
     def _parent(self, at: list[str]) -> _Container:
         parent = self._get(at[:-1])
         if not isinstance(parent, dict | list):
-            raise _Misfit(f"what is at {_pointer(at[:-1])!r} has no fields")
+            raise _DoesNotApply(f"what is at {_pointer(at[:-1])!r} has no fields")
         return parent
 
 
 def _tokens(pointer: str | UnsetType) -> list[str]:
-    """`/a/b~1c` as the fields it leads through, from the whole document on."""
+    """The field names of `/a/b~1c`, beginning with that of the whole document."""
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
-        raise _Misfit(f"a path begins with '/', unlike {pointer!r}")
+        raise _DoesNotApply(f"a path begins with '/', unlike {pointer!r}")
     return [_ROOT, *(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])]
 
 
@@ -181,12 +179,12 @@ def _pointer(tokens: list[str]) -> str:
 
 def _index(token: str, size: int) -> int:
     if not _INDEX.fullmatch(token) or int(token) >= size:
-        raise _Misfit(f"the list has no place {token!r}")
+        raise _DoesNotApply(f"the list has no place {token!r}")
     return int(token)
 
 
 def merge_patch(document: dict[str, Any], patch: Any) -> dict[str, Any]:
-    """null takes a field away, an object is merged, all else replaces. What is not patched is shared with the input."""
+    """null removes a field, an object is merged, other values replace. Unpatched parts are shared with the input."""
     if not isinstance(patch, dict):
         raise bad_request("a merge patch of an object must be an object itself")
     refuse_depth(patch)

@@ -10,7 +10,7 @@ Json = Any
 
 
 def refuse_depth(value: Json) -> None:
-    """Everything else here recurses, so this comes first and does not."""
+    """Does not recurse, and is called before all functions that do."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _inside(outer)]
@@ -54,20 +54,20 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def woven(current: Iterable[Item], wanted: Iterable[Item]) -> list[Item]:
-    """All of both, once each: `wanted` in its own order, what only `current` has where it was between them."""
+    """All items of both, once each: `wanted` in its order, items of `current` alone at their place between them."""
     ruled = dict.fromkeys(wanted)
     return list(dict.fromkeys(_woven(current, ruled)))
 
 
 def _woven(current: Iterable[Item], ruled: dict[Item, None]) -> Iterator[Item]:
-    """An item that both have brings along all of `ruled` up to it; each of those is told once."""
+    """An item of both is preceded by all items of `ruled` before it; each is yielded once."""
     ahead = iter(ruled)
-    told: set[Item] = set()
+    yielded: set[Item] = set()
     for item in current:
         if item not in ruled:
             yield item
-        while item in ruled and item not in told:
+        while item in ruled and item not in yielded:
             leading = next(ahead)
-            told.add(leading)
+            yielded.add(leading)
             yield leading
     yield from ahead

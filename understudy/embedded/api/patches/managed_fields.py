@@ -1,4 +1,4 @@
-"""Who owns which fields: turns metadata.managedFields into owners with sets of paths, and owners into managedFields."""
+"""Field ownership: metadata.managedFields into owners with sets of paths, and back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from understudy.embedded.api.patches.json_values import same
 from understudy.embedded.schema.errors import ApiError, Cause, Details, invalid
 
 APPLY, UPDATE = "Apply", "Update"
-MAX_UPDATERS = 10  # beyond that the oldest are no longer told apart
+MAX_UPDATERS = 10  # the oldest beyond that are merged into one
 _ANCIENT = "ancient-changes"
 _MAX_MANAGER = 128  # characters
-_MOST_TOLD = 100
+_MOST_LISTED = 100
 
 
 class Writer(msgspec.Struct, frozen=True):
-    """Who writes, through what, and when (RFC 3339)."""
+    """The manager of a write, its API version and sub-resource, and the time (RFC 3339)."""
 
     manager: str
     api_version: str
@@ -35,7 +35,7 @@ class Owner(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """Who applies is the same in every version; who updates is not."""
+        """An applier is the same in every API version; an updater is not."""
         version = "" if self.operation == APPLY else self.api_version
         return (self.manager, self.operation, self.subresource, version)
 
@@ -57,7 +57,7 @@ def updater(writer: Writer, paths: Paths) -> Owner:
 
 
 def owners_of(document: Mapping[str, Any]) -> tuple[Owner, ...]:
-    """None where managedFields is missing, or is not to be understood."""
+    """Empty where managedFields is missing or cannot be read."""
     try:
         return tuple(_owner(entry) for entry in document.get("metadata", {}).get("managedFields") or ())
     except (AttributeError, TypeError, ValueError, msgspec.DecodeError, RecursionError):
@@ -83,14 +83,14 @@ class _Entry(msgspec.Struct, rename="camel"):
 
 
 def with_owners(document: Mapping[str, Any], owners: Iterable[Owner]) -> dict[str, Any]:
-    """The document with these owners and no others. Who owns nothing is left out."""
+    """The document with these owners instead of its own. Owners without fields are left out."""
     entries = [_entry(owner) for owner in sorted(_fewer(list(owners)), key=_order) if owner.paths]
     metadata = {key: value for key, value in document.get("metadata", {}).items() if key != "managedFields"}
     return {**document, "metadata": metadata | ({"managedFields": entries} if entries else {})}
 
 
 def differ_only_in_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether writing `new` would tell nobody anything: all it says anew is when somebody wrote what was there."""
+    """Whether the documents differ in nothing but the times of managedFields."""
     return same(with_owners(old, ()), with_owners(new, ())) and same(_timeless(old), _timeless(new))
 
 
@@ -121,22 +121,22 @@ def _entry(owner: Owner) -> dict[str, Any]:
 
 
 def conflict_error(conflicts: Sequence[tuple[Owner, Path]]) -> ApiError:
-    """409, with a cause for every field, or the first hundred, that somebody else owns and that would change."""
-    told = conflicts[:_MOST_TOLD]
-    causes = tuple(Cause("FieldManagerConflict", f"conflict with {owner}", shown(path)) for owner, path in told)
+    """A 409 with a cause for each field (the first hundred) of another owner that would change."""
+    listed = conflicts[:_MOST_LISTED]
+    causes = tuple(Cause("FieldManagerConflict", f"conflict with {owner}", shown(path)) for owner, path in listed)
     if len(conflicts) == 1:
         said = f"1 conflict: {causes[0].message}: {causes[0].field}"
     else:
         lines: list[str] = []
-        for owner in dict.fromkeys(owner for owner, _ in told):
+        for owner in dict.fromkeys(owner for owner, _ in listed):
             lines.append(f"conflicts with {owner}:")
-            lines += [f"- {shown(path)}" for other, path in told if other is owner]
+            lines += [f"- {shown(path)}" for other, path in listed if other is owner]
         said = f"{len(conflicts)} conflicts: " + "\n".join(lines)
     return ApiError(409, "Conflict", f"Apply failed with {said}", Details(causes=causes))
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:
-    """The manager a request names, else the program that sends it. ApiError 422 where the name will not do."""
+    """The fieldManager of a request, else the program of its user agent. ApiError 422 for an invalid name."""
     if len(field_manager) > _MAX_MANAGER or not field_manager.isprintable():
         problem = f"may have at most {_MAX_MANAGER} printable characters"
         cause = Cause("FieldValueInvalid", f"Invalid value: {problem}", "fieldManager")

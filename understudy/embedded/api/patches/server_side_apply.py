@@ -1,7 +1,7 @@
-"""Server-side apply: turns an object and what one manager wants of it into the object as all its managers want it.
+"""Server-side apply: an object and the configuration of one manager into the object that all its managers want.
 
-Every manager owns the fields it applied or changed last. Applying sets a manager's fields, gives up those it wanted
-before and no longer names, and does not change what somebody else owns unless forced to.
+Every manager owns the fields it applied or changed last. Applying sets the fields of a manager and gives up those it no
+longer names. It changes fields of other managers only if forced.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,8 +44,8 @@ _MISSING = object()
 def apply_configuration(
     live: Document | None, config: Any, writer: Writer, list_keys: ListKeys, force: bool = False
 ) -> Document:
-    """The object to store, with its managedFields; `live` itself where nothing changes. ApiError 409 where others own
-    what would change. No `live`: the object is new."""
+    """The object to store, with its managedFields; `live` itself where nothing changes. ApiError 409 where fields of
+    others would change. `live` is None for a new object."""
     said = _checked(config, writer)
     shape = Shape(list_keys)
     before: Document = live or {}
@@ -54,7 +54,7 @@ def apply_configuration(
     wanted = applier(writer, owned(shape.fields(shape.overlay({}, said))))
     owners = owners_of(before) or _first_owners(before, writer, shape)
     former = next((owner for owner in owners if owner.identity == wanted.identity), wanted.owning(frozenset()))
-    others = _yielding(
+    others = _without_lost(
         [owner for owner in owners if owner.identity != wanted.identity],
         _touched(shape.fields(before), shape.fields(merged)),
         force,
@@ -66,8 +66,8 @@ def apply_configuration(
 
 
 def track_update(old: Document, new: Document, writer: Writer, list_keys: ListKeys) -> Document:
-    """An ordinary write: whoever changes a field owns it from now on, alone. Objects that were never applied have no
-    managedFields and get none."""
+    """An ordinary write: the writer becomes the only owner of every changed field. Objects that were never applied have
+    no managedFields and get none."""
     given = new.get("metadata", {}).get("managedFields")
     owners = () if _is_reset(given) else owners_of(new) or owners_of(old)
     if not owners:
@@ -86,7 +86,7 @@ def track_update(old: Document, new: Document, writer: Writer, list_keys: ListKe
 
 
 def _checked(config: Any, writer: Writer) -> Document:
-    """The configuration without what is not for anybody to apply: `creationTimestamp: null` is in many a file."""
+    """The configuration without fields that cannot be applied: many files have `creationTimestamp: null`."""
     if not isinstance(config, dict):
         raise bad_request("what is applied must be an object")
     refuse_depth(config)
@@ -103,19 +103,19 @@ def _checked(config: Any, writer: Writer) -> Document:
 
 
 def _is_reset(given: Any) -> bool:
-    """A list of one empty entry asks for managedFields to be forgotten."""
+    """A list of one empty entry resets managedFields."""
     return bool(given == [{}])
 
 
 def _touched(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> Paths:
-    """Fields that are new, gone, or have another value."""
+    """Fields that are new, removed or changed."""
     changed = {path for path, value in after.items() if not same(before.get(path, _MISSING), value)}
     return frozenset(changed | (before.keys() - after.keys()))
 
 
 def _first_owners(live: Document, writer: Writer, shape: Shape) -> tuple[Owner, ...]:
-    """An object without managedFields belongs to everybody before the first apply; but what `kubectl apply` put there
-    itself, and nobody has changed since, is kubectl's, so that moving to server-side apply meets no conflicts."""
+    """The owners of an object without managedFields. Fields from `kubectl apply` that are unchanged since belong to
+    kubectl, so that a change to server-side apply meets no conflicts. All others belong to 'before-first-apply'."""
     fields = shape.fields(live)
     applied = _last_applied(live, shape) if writer.manager == _KUBECTL else {}
     own = frozenset(path for path in owned(applied) if same(fields.get(path, _MISSING), applied[path]))
@@ -124,7 +124,7 @@ def _first_owners(live: Document, writer: Writer, shape: Shape) -> tuple[Owner, 
 
 
 def _last_applied(live: Document, shape: Shape) -> Mapping[Path, Any]:
-    """What `kubectl apply` wrote down of its last configuration; nothing where that cannot be read."""
+    """The fields of the last configuration that `kubectl apply` recorded; empty where it cannot be read."""
     text = live.get("metadata", {}).get("annotations", {}).get(_LAST_APPLIED, "{}")
     try:
         document = msgspec.json.decode(text, type=dict[str, Any])
@@ -134,8 +134,8 @@ def _last_applied(live: Document, shape: Shape) -> Mapping[Path, Any]:
         return {}
 
 
-def _yielding(others: list[Owner], touched: Paths, force: bool) -> list[Owner]:
-    """The other owners without what they lose."""
+def _without_lost(others: list[Owner], touched: Paths, force: bool) -> list[Owner]:
+    """The other owners without the fields they lose."""
     lost = [(owner, path) for owner in others for path in sorted(owner.paths & touched)]
     if lost and not force:
         raise conflict_error(lost)
@@ -143,8 +143,8 @@ def _yielding(others: list[Owner], touched: Paths, force: bool) -> list[Owner]:
 
 
 def _given_up(former: Owner, owners: list[Owner]) -> set[Path]:
-    """What a manager wanted before and nobody wants now. An object or list goes with the last of its parts; what an
-    item is known by goes only with the item."""
+    """The fields that the manager owned before and that have no owner now. An object or list is removed with its last
+    part, and the key of an item only together with the item."""
     still = prefixes(path for owner in owners for path in owner.paths) | UNOWNED
     led_through = {path for path in prefixes(former.paths) if path[-1].startswith("f:")}
     return {path for path in (led_through | former.paths) - still if not is_key(path)}

@@ -1,5 +1,7 @@
-"""Strategic merge patch: a merge patch that knows which lists are merged by key, and obeys directives such as
-`$patch: delete`. Turns a document, a patch and the keys of its lists into a new document."""
+"""Strategic merge patch: a merge patch that merges lists by key and follows directives such as `$patch: delete`.
+
+No library does this in Python; docs/decisions/0035 says why it is written by hand.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 from understudy.embedded.api.patches.json_values import refuse_depth, woven
 from understudy.embedded.schema.errors import ApiError, bad_request
 
-ListKeys = Mapping[str, tuple[str, ...]]  # by dotted path without indexes, see served.Form
+ListKeys = Mapping[str, tuple[str, ...]]  # by dotted path without indexes, see Form in served_resource
 
 _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"
@@ -16,7 +18,7 @@ _ORDER = "$setElementOrder/"
 
 
 def strategic_merge_patch(document: dict[str, Any], patch: Any, list_keys: ListKeys) -> dict[str, Any]:
-    """What is not patched is shared with the input."""
+    """Unpatched parts are shared with the input."""
     if not isinstance(patch, dict):
         raise bad_request("a strategic merge patch of an object must be an object itself")
     refuse_depth(patch)
@@ -24,7 +26,7 @@ def strategic_merge_patch(document: dict[str, Any], patch: Any, list_keys: ListK
 
 
 class _Merge:
-    """One merge. `path` is where in the document it has come to, as `list_keys` writes it."""
+    """One merge. `path` is the current place in the document, as `list_keys` writes it."""
 
     def __init__(self, list_keys: ListKeys) -> None:
         self._list_keys = list_keys
@@ -70,7 +72,7 @@ class _Merge:
         return self._keyed(present, patch, path, keys[0])
 
     def _keyed(self, current: list[Any], patch: list[Any], path: str, key: str) -> list[Any]:
-        """Items that share a key (ports that differ in protocol alone) stand and fall together, as in Kubernetes."""
+        """Items with the same key (ports that differ only in protocol) are deleted together, as in Kubernetes."""
         result = list(current)
         places: dict[Any, list[int]] = {}
         for place, item in enumerate(current):
@@ -130,7 +132,7 @@ def _known_by(items: list[Any], keys: tuple[str, ...], path: str) -> list[Any]:
 
 
 def _key_of(item: Any, key: str, path: str) -> Any:
-    """What an item of a list is known by."""
+    """The value of the merge key of a list item."""
     if not isinstance(item, dict) or not isinstance(item.get(key), str | int | float):
         raise _refusal(path, f"an item of a list that is merged by {key!r} does not contain it")
     return item[key]

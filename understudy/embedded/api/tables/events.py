@@ -1,38 +1,38 @@
 """Events as kubectl prints them."""
 
 from understudy.embedded.api.tables.human_duration import age
-from understudy.embedded.api.tables.printer import Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.api.tables.printer import MetaFields, PrintedFields, Printer, Row, wide
 from understudy.embedded.schema.served_resource import Column
 
 
-class Involved(PrintedFields, frozen=True):
+class InvolvedFields(PrintedFields, frozen=True):
     kind: str = ""
     name: str = ""
     field_path: str = ""
 
 
-class Source(PrintedFields, frozen=True):
+class SourceFields(PrintedFields, frozen=True):
     component: str = ""
     host: str = ""
 
 
-class Series(PrintedFields, frozen=True):
+class SeriesFields(PrintedFields, frozen=True):
     count: int = 0
     last_observed_time: str = ""
 
 
-class Event(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    involved_object: Involved = Involved()
+class EventFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    involved_object: InvolvedFields = InvolvedFields()
     type: str = ""
     reason: str = ""
     message: str = ""
-    source: Source = Source()
+    source: SourceFields = SourceFields()
     first_timestamp: str = ""
     last_timestamp: str = ""
     event_time: str = ""
     count: int = 0
-    series: Series | None = None
+    series: SeriesFields | None = None
     reporting_component: str = ""
     reporting_instance: str = ""
 
@@ -51,7 +51,7 @@ _COLUMNS = (
 )
 
 
-def _row(event: Event, now: float) -> Row:
+def _row(event: EventFields, now: float) -> Row:
     first = event.first_timestamp or event.event_time
     last, count = event.last_timestamp or first, event.count or 1
     if event.series:
@@ -73,10 +73,10 @@ def _row(event: Event, now: float) -> Row:
     )
 
 
-def _source(event: Event) -> str:
+def _source(event: EventFields) -> str:
     component = event.source.component or event.reporting_component
     host = event.source.host or event.reporting_instance
     return f"{component}, {host}" if host else component
 
 
-EVENTS = Printer(_COLUMNS, Event, _row)
+EVENTS = Printer(_COLUMNS, EventFields, _row)

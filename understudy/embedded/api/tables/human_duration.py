@@ -1,4 +1,4 @@
-"""Time stamps as people read them in tables: turns a moment and now into `5s`, `2m3s`, `3h4m` or `5d`."""
+"""Ages as kubectl prints them: a time stamp into `5s`, `2m3s`, `3h4m` or `5d`."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ def age(stamp: str, now: float) -> str:
 
 
 def seconds(stamp: str) -> float | None:
-    """Since 1970; None where it cannot be read."""
+    """Seconds since 1970; None where the stamp cannot be parsed."""
     try:
         moment = datetime.fromisoformat(stamp)
     except ValueError:
@@ -26,7 +26,7 @@ def seconds(stamp: str) -> float | None:
 
 
 def duration(length: float) -> str:
-    """The longer it is, the less of it is said. Clocks may differ by a second, so a moment just ahead is now."""
+    """Longer durations have coarser units. A moment up to a second ahead counts as now, because clocks differ."""
     whole = int(length)
     if whole < -1:
         return INVALID
@@ -40,7 +40,7 @@ def duration(length: float) -> str:
     return f"{whole // _YEAR}y"
 
 
-# A unit, a finer one that is told as well up to some length, and the length up to which the unit is used.
+# A unit, the finer unit that is added up to some length, and the length up to which the unit is used.
 _STEPS = (
     (_MINUTE, "m", 1, "s", 10 * _MINUTE, 3 * _HOUR),
     (_HOUR, "h", _MINUTE, "m", 8 * _HOUR, 2 * _DAY),

@@ -4,9 +4,9 @@ from understudy.embedded.api.tables.human_duration import age, duration, seconds
 from understudy.embedded.api.tables.printer import (
     AGE,
     NAME,
-    Condition,
-    LabelSelector,
-    Meta,
+    ConditionFields,
+    LabelSelectorFields,
+    MetaFields,
     PrintedFields,
     Printer,
     Row,
@@ -19,37 +19,37 @@ from understudy.embedded.schema.served_resource import Column
 _RANKED = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
-class Container(PrintedFields, frozen=True):
+class ContainerFields(PrintedFields, frozen=True):
     name: str = ""
     image: str = ""
 
 
-class PodSpec(PrintedFields, frozen=True):
-    containers: tuple[Container, ...] = ()
+class PodSpecFields(PrintedFields, frozen=True):
+    containers: tuple[ContainerFields, ...] = ()
 
 
-class Template(PrintedFields, frozen=True):
-    spec: PodSpec = PodSpec()
+class TemplateFields(PrintedFields, frozen=True):
+    spec: PodSpecFields = PodSpecFields()
 
 
-class Spec(PrintedFields, frozen=True):
+class JobSpecFields(PrintedFields, frozen=True):
     completions: int | None = None
     parallelism: int = 0
-    template: Template = Template()
-    selector: LabelSelector = LabelSelector()
+    template: TemplateFields = TemplateFields()
+    selector: LabelSelectorFields = LabelSelectorFields()
 
 
-class Status(PrintedFields, frozen=True):
+class JobStatusFields(PrintedFields, frozen=True):
     succeeded: int = 0
     start_time: str = ""
     completion_time: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ConditionFields, ...] = ()
 
 
-class Job(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: Spec = Spec()
-    status: Status = Status()
+class JobFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: JobSpecFields = JobSpecFields()
+    status: JobStatusFields = JobStatusFields()
 
 
 _COLUMNS = (
@@ -64,7 +64,7 @@ _COLUMNS = (
 )
 
 
-def _row(job: Job, now: float) -> Row:
+def _row(job: JobFields, now: float) -> Row:
     containers = job.spec.template.spec.containers
     return Row(
         [
@@ -80,7 +80,7 @@ def _row(job: Job, now: float) -> Row:
     )
 
 
-def _status(job: Job) -> str:
+def _status(job: JobFields) -> str:
     held = [kind for kind in _RANKED if has_condition(job.status.conditions, kind)]
     if held[:1] and held[0] in ("Complete", "Failed"):
         return held[0]
@@ -89,18 +89,18 @@ def _status(job: Job) -> str:
     return held[0] if held else "Running"
 
 
-def _completions(job: Job) -> str:
+def _completions(job: JobFields) -> str:
     if job.spec.completions is not None:
         return f"{job.status.succeeded}/{job.spec.completions}"
     several = f" of {job.spec.parallelism}" if job.spec.parallelism > 1 else ""
     return f"{job.status.succeeded}/1{several}"
 
 
-def _duration(status: Status, now: float) -> str:
+def _duration(status: JobStatusFields, now: float) -> str:
     start, end = seconds(status.start_time), seconds(status.completion_time)
     if start is None:
         return ""
     return duration((now if end is None else end) - start)
 
 
-JOBS = Printer(_COLUMNS, Job, _row)
+JOBS = Printer(_COLUMNS, JobFields, _row)

@@ -1,39 +1,49 @@
 """Nodes as kubectl prints them."""
 
 from understudy.embedded.api.tables.human_duration import UNKNOWN, age
-from understudy.embedded.api.tables.printer import AGE, NAME, NONE, Condition, Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.api.tables.printer import (
+    AGE,
+    NAME,
+    NONE,
+    ConditionFields,
+    MetaFields,
+    PrintedFields,
+    Printer,
+    Row,
+    wide,
+)
 from understudy.embedded.schema.served_resource import Column
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _ROLE_LABEL = "kubernetes.io/role"
 
 
-class Address(PrintedFields, frozen=True):
+class AddressFields(PrintedFields, frozen=True):
     type: str = ""
     address: str = ""
 
 
-class Info(PrintedFields, frozen=True):
+class InfoFields(PrintedFields, frozen=True):
     kubelet_version: str = ""
     os_image: str = ""
     kernel_version: str = ""
     container_runtime_version: str = ""
 
 
-class Spec(PrintedFields, frozen=True):
+class NodeSpecFields(PrintedFields, frozen=True):
     unschedulable: bool = False
 
 
-class Status(PrintedFields, frozen=True):
-    conditions: tuple[Condition, ...] = ()
-    addresses: tuple[Address, ...] = ()
-    node_info: Info = Info()
+class NodeStatusFields(PrintedFields, frozen=True):
+    conditions: tuple[ConditionFields, ...] = ()
+    addresses: tuple[AddressFields, ...] = ()
+    node_info: InfoFields = InfoFields()
 
 
-class Node(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: Spec = Spec()
-    status: Status = Status()
+class NodeFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: NodeSpecFields = NodeSpecFields()
+    status: NodeStatusFields = NodeStatusFields()
 
 
 _COLUMNS = (
@@ -50,7 +60,7 @@ _COLUMNS = (
 )
 
 
-def _row(node: Node, now: float) -> Row:
+def _row(node: NodeFields, now: float) -> Row:
     info = node.status.node_info
     return Row(
         [
@@ -68,7 +78,7 @@ def _row(node: Node, now: float) -> Row:
     )
 
 
-def _status(node: Node) -> str:
+def _status(node: NodeFields) -> str:
     ready = next((condition.status for condition in node.status.conditions if condition.type == "Ready"), "")
     words = ["Unknown" if not ready else "Ready" if ready == "True" else "NotReady"]
     return ",".join([*words, "SchedulingDisabled"] if node.spec.unschedulable else words)
@@ -79,8 +89,8 @@ def _roles(labels: dict[str, str]) -> list[str]:
     return sorted((named | {labels.get(_ROLE_LABEL, "")}) - {""})
 
 
-def _address(node: Node, kind: str) -> str:
+def _address(node: NodeFields, kind: str) -> str:
     return next((one.address for one in node.status.addresses if one.type == kind), NONE)
 
 
-NODES = Printer(_COLUMNS, Node, _row)
+NODES = Printer(_COLUMNS, NodeFields, _row)

@@ -6,120 +6,120 @@ from typing import Any
 from msgspec import field
 
 from understudy.embedded.api.tables.human_duration import age
-from understudy.embedded.api.tables.printer import AGE, NAME, Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.api.tables.printer import AGE, NAME, MetaFields, PrintedFields, Printer, Row, wide
 from understudy.embedded.schema.served_resource import Column
 
 
-class Named(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
+class NamedFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
 
 
-class ConfigMap(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
+class ConfigMapFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
     data: dict[str, Any] = field(default_factory=dict)
     binary_data: dict[str, Any] = field(default_factory=dict)
 
 
-class Secret(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
+class SecretFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
     type: str = ""
     data: dict[str, Any] = field(default_factory=dict)
 
 
-class ServiceAccount(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
+class ServiceAccountFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
     secrets: tuple[Any, ...] = ()
 
 
-class NamespaceStatus(PrintedFields, frozen=True):
+class NamespaceStatusFields(PrintedFields, frozen=True):
     phase: str = ""
 
 
-class Namespace(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    status: NamespaceStatus = NamespaceStatus()
+class NamespaceFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    status: NamespaceStatusFields = NamespaceStatusFields()
 
 
-class LeaseSpec(PrintedFields, frozen=True):
+class LeaseSpecFields(PrintedFields, frozen=True):
     holder_identity: str = ""
 
 
-class Lease(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: LeaseSpec = LeaseSpec()
+class LeaseFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: LeaseSpecFields = LeaseSpecFields()
 
 
-class PriorityClass(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
+class PriorityClassFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
     value: int = 0
     global_default: bool = False
     preemption_policy: str = ""
 
 
-class BudgetSpec(PrintedFields, frozen=True):
+class BudgetSpecFields(PrintedFields, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
 
 
-class BudgetStatus(PrintedFields, frozen=True):
+class BudgetStatusFields(PrintedFields, frozen=True):
     disruptions_allowed: int = 0
 
 
-class Budget(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: BudgetSpec = BudgetSpec()
-    status: BudgetStatus = BudgetStatus()
+class BudgetFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: BudgetSpecFields = BudgetSpecFields()
+    status: BudgetStatusFields = BudgetStatusFields()
 
 
-class Subject(PrintedFields, frozen=True):
+class SubjectFields(PrintedFields, frozen=True):
     kind: str = ""
     name: str = ""
     namespace: str = ""
 
 
-class RoleRef(PrintedFields, frozen=True):
+class RoleRefFields(PrintedFields, frozen=True):
     kind: str = ""
     name: str = ""
 
 
-class Binding(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    role_ref: RoleRef = RoleRef()
-    subjects: tuple[Subject, ...] = ()
+class BindingFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    role_ref: RoleRefFields = RoleRefFields()
+    subjects: tuple[SubjectFields, ...] = ()
 
 
-def _config_map(one: ConfigMap, now: float) -> Row:
+def _config_map(one: ConfigMapFields, now: float) -> Row:
     return Row([one.metadata.name, len(one.data) + len(one.binary_data), age(one.metadata.creation_timestamp, now)])
 
 
-def _secret(one: Secret, now: float) -> Row:
+def _secret(one: SecretFields, now: float) -> Row:
     return Row([one.metadata.name, one.type, len(one.data), age(one.metadata.creation_timestamp, now)])
 
 
-def _service_account(one: ServiceAccount, now: float) -> Row:
+def _service_account(one: ServiceAccountFields, now: float) -> Row:
     return Row([one.metadata.name, len(one.secrets), age(one.metadata.creation_timestamp, now)])
 
 
-def _namespace(one: Namespace, now: float) -> Row:
+def _namespace(one: NamespaceFields, now: float) -> Row:
     return Row([one.metadata.name, one.status.phase, age(one.metadata.creation_timestamp, now)])
 
 
-def _lease(one: Lease, now: float) -> Row:
+def _lease(one: LeaseFields, now: float) -> Row:
     return Row([one.metadata.name, one.spec.holder_identity, age(one.metadata.creation_timestamp, now)])
 
 
-def _priority_class(one: PriorityClass, now: float) -> Row:
+def _priority_class(one: PriorityClassFields, now: float) -> Row:
     created = age(one.metadata.creation_timestamp, now)
     return Row([one.metadata.name, one.value, one.global_default, created, one.preemption_policy])
 
 
-def _budget(one: Budget, now: float) -> Row:
+def _budget(one: BudgetFields, now: float) -> Row:
     limits = ("N/A" if limit is None else str(limit) for limit in (one.spec.min_available, one.spec.max_unavailable))
     created = age(one.metadata.creation_timestamp, now)
     return Row([one.metadata.name, *limits, one.status.disruptions_allowed, created])
 
 
-def _binding(one: Binding, now: float) -> Row:
+def _binding(one: BindingFields, now: float) -> Row:
     role, created = f"{one.role_ref.kind}/{one.role_ref.name}", age(one.metadata.creation_timestamp, now)
     users, groups = (
         ", ".join(subject.name for subject in one.subjects if subject.kind == kind) for kind in ("User", "Group")
@@ -128,22 +128,24 @@ def _binding(one: Binding, now: float) -> Row:
     return Row([one.metadata.name, role, created, users, groups, ", ".join(accounts)])
 
 
-def _named(one: Named, _now: float) -> Row:
+def _named(one: NamedFields, _now: float) -> Row:
     return Row([one.metadata.name, one.metadata.creation_timestamp])
 
 
 _DATA = Column("Data", "integer", description="How many keys it has.")
 _CREATED = Column("Created At", "date", description="When it was created.")
 
-CONFIG_MAPS = Printer((NAME, _DATA, AGE), ConfigMap, _config_map)
-SECRETS = Printer((NAME, Column("Type", description="What the secret is for."), _DATA, AGE), Secret, _secret)
+CONFIG_MAPS = Printer((NAME, _DATA, AGE), ConfigMapFields, _config_map)
+SECRETS = Printer((NAME, Column("Type", description="What the secret is for."), _DATA, AGE), SecretFields, _secret)
 SERVICE_ACCOUNTS = Printer(
     (NAME, Column("Secrets", "integer", description="How many secrets it may use."), AGE),
-    ServiceAccount,
+    ServiceAccountFields,
     _service_account,
 )
-NAMESPACES = Printer((NAME, Column("Status", description="Whether it takes new objects."), AGE), Namespace, _namespace)
-LEASES = Printer((NAME, Column("Holder", description="Who holds it."), AGE), Lease, _lease)
+NAMESPACES = Printer(
+    (NAME, Column("Status", description="Whether it takes new objects."), AGE), NamespaceFields, _namespace
+)
+LEASES = Printer((NAME, Column("Holder", description="Who holds it."), AGE), LeaseFields, _lease)
 PRIORITY_CLASSES = Printer(
     (
         NAME,
@@ -152,7 +154,7 @@ PRIORITY_CLASSES = Printer(
         AGE,
         Column("PreemptionPolicy", description="Whether its pods may take others' places."),
     ),
-    PriorityClass,
+    PriorityClassFields,
     _priority_class,
 )
 BUDGETS = Printer(
@@ -163,7 +165,7 @@ BUDGETS = Printer(
         Column("Allowed Disruptions", "integer", description="Pods that may be evicted now."),
         AGE,
     ),
-    Budget,
+    BudgetFields,
     _budget,
 )
 BINDINGS = Printer(
@@ -175,7 +177,7 @@ BINDINGS = Printer(
         wide("Groups", "Groups it is granted to."),
         wide("ServiceAccounts", "Service accounts it is granted to."),
     ),
-    Binding,
+    BindingFields,
     _binding,
 )
-ANYTHING = Printer((NAME, _CREATED), Named, _named)
+ANYTHING = Printer((NAME, _CREATED), NamedFields, _named)

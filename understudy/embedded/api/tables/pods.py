@@ -9,8 +9,8 @@ from understudy.embedded.api.tables.printer import (
     AGE,
     NAME,
     NONE,
-    Condition,
-    Meta,
+    ConditionFields,
+    MetaFields,
     PrintedFields,
     Printer,
     Row,
@@ -20,75 +20,75 @@ from understudy.embedded.api.tables.printer import (
 from understudy.embedded.schema.served_resource import Column
 
 
-class Terminated(PrintedFields, frozen=True):
+class TerminatedFields(PrintedFields, frozen=True):
     exit_code: int = 0
     signal: int = 0
     reason: str = ""
     finished_at: str = ""
 
 
-class Waiting(PrintedFields, frozen=True):
+class WaitingFields(PrintedFields, frozen=True):
     reason: str = ""
 
 
-class Running(PrintedFields, frozen=True):
+class RunningFields(PrintedFields, frozen=True):
     pass
 
 
-class State(PrintedFields, frozen=True):
-    waiting: Waiting | None = None
-    running: Running | None = None
-    terminated: Terminated | None = None
+class StateFields(PrintedFields, frozen=True):
+    waiting: WaitingFields | None = None
+    running: RunningFields | None = None
+    terminated: TerminatedFields | None = None
 
 
-class ContainerStatus(PrintedFields, frozen=True):
+class ContainerStatusFields(PrintedFields, frozen=True):
     name: str = ""
     ready: bool = False
     started: bool = False
     restart_count: int = 0
-    state: State = State()
-    last_state: State = State()
+    state: StateFields = StateFields()
+    last_state: StateFields = StateFields()
 
 
-class Container(PrintedFields, frozen=True):
+class ContainerFields(PrintedFields, frozen=True):
     name: str = ""
     restart_policy: str = ""
 
 
-class ReadinessGate(PrintedFields, frozen=True):
+class ReadinessGateFields(PrintedFields, frozen=True):
     condition_type: str = ""
 
 
-class PodIP(PrintedFields, frozen=True):
+class PodIPFields(PrintedFields, frozen=True):
     ip: str = ""
 
 
-class Spec(PrintedFields, frozen=True):
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
+class PodSpecFields(PrintedFields, frozen=True):
+    containers: tuple[ContainerFields, ...] = ()
+    init_containers: tuple[ContainerFields, ...] = ()
     node_name: str = ""
-    readiness_gates: tuple[ReadinessGate, ...] = ()
+    readiness_gates: tuple[ReadinessGateFields, ...] = ()
 
 
-class Status(PrintedFields, frozen=True):
+class PodStatusFields(PrintedFields, frozen=True):
     phase: str = ""
     reason: str = ""
-    conditions: tuple[Condition, ...] = ()
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
+    conditions: tuple[ConditionFields, ...] = ()
+    init_container_statuses: tuple[ContainerStatusFields, ...] = ()
+    container_statuses: tuple[ContainerStatusFields, ...] = ()
     pod_ip: str = field(name="podIP", default="")
-    pod_ips: tuple[PodIP, ...] = field(name="podIPs", default=())
+    pod_ips: tuple[PodIPFields, ...] = field(name="podIPs", default=())
     nominated_node_name: str = ""
 
 
-class Pod(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: Spec = Spec()
-    status: Status = Status()
+class PodFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: PodSpecFields = PodSpecFields()
+    status: PodStatusFields = PodStatusFields()
 
 
-class _Tally(NamedTuple):
-    """What a group of containers adds to the row. No reason: nothing to say against the pod's own."""
+class _ContainerCounts(NamedTuple):
+    """What a group of containers adds to the row. Without a reason, that of the pod is shown."""
 
     reason: str = ""
     ready: int = 0
@@ -119,19 +119,19 @@ _ENDED = {
 }
 
 
-def _row(pod: Pod, now: float) -> Row:
+def _row(pod: PodFields, now: float) -> Row:
     sidecars = frozenset(one.name for one in pod.spec.init_containers if one.restart_policy == "Always")
     first = _initialising(pod, sidecars)
-    tally = first
+    counts = first
     if not first.reason or has_condition(pod.status.conditions, "Initialized"):
-        tally = _running(pod, first, _of_sidecars(pod, sidecars))
+        counts = _running(pod, first, _of_sidecars(pod, sidecars))
     cells = [
         pod.metadata.name,
-        f"{tally.ready}/{len(pod.spec.containers) + len(sidecars)}",
-        _status(pod, tally.reason or _own_reason(pod.status)),
-        f"{tally.restarts} ({age(tally.last_restart, now)} ago)"
-        if tally.restarts and tally.last_restart
-        else str(tally.restarts),
+        f"{counts.ready}/{len(pod.spec.containers) + len(sidecars)}",
+        _status(pod, counts.reason or _own_reason(pod.status)),
+        f"{counts.restarts} ({age(counts.last_restart, now)} ago)"
+        if counts.restarts and counts.last_restart
+        else str(counts.restarts),
         age(pod.metadata.creation_timestamp, now),
         next((one.ip for one in pod.status.pod_ips), pod.status.pod_ip) or NONE,
         pod.spec.node_name or NONE,
@@ -142,29 +142,29 @@ def _row(pod: Pod, now: float) -> Row:
     return Row(cells, (ended,) if ended else ())
 
 
-def _own_reason(status: Status) -> str:
-    """What the pod says of itself, before its containers are asked."""
+def _own_reason(status: PodStatusFields) -> str:
+    """The reason of the pod itself, which those of its containers replace."""
     if any(one.type == "PodScheduled" and one.reason == "SchedulingGated" for one in status.conditions):
         return "SchedulingGated"
     return status.reason or status.phase
 
 
-def _initialising(pod: Pod, sidecars: frozenset[str]) -> _Tally:
-    """Init containers up to the first that has not done its part; that one gives the reason."""
-    tally = _Tally()
+def _initialising(pod: PodFields, sidecars: frozenset[str]) -> _ContainerCounts:
+    """Counts init containers up to the first that has not completed, which gives the reason."""
+    counts = _ContainerCounts()
     for place, one in enumerate(pod.status.init_container_statuses):
-        tally = _with_restarts(tally, one)
+        counts = _with_restarts(counts, one)
         ended = one.state.terminated
         if ended and ended.exit_code == 0:
             continue
         if one.name in sidecars and one.started:
-            tally = tally._replace(ready=tally.ready + one.ready)
+            counts = counts._replace(ready=counts.ready + one.ready)
             continue
-        return tally._replace(reason=f"Init:{_holding_up(one.state, f'{place}/{len(pod.spec.init_containers)}')}")
-    return tally
+        return counts._replace(reason=f"Init:{_holding_up(one.state, f'{place}/{len(pod.spec.init_containers)}')}")
+    return counts
 
 
-def _holding_up(state: State, progress: str) -> str:
+def _holding_up(state: StateFields, progress: str) -> str:
     if state.terminated:
         return _end_of(state.terminated)
     if state.waiting and state.waiting.reason not in ("", "PodInitializing"):
@@ -172,44 +172,44 @@ def _holding_up(state: State, progress: str) -> str:
     return progress
 
 
-def _of_sidecars(pod: Pod, sidecars: frozenset[str]) -> _Tally:
-    """Init containers that go on running count for restarts as long as the pod does; the others no longer do."""
-    tally = _Tally()
+def _of_sidecars(pod: PodFields, sidecars: frozenset[str]) -> _ContainerCounts:
+    """Restarts of sidecars count as long as the pod runs; those of other init containers do not."""
+    counts = _ContainerCounts()
     for one in pod.status.init_container_statuses:
         if one.name in sidecars:
-            tally = _with_restarts(tally, one)
-    return tally
+            counts = _with_restarts(counts, one)
+    return counts
 
 
-def _running(pod: Pod, first: _Tally, sidecars: _Tally) -> _Tally:
-    """Of several containers, the first in the pod has the last word."""
-    tally = sidecars._replace(reason=first.reason, ready=first.ready)
+def _running(pod: PodFields, first: _ContainerCounts, sidecars: _ContainerCounts) -> _ContainerCounts:
+    """Of several reasons, that of the first container is shown."""
+    counts = sidecars._replace(reason=first.reason, ready=first.ready)
     some_run = False
     for one in reversed(pod.status.container_statuses):
-        tally = _with_restarts(tally, one)
+        counts = _with_restarts(counts, one)
         if one.state.waiting and one.state.waiting.reason:
-            tally = tally._replace(reason=one.state.waiting.reason)
+            counts = counts._replace(reason=one.state.waiting.reason)
         elif one.state.terminated:
-            tally = tally._replace(reason=_end_of(one.state.terminated))
+            counts = counts._replace(reason=_end_of(one.state.terminated))
         elif one.ready and one.state.running:
             some_run = True
-            tally = tally._replace(ready=tally.ready + 1)
-    if (tally.reason or _own_reason(pod.status)) == "Completed" and some_run:
-        tally = tally._replace(reason="Running" if has_condition(pod.status.conditions, "Ready") else "NotReady")
-    return tally
+            counts = counts._replace(ready=counts.ready + 1)
+    if (counts.reason or _own_reason(pod.status)) == "Completed" and some_run:
+        counts = counts._replace(reason="Running" if has_condition(pod.status.conditions, "Ready") else "NotReady")
+    return counts
 
 
-def _with_restarts(tally: _Tally, one: ContainerStatus) -> _Tally:
+def _with_restarts(counts: _ContainerCounts, one: ContainerStatusFields) -> _ContainerCounts:
     ended = one.last_state.terminated
-    last = max(tally.last_restart, ended.finished_at) if ended else tally.last_restart
-    return tally._replace(restarts=tally.restarts + one.restart_count, last_restart=last)
+    last = max(counts.last_restart, ended.finished_at) if ended else counts.last_restart
+    return counts._replace(restarts=counts.restarts + one.restart_count, last_restart=last)
 
 
-def _end_of(ended: Terminated) -> str:
+def _end_of(ended: TerminatedFields) -> str:
     return ended.reason or (f"Signal:{ended.signal}" if ended.signal else f"ExitCode:{ended.exit_code}")
 
 
-def _status(pod: Pod, reason: str) -> str:
+def _status(pod: PodFields, reason: str) -> str:
     if not pod.metadata.deletion_timestamp:
         return reason
     if pod.status.reason == "NodeLost":
@@ -217,9 +217,9 @@ def _status(pod: Pod, reason: str) -> str:
     return reason if pod.status.phase in _ENDED else "Terminating"
 
 
-def _gates(pod: Pod) -> str:
+def _gates(pod: PodFields) -> str:
     gates = [gate.condition_type for gate in pod.spec.readiness_gates]
     return f"{sum(has_condition(pod.status.conditions, gate) for gate in gates)}/{len(gates)}" if gates else NONE
 
 
-PODS = Printer(_COLUMNS, Pod, _row)
+PODS = Printer(_COLUMNS, PodFields, _row)

@@ -16,7 +16,7 @@ class PrintedFields(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Some fields of an object; what is not there is empty."""
 
 
-class Meta(PrintedFields, frozen=True):
+class MetaFields(PrintedFields, frozen=True):
     name: str = ""
     creation_timestamp: str = ""
     deletion_timestamp: str = ""
@@ -24,21 +24,21 @@ class Meta(PrintedFields, frozen=True):
     annotations: dict[str, str] = {}
 
 
-class Condition(PrintedFields, frozen=True):
+class ConditionFields(PrintedFields, frozen=True):
     type: str = ""
     status: str = ""
     reason: str = ""
 
 
-class Requirement(PrintedFields, frozen=True):
+class RequirementFields(PrintedFields, frozen=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(PrintedFields, frozen=True):
+class LabelSelectorFields(PrintedFields, frozen=True):
     match_labels: dict[str, str] = {}
-    match_expressions: tuple[Requirement, ...] = ()
+    match_expressions: tuple[RequirementFields, ...] = ()
 
 
 Looked = TypeVar("Looked")
@@ -74,7 +74,7 @@ def wide(name: str, description: str = "") -> Column:
     return Column(name, description=description, priority=1)
 
 
-def has_condition(conditions: Sequence[Condition], kind: str, status: str = "True") -> bool:
+def has_condition(conditions: Sequence[ConditionFields], kind: str, status: str = "True") -> bool:
     return any(condition.type == kind and condition.status == status for condition in conditions)
 
 
@@ -82,13 +82,13 @@ def joined_labels(labels: Mapping[str, str]) -> str:
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) or NONE
 
 
-def joined_selector(selector: LabelSelector) -> str:
+def joined_selector(selector: LabelSelectorFields) -> str:
     terms = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
     terms += [(requirement.key, _in_words(requirement)) for requirement in selector.match_expressions]
     return ",".join(text for _, text in sorted(terms)) or NONE
 
 
-def _in_words(requirement: Requirement) -> str:
+def _in_words(requirement: RequirementFields) -> str:
     match requirement.operator:
         case "Exists":
             return requirement.key

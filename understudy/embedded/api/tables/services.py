@@ -10,7 +10,7 @@ from understudy.embedded.api.tables.printer import (
     AGE,
     NAME,
     NONE,
-    Meta,
+    MetaFields,
     PrintedFields,
     Printer,
     Row,
@@ -22,57 +22,57 @@ from understudy.embedded.schema.served_resource import Column
 _SHOWN = 3  # addresses of endpoints; the rest is counted
 
 
-class ServicePort(PrintedFields, frozen=True):
+class ServicePortFields(PrintedFields, frozen=True):
     port: int = 0
     node_port: int = 0
     protocol: str = "TCP"
 
 
-class ServiceSpec(PrintedFields, frozen=True):
+class ServiceSpecFields(PrintedFields, frozen=True):
     type: str = "ClusterIP"
     cluster_ip: str = field(name="clusterIP", default="")
     cluster_ips: tuple[str, ...] = field(name="clusterIPs", default=())
     external_ips: tuple[str, ...] = field(name="externalIPs", default=())
     external_name: str = ""
-    ports: tuple[ServicePort, ...] = ()
+    ports: tuple[ServicePortFields, ...] = ()
     selector: dict[str, str] = field(default_factory=dict)
 
 
-class Ingress(PrintedFields, frozen=True):
+class IngressFields(PrintedFields, frozen=True):
     ip: str = ""
     hostname: str = ""
 
 
-class LoadBalancer(PrintedFields, frozen=True):
-    ingress: tuple[Ingress, ...] = ()
+class LoadBalancerFields(PrintedFields, frozen=True):
+    ingress: tuple[IngressFields, ...] = ()
 
 
-class ServiceStatus(PrintedFields, frozen=True):
-    load_balancer: LoadBalancer = LoadBalancer()
+class ServiceStatusFields(PrintedFields, frozen=True):
+    load_balancer: LoadBalancerFields = LoadBalancerFields()
 
 
-class Service(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: ServiceSpec = ServiceSpec()
-    status: ServiceStatus = ServiceStatus()
+class ServiceFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: ServiceSpecFields = ServiceSpecFields()
+    status: ServiceStatusFields = ServiceStatusFields()
 
 
-class EndpointAddress(PrintedFields, frozen=True):
+class EndpointAddressFields(PrintedFields, frozen=True):
     ip: str = ""
 
 
-class EndpointPort(PrintedFields, frozen=True):
+class EndpointPortFields(PrintedFields, frozen=True):
     port: int = 0
 
 
-class Subset(PrintedFields, frozen=True):
-    addresses: tuple[EndpointAddress, ...] = ()
-    ports: tuple[EndpointPort, ...] = ()
+class SubsetFields(PrintedFields, frozen=True):
+    addresses: tuple[EndpointAddressFields, ...] = ()
+    ports: tuple[EndpointPortFields, ...] = ()
 
 
-class Endpoints(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    subsets: tuple[Subset, ...] = ()
+class EndpointsFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    subsets: tuple[SubsetFields, ...] = ()
 
 
 _SERVICE_COLUMNS = (
@@ -87,7 +87,7 @@ _SERVICE_COLUMNS = (
 _ENDPOINTS_COLUMNS = (NAME, Column("Endpoints", description="Addresses and ports behind a service."), AGE)
 
 
-def _service_row(service: Service, now: float) -> Row:
+def _service_row(service: ServiceFields, now: float) -> Row:
     spec = service.spec
     return Row(
         [
@@ -102,7 +102,7 @@ def _service_row(service: Service, now: float) -> Row:
     )
 
 
-def _external(service: Service) -> str:
+def _external(service: ServiceFields) -> str:
     given = ",".join(service.spec.external_ips)
     match service.spec.type:
         case "ExternalName":
@@ -114,16 +114,16 @@ def _external(service: Service) -> str:
             return given or NONE
 
 
-def _port(port: ServicePort) -> str:
+def _port(port: ServicePortFields) -> str:
     return f"{port.port}:{port.node_port}/{port.protocol}" if port.node_port else f"{port.port}/{port.protocol}"
 
 
-def _endpoints_row(endpoints: Endpoints, now: float) -> Row:
+def _endpoints_row(endpoints: EndpointsFields, now: float) -> Row:
     cells = [endpoints.metadata.name, _reached(endpoints), age(endpoints.metadata.creation_timestamp, now)]
     return Row(cells)
 
 
-def _reached(endpoints: Endpoints) -> str:
+def _reached(endpoints: EndpointsFields) -> str:
     if not endpoints.subsets:
         return NONE
     count = sum(len(subset.addresses) * max(len(subset.ports), 1) for subset in endpoints.subsets)
@@ -131,7 +131,7 @@ def _reached(endpoints: Endpoints) -> str:
     return f"{shown} + {count - _SHOWN} more..." if count > _SHOWN else shown
 
 
-def _each(endpoints: Endpoints) -> Iterator[str]:
+def _each(endpoints: EndpointsFields) -> Iterator[str]:
     for subset in endpoints.subsets:
         if not subset.ports:  # a service without ports has endpoints all the same
             yield from (address.ip for address in subset.addresses)
@@ -140,5 +140,5 @@ def _each(endpoints: Endpoints) -> Iterator[str]:
                 yield f"[{address.ip}]:{port.port}" if ":" in address.ip else f"{address.ip}:{port.port}"
 
 
-SERVICES = Printer(_SERVICE_COLUMNS, Service, _service_row)
-ENDPOINTS = Printer(_ENDPOINTS_COLUMNS, Endpoints, _endpoints_row)
+SERVICES = Printer(_SERVICE_COLUMNS, ServiceFields, _service_row)
+ENDPOINTS = Printer(_ENDPOINTS_COLUMNS, EndpointsFields, _endpoints_row)

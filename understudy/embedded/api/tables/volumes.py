@@ -3,7 +3,7 @@
 from msgspec import field
 
 from understudy.embedded.api.tables.human_duration import age
-from understudy.embedded.api.tables.printer import AGE, NAME, Meta, PrintedFields, Printer, Row, wide
+from understudy.embedded.api.tables.printer import AGE, NAME, MetaFields, PrintedFields, Printer, Row, wide
 from understudy.embedded.schema.served_resource import Column
 
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
@@ -11,49 +11,49 @@ _UNSET = "<unset>"
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
-class ClaimSpec(PrintedFields, frozen=True):
+class ClaimSpecFields(PrintedFields, frozen=True):
     volume_name: str = ""
     storage_class_name: str = ""
     volume_attributes_class_name: str = ""
     volume_mode: str = ""
 
 
-class ClaimStatus(PrintedFields, frozen=True):
+class ClaimStatusFields(PrintedFields, frozen=True):
     phase: str = ""
     access_modes: tuple[str, ...] = ()
     capacity: dict[str, str] = field(default_factory=dict)
 
 
-class Claim(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: ClaimSpec = ClaimSpec()
-    status: ClaimStatus = ClaimStatus()
+class ClaimFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: ClaimSpecFields = ClaimSpecFields()
+    status: ClaimStatusFields = ClaimStatusFields()
 
 
-class ClaimRef(PrintedFields, frozen=True):
+class ClaimRefFields(PrintedFields, frozen=True):
     namespace: str = ""
     name: str = ""
 
 
-class VolumeSpec(PrintedFields, frozen=True):
+class VolumeSpecFields(PrintedFields, frozen=True):
     capacity: dict[str, str] = field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
     persistent_volume_reclaim_policy: str = ""
-    claim_ref: ClaimRef | None = None
+    claim_ref: ClaimRefFields | None = None
     storage_class_name: str = ""
     volume_attributes_class_name: str = ""
     volume_mode: str = ""
 
 
-class VolumeStatus(PrintedFields, frozen=True):
+class VolumeStatusFields(PrintedFields, frozen=True):
     phase: str = ""
     reason: str = ""
 
 
-class Volume(PrintedFields, frozen=True):
-    metadata: Meta = Meta()
-    spec: VolumeSpec = VolumeSpec()
-    status: VolumeStatus = VolumeStatus()
+class VolumeFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    spec: VolumeSpecFields = VolumeSpecFields()
+    status: VolumeStatusFields = VolumeStatusFields()
 
 
 _STATUS = Column("Status", description="Whether it is bound.")
@@ -89,7 +89,7 @@ _VOLUME_COLUMNS = (
 )
 
 
-def _claim_row(claim: Claim, now: float) -> Row:
+def _claim_row(claim: ClaimFields, now: float) -> Row:
     meta, spec, status = claim.metadata, claim.spec, claim.status
     return Row(
         [
@@ -106,7 +106,7 @@ def _claim_row(claim: Claim, now: float) -> Row:
     )
 
 
-def _volume_row(volume: Volume, now: float) -> Row:
+def _volume_row(volume: VolumeFields, now: float) -> Row:
     meta, spec = volume.metadata, volume.spec
     return Row(
         [
@@ -130,5 +130,5 @@ def _modes(given: tuple[str, ...]) -> str:
     return ",".join(short for mode, short in _MODES.items() if mode in given)
 
 
-CLAIMS = Printer(_CLAIM_COLUMNS, Claim, _claim_row)
-VOLUMES = Printer(_VOLUME_COLUMNS, Volume, _volume_row)
+CLAIMS = Printer(_CLAIM_COLUMNS, ClaimFields, _claim_row)
+VOLUMES = Printer(_VOLUME_COLUMNS, VolumeFields, _volume_row)

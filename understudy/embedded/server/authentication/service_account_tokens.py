@@ -1,4 +1,5 @@
-"""Tokens of service accounts: issued with Kubernetes' claims, and valid as long as what they are bound to exists."""
+"""Tokens of service accounts: issued with Kubernetes' claims, and valid as long as the objects they are bound to
+exist."""
 
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -14,10 +15,10 @@ from understudy.embedded.store.store import Store
 from understudy.objects.resources import PODS, SECRETS, SERVICE_ACCOUNTS
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
-AUDIENCES = (ISSUER,)  # what this API calls itself
+AUDIENCES = (ISSUER,)  # the audience of this API
 PREFIX = "system:serviceaccount:"
 ALL_ACCOUNTS = "system:serviceaccounts"
-LEEWAY = 60.0  # seconds after the end of its grace period in which the token of a deleted pod is still taken
+LEEWAY = 60.0  # seconds after its grace period in which the token of a deleted pod is still valid
 _EXTRA = "authentication.kubernetes.io/"
 _MOST_REMEMBERED = 10_000
 
@@ -28,7 +29,7 @@ class BoundObject(msgspec.Struct, frozen=True, gc=False):
 
 
 class KubernetesClaims(msgspec.Struct, frozen=True, gc=False):
-    """What a token says about the cluster: Kubernetes' claim `kubernetes.io`."""
+    """The claim `kubernetes.io`: what the token is bound to."""
 
     namespace: str
     serviceaccount: BoundObject
@@ -58,11 +59,11 @@ class _Head(msgspec.Struct, frozen=True, gc=False):
 
 
 class _VerifiedToken(msgspec.Struct):
-    """A token whose signature has been checked. `seen` are the records that it was last found to be bound to."""
+    """A token with a valid signature. `bound` are the records it was bound to at the last check."""
 
     claims: Claims
     user: User
-    seen: tuple[Record, ...] = ()
+    bound: tuple[Record, ...] = ()
 
 
 _head = msgspec.json.Decoder(_Head).decode
@@ -100,11 +101,11 @@ class ServiceAccountTokens:
         return self._key.sign(_document(claims)), claims.exp
 
     def user(self, token: bytes) -> User | None:
-        """Of a token for this API; None where it is not, or no longer, valid."""
+        """The user of a token for this API; None where the token is not valid."""
         return self.reviewed(token, AUDIENCES)[0]
 
     def reviewed(self, token: bytes, audiences: Collection[str]) -> tuple[User | None, tuple[str, ...]]:
-        """Whose token it is, and which of the audiences it is for."""
+        """The user of the token, and those of the audiences that it is for."""
         known = self._known.get(token) or self._verified(token)
         if known is None:
             return None, ()
@@ -132,21 +133,21 @@ class ServiceAccountTokens:
         return known
 
     def _is_bound(self, known: _VerifiedToken, now: float) -> bool:
-        """Records are replaced when objects change, so those that are the same as before need not be read again."""
+        """A changed object has a new record, so a record that was checked before need not be read again."""
         records = []
-        for key, uid in _bonds(known.claims.private):
+        for key, uid in _bound_objects(known.claims.private):
             record = self._store.newest(key)
             if record is None:
                 return False
-            if not any(record is one for one in known.seen) and not _is_alive(record, uid, now):
+            if not any(record is one for one in known.bound) and not _is_alive(record, uid, now):
                 return False
             records.append(record)
-        known.seen = tuple(record for record in records if b'"deletionTimestamp"' not in record.body)
+        known.bound = tuple(record for record in records if b'"deletionTimestamp"' not in record.body)
         return True
 
 
-def _bonds(private: KubernetesClaims) -> list[tuple[Key, str]]:
-    """All objects that have to exist, with their uids."""
+def _bound_objects(private: KubernetesClaims) -> list[tuple[Key, str]]:
+    """The objects that have to exist, with their uids."""
     found = [(SERVICE_ACCOUNTS, private.serviceaccount), (PODS, private.pod), (SECRETS, private.secret)]
     return [(Key(resource.key, private.namespace, bond.name), bond.uid) for resource, bond in found if bond is not None]
 

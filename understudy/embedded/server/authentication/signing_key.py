@@ -1,4 +1,4 @@
-"""JSON Web Tokens: claims into signed text and back, with the cluster's own key (ES256)."""
+"""JSON Web Tokens (ES256): claims signed and verified with the cluster's own key."""
 
 import base64
 import binascii
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 LONGEST_TOKEN = 16 * 1024
-_HALF = 32  # bytes of each of the two numbers that are a signature
+_HALF = 32  # bytes; a signature is two numbers
 
 
 class NotSigned(Exception):
-    """A text that is no token of this cluster."""
+    """The text is not a token that this cluster has signed."""
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -29,8 +29,8 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 class SigningKey:
-    """A file that is made where there is none. The library that reads it takes its time to load, so it is loaded when
-    it is first needed, or ahead of that by a thread."""
+    """The key in a file, which is created if missing. The library that reads it is slow to load, so it is loaded at the
+    first use, or earlier by a thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class SigningKey:
         return f"{text}.{_encoded(r.to_bytes(_HALF, 'big') + s.to_bytes(_HALF, 'big'))}"
 
     def verify(self, token: bytes) -> bytes:
-        """The claims as JSON. Raises NotSigned. Whether they hold is for the caller to find out."""
+        """The claims as JSON. Raises NotSigned. The caller checks the claims."""
         head, payload, signature = _parts(token)
         key = self.load()
         if head.alg != "ES256" or head.kid != self._id or len(signature) != 2 * _HALF:
@@ -101,7 +101,7 @@ def _read_or_make(path: Path) -> "EllipticCurvePrivateKey":
     with contextlib.suppress(FileNotFoundError):
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
         if not isinstance(key, ec.EllipticCurvePrivateKey):
-            raise ValueError(f"{path} holds no key of an elliptic curve; remove it, and the server makes another")
+            raise ValueError(f"{path} holds no elliptic curve key; remove it, and the server creates a new one")
         return key
     key = ec.generate_private_key(ec.SECP256R1())
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

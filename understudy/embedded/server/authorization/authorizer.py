@@ -1,4 +1,5 @@
-"""Decides about requests: administrators may do everything, roles say what others may, a pod reports on its own job."""
+"""Authorizes requests: administrators may do everything, roles grant rights to others, a pod may report on its own
+job."""
 
 from collections.abc import Collection
 
@@ -8,7 +9,7 @@ from understudy.embedded.api.access_rules import Attributes, Decision, Rule
 from understudy.embedded.api.served_resources import ServedResources
 from understudy.embedded.server.authentication.authenticator import ADMINISTRATORS, AUTHENTICATED, User
 from understudy.embedded.server.authorization.pod_authorizer import PodAuthorizer, check_checkpoint_report
-from understudy.embedded.server.authorization.request_attributes import attributes_of, forbidden
+from understudy.embedded.server.authorization.request_attributes import attributes_of, forbidden_request
 from understudy.embedded.server.authorization.rule_resolver import Principal, RuleResolver, principal
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_body import media_type
@@ -35,7 +36,7 @@ class Authorizer:
         return by_role if by_role.allowed else self._own_pod.decide(user, asked)
 
     def decide_about(self, name: str, groups: Collection[str], asked: Attributes) -> Decision:
-        """About a user that is not the one who asks: exactly these groups count."""
+        """About another user, who is in exactly these groups."""
         if ADMINISTRATORS in groups:
             return Decision(True, f"members of {ADMINISTRATORS} may do everything")
         return self._by_role(principal(name, groups), asked)
@@ -46,31 +47,32 @@ class Authorizer:
         return Decision(False)
 
     def rules(self, user: User, namespace: str) -> tuple[Rule, ...]:
-        """All that the user may do in the namespace."""
+        """All rules that allow the user something in the namespace."""
         if user.is_admin:
             return _EVERYTHING
         return (*self.roles.rules_for(_who(user), namespace), *self._own_pod.rules(user, namespace))
 
     def granted(self, user: User, namespace: str) -> tuple[Rule, ...]:
-        """What roles allow the user: that may be passed on, unlike the rights of a pod on its own job."""
+        """The rules from roles, which the user may grant to others. The rights of a pod on its own job may not be
+        granted."""
         return self.roles.rules_for(_who(user), namespace)
 
     async def check(self, request: Request) -> Request:
-        """The request as it may be carried out. Raises a 403."""
+        """The request that may be carried out. Raises a 403."""
         asked = attributes_of(request)
         decision = self.decide(request.user, asked)
         if not decision.allowed:
-            raise forbidden(request.user, asked)
+            raise forbidden_request(request.user, asked)
         if decision.reports_only:
             return await check_checkpoint_report(request, asked)
         if self._creates(request, asked):
             creation = msgspec.structs.replace(asked, verb="create")
             if not self.decide(request.user, creation).allowed:
-                raise forbidden(request.user, creation)
+                raise forbidden_request(request.user, creation)
         return request
 
     def _creates(self, request: Request, asked: Attributes) -> bool:
-        """Server-side apply makes what is not there."""
+        """Whether a server-side apply would create the object."""
         if asked.verb != "patch" or media_type(request.headers.get(b"content-type", b"")) != PatchForm.APPLY:
             return False
         resource = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
@@ -78,5 +80,5 @@ class Authorizer:
 
 
 def _who(user: User) -> Principal:
-    """Every user that has come this far is authenticated."""
+    """Every user here is authenticated."""
     return principal(user.name, (*user.groups, AUTHENTICATED))

@@ -1,7 +1,7 @@
-"""The roles and bindings that every cluster has: those of Kubernetes that people use, for the kinds served here.
+"""The roles and bindings of every cluster: those of Kubernetes that people use, for the kinds served here.
 
-`cluster-admin`, `admin`, `edit` and `view` are there to be bound. Authenticated users may read what the API says about
-itself and ask what they may do. Everything else is granted by roles that users make.
+`cluster-admin`, `admin`, `edit` and `view` exist to be bound. Authenticated users may read discovery and OpenAPI and
+create reviews about themselves. Everything else is granted by roles that users create.
 """
 
 from collections.abc import Iterator
@@ -65,9 +65,9 @@ def bootstrap_roles() -> Iterator[tuple[Resource, Document]]:
     yield CLUSTER_ROLES, _role("system:aggregate-to-view", _VIEW, f"{AGGREGATE}view")
     yield CLUSTER_ROLES, _role("system:aggregate-to-edit", _EDIT, f"{AGGREGATE}edit")
     yield CLUSTER_ROLES, _role("system:aggregate-to-admin", _ADMIN, f"{AGGREGATE}admin")
-    yield CLUSTER_ROLES, _sum("view", _VIEW, f"{AGGREGATE}edit")
-    yield CLUSTER_ROLES, _sum("edit", [*_EDIT, *_VIEW], f"{AGGREGATE}admin")
-    yield CLUSTER_ROLES, _sum("admin", [*_ADMIN, *_EDIT, *_VIEW])
+    yield CLUSTER_ROLES, _aggregated("view", _VIEW, f"{AGGREGATE}edit")
+    yield CLUSTER_ROLES, _aggregated("edit", [*_EDIT, *_VIEW], f"{AGGREGATE}admin")
+    yield CLUSTER_ROLES, _aggregated("admin", [*_ADMIN, *_EDIT, *_VIEW])
     yield CLUSTER_ROLE_BINDINGS, _binding("cluster-admin", "system:masters")
     yield CLUSTER_ROLE_BINDINGS, _binding("system:basic-user", "system:authenticated")
     yield CLUSTER_ROLE_BINDINGS, _binding("system:discovery", "system:authenticated")
@@ -78,8 +78,8 @@ def _role(name: str, rules: list[Document], label: str = "") -> Document:
     return {"metadata": {"name": name, "labels": labels}, "rules": rules}
 
 
-def _sum(name: str, rules: list[Document], label: str = "") -> Document:
-    """A controller keeps its rules to those of the roles with its label; these are the ones it begins with."""
+def _aggregated(name: str, rules: list[Document], label: str = "") -> Document:
+    """An aggregated role. A controller keeps its rules up to date; these are the first ones."""
     selectors = [{"matchLabels": {f"{AGGREGATE}{name}": "true"}}]
     return {**_role(name, rules, label), "aggregationRule": {"clusterRoleSelectors": selectors}}
 

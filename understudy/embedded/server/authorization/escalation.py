@@ -1,13 +1,13 @@
-"""A user can grant only rights that the user has: new rules of roles and bindings are compared with the user's own.
+"""Privilege escalation check: users may grant only rights that they have.
 
-As in Kubernetes, the verbs `escalate` on a role and `bind` on the role that a binding names lift this.
+Rules of new roles and bindings are compared with those of the user. As in Kubernetes, the verb `escalate` on the role,
+or `bind` on the role that a binding names, lifts this.
 """
 
 from collections.abc import Sequence
 
 from understudy.embedded.api.access_rules import Attributes, Rule, rule_of, uncovered
-from understudy.embedded.schema.errors import ApiError, bad_request
-from understudy.embedded.schema.errors import forbidden as refused
+from understudy.embedded.schema.errors import ApiError, bad_request, forbidden
 from understudy.embedded.schema.served_resource import Draft
 from understudy.embedded.schema.types.rbac import GROUP, ClusterRole, ClusterRoleBinding, Role, RoleBinding, RoleRef
 from understudy.embedded.server.authentication.authenticator import User
@@ -16,7 +16,7 @@ from understudy.embedded.server.http.request_target import Target
 
 
 def check(authorizer: Authorizer, user: User, target: Target, new: Draft, old: Draft | None = None) -> None:
-    """Raises a 403. What an update leaves as it was is not looked at again."""
+    """Raises a 403. Rules and subjects that an update does not change are not checked."""
     if user.is_admin or target.served.resource.group != GROUP:
         return
     match new:
@@ -36,8 +36,8 @@ def _check_role(authorizer: Authorizer, user: User, target: Target, new: Role | 
         return
     wanted = [rule_of(rule) for rule in new.rules or ()]
     if _aggregation(new) and (not isinstance(old, ClusterRole) or _aggregation(old) != _aggregation(new)):
-        wanted.append(Rule(frozenset("*"), frozenset("*"), frozenset("*")))  # it may come to hold any rule
-    _hold(authorizer, user, target, name, wanted)
+        wanted.append(Rule(frozenset("*"), frozenset("*"), frozenset("*")))  # an aggregated role may receive any rule
+    _check_held(authorizer, user, target, name, wanted)
 
 
 def _aggregation(role: Role | ClusterRole) -> object:
@@ -54,10 +54,10 @@ def _check_binding(
     bind = Attributes("bind", target.namespace, GROUP, plural, "", ref.name)
     if not authorizer.decide(user, bind).allowed:
         wanted = authorizer.roles.rules_of(ref, target.namespace)
-        _hold(authorizer, user, target, str(new.metadata.name or ""), wanted)
+        _check_held(authorizer, user, target, str(new.metadata.name or ""), wanted)
 
 
-def _hold(authorizer: Authorizer, user: User, target: Target, name: str, wanted: Sequence[Rule]) -> None:
+def _check_held(authorizer: Authorizer, user: User, target: Target, name: str, wanted: Sequence[Rule]) -> None:
     try:
         missing = uncovered(wanted, authorizer.granted(user, target.namespace))
     except ValueError as problem:
@@ -68,6 +68,6 @@ def _hold(authorizer: Authorizer, user: User, target: Target, name: str, wanted:
 
 def _escalates(user: User, target: Target, name: str, missing: Rule) -> ApiError:
     resource = target.served.resource
-    told = ", ".join(f"{key}: {values}" for key, values in missing.document().items())
-    why = f'user "{user.name}" is attempting to grant RBAC permissions not currently held: {{{told}}}'
-    return refused(resource.plural, resource.group, name, why)
+    rule = ", ".join(f"{key}: {values}" for key, values in missing.document().items())
+    why = f'user "{user.name}" is attempting to grant RBAC permissions not currently held: {{{rule}}}'
+    return forbidden(resource.plural, resource.group, name, why)

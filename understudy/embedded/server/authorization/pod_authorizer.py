@@ -1,6 +1,6 @@
-"""The rights that every pod has: to read itself and the jobs it belongs to, and to report checkpoints on them.
+"""The rights of every pod: to read itself and the jobs it belongs to, and to report checkpoints on them.
 
-That is what understudy.train does. RBAC cannot say it: which jobs these are depends on the pod.
+understudy.train needs them. RBAC cannot express them, because the jobs depend on the pod.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from understudy.embedded.api.access_rules import Attributes, Decision, Rule
 from understudy.embedded.api.served_resources import ServedResources
 from understudy.embedded.schema.errors import ApiError
 from understudy.embedded.server.authentication.authenticator import User
-from understudy.embedded.server.authorization.request_attributes import forbidden
+from understudy.embedded.server.authorization.request_attributes import forbidden_request
 from understudy.embedded.server.http.request import Message, Request
 from understudy.embedded.server.http.request_body import media_type, read_body
 from understudy.embedded.store.records import Key
@@ -21,7 +21,7 @@ from understudy.objects.resources import PODS
 from understudy.ports import PatchForm
 from understudy.train.job_client import LAST_CHECKPOINT
 
-_DEEPEST = 8  # owners above a pod; a TrainJob is three above
+_MOST_OWNERS = 8  # above a pod; a TrainJob is the third
 _VERBS = ("get", "patch")
 _JOBS = {resource.key for resource in JOB_RESOURCES}
 
@@ -44,7 +44,7 @@ class _Head(msgspec.Struct, frozen=True, gc=False):
 
 
 class ObjectPath(msgspec.Struct, frozen=True, gc=False):
-    """One object, as requests name it."""
+    """One object, as the path of a request names it."""
 
     group: str
     resource: str
@@ -67,8 +67,8 @@ class PodAuthorizer:
     def decide(self, user: User, asked: Attributes) -> Decision:
         if not user.pod or asked.verb not in _VERBS or asked.subresource or asked.path:
             return Decision(allowed=False)
-        place = ObjectPath(asked.group, asked.resource, asked.namespace, asked.name)
-        if not any(place == one for one in self._places(user)):
+        path = ObjectPath(asked.group, asked.resource, asked.namespace, asked.name)
+        if not any(path == one for one in self._objects(user)):
             return Decision(allowed=False)
         if asked.verb == "get":
             return Decision(True, "a pod may read itself and the jobs it belongs to")
@@ -76,26 +76,26 @@ class PodAuthorizer:
         return Decision(True, why, reports_only=True)
 
     def rules(self, user: User, namespace: str) -> Iterator[Rule]:
-        for place in self._places(user):
-            if place.namespace == namespace:
+        for path in self._objects(user):
+            if path.namespace == namespace:
                 yield Rule(
-                    frozenset(_VERBS), frozenset([place.group]), frozenset([place.resource]), frozenset([place.name])
+                    frozenset(_VERBS), frozenset([path.group]), frozenset([path.resource]), frozenset([path.name])
                 )
 
-    def _places(self, user: User) -> Iterator[ObjectPath]:
-        """The pod, then its job, then that one's, as far as each is controlled by a job that is there."""
+    def _objects(self, user: User) -> Iterator[ObjectPath]:
+        """The pod and the jobs that control it, each found through the owner reference of the one before."""
         namespace, _, name = user.pod.partition("/")
-        place: ObjectPath | None = ObjectPath("", PODS.plural, namespace, name) if name else None
-        for _ in range(_DEEPEST):
-            if place is None:
+        path: ObjectPath | None = ObjectPath("", PODS.plural, namespace, name) if name else None
+        for _ in range(_MOST_OWNERS):
+            if path is None:
                 return
-            record = self._store.get(place.key)
+            record = self._store.get(path.key)
             if record is None:
                 return
-            yield place
-            place = self._above(_head(record.body).metadata, namespace)
+            yield path
+            path = self._controller(_head(record.body).metadata, namespace)
 
-    def _above(self, meta: _Meta, namespace: str) -> ObjectPath | None:
+    def _controller(self, meta: _Meta, namespace: str) -> ObjectPath | None:
         owner = next((one for one in meta.owner_references if one.controller), None)
         if owner is None:
             return None
@@ -103,9 +103,9 @@ class PodAuthorizer:
         for served in self._registry.all:
             resource = served.resource
             if (resource.group, resource.kind) == (group, owner.kind) and resource.key in _JOBS:
-                place = ObjectPath(group, resource.plural, namespace, owner.name)
-                record = self._store.get(place.key)
-                return place if record is not None and _head(record.body).metadata.uid == owner.uid else None
+                path = ObjectPath(group, resource.plural, namespace, owner.name)
+                record = self._store.get(path.key)
+                return path if record is not None and _head(record.body).metadata.uid == owner.uid else None
         return None
 
 
@@ -114,7 +114,7 @@ async def check_checkpoint_report(request: Request, asked: Attributes) -> Reques
     body = await read_body(request)
     media = media_type(request.headers.get(b"content-type", b""))
     if media not in (PatchForm.MERGE, PatchForm.STRATEGIC) or not _is_report(body):
-        raise _too_much(request.user, asked)
+        raise _more_than_a_report(request.user, asked)
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -134,5 +134,5 @@ def _is_report(body: bytes) -> bool:
             return False
 
 
-def _too_much(user: User, asked: Attributes) -> ApiError:
-    return forbidden(user, asked, f"of its own job a pod may change the annotation {LAST_CHECKPOINT} alone")
+def _more_than_a_report(user: User, asked: Attributes) -> ApiError:
+    return forbidden_request(user, asked, f"of its own job a pod may change the annotation {LAST_CHECKPOINT} alone")

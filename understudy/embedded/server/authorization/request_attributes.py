@@ -1,4 +1,4 @@
-"""A request's method and path into what it wants to do, as Kubernetes reads them; and the words of a refusal."""
+"""A request's method and path into Kubernetes' authorization attributes, and the message of a refusal."""
 
 import re
 
@@ -10,12 +10,13 @@ from understudy.embedded.server.http.request_target import resource_parts, scope
 
 _OF_OBJECTS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _OF_COLLECTIONS = {"GET": "list", "HEAD": "list", "DELETE": "deletecollection"}
-_ENTERING = ("exec", "attach", "portforward")  # a WebSocket begins as a GET, and is no less of a right than a POST
+_CONNECTING = ("exec", "attach", "portforward")  # a WebSocket begins as a GET, but needs the same right as a POST
 _BY_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,!=]+)(?:,|$)")
 
 
 def attributes_of(request: Request) -> Attributes:
-    """What names no resource is judged by its path. The same function splits paths here and where they are routed."""
+    """A request that is about no resource has only a verb and a path. Paths are split by the function that also routes
+    them."""
     parts = resource_parts(request.path)
     if parts is None or not parts[2]:
         return Attributes(request.method.lower(), path=request.path or "/")
@@ -35,7 +36,7 @@ def attributes_of(request: Request) -> Attributes:
 
 
 def _verb(request: Request, name: str, sub: str) -> str:
-    if sub in _ENTERING:
+    if sub in _CONNECTING:
         return "create"
     if name:
         return _OF_OBJECTS.get(request.method, request.method.lower())
@@ -45,14 +46,14 @@ def _verb(request: Request, name: str, sub: str) -> str:
 
 
 def _selected_name(request: Request) -> str:
-    """Of a list or watch of one object alone, which a rule with resourceNames may allow."""
+    """The name in the field selector of a list, watch or delete, which a rule with resourceNames may allow."""
     if request.method not in ("GET", "HEAD", "DELETE"):
         return ""
     found = _BY_NAME.search(request.query.get("fieldSelector", ""))
     return found[1] if found else ""
 
 
-def forbidden(user: User, asked: Attributes, reason: str = "") -> ApiError:
+def forbidden_request(user: User, asked: Attributes, reason: str = "") -> ApiError:
     because = f": {reason}" if reason else ""
     if asked.path:
         message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"{because}'

@@ -1,4 +1,5 @@
-"""Roles and bindings of the store into the rules that hold for a user in a namespace, remembered until one changes."""
+"""The rules that apply to a user in a namespace, from the stored roles and bindings, cached until one of them
+changes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +14,7 @@ from understudy.embedded.store.store import Store
 from understudy.objects.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 
 RBAC = (ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS)
-_MOST_REMEMBERED = 10_000
+_MOST_CACHED = 10_000
 Revisions = tuple[int, ...]
 
 
@@ -31,7 +32,7 @@ _read_binding = msgspec.json.Decoder(_Binding, dec_hook=decode_hook).decode
 
 
 class Principal(msgspec.Struct, frozen=True, gc=False):
-    """A user as bindings name one."""
+    """A user as the subjects of bindings name one."""
 
     name: str
     groups: frozenset[str]
@@ -41,22 +42,22 @@ class RuleResolver:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._revisions: Revisions = ()
-        self._bindings: dict[str, list[_Binding]] = {}  # by namespace; '': of the whole cluster
+        self._bindings: dict[str, list[_Binding]] = {}  # by namespace; '': cluster-wide
         self._rules: dict[tuple[str, str, str], tuple[Rule, ...]] = {}  # of roles, by resource, namespace and name
         self._found: dict[tuple[Principal, str], tuple[Rule, ...]] = {}
 
     def rules_for(self, principal: Principal, namespace: str) -> tuple[Rule, ...]:
-        """All that hold for requests in the namespace, or with '' for those that lie in none."""
+        """The rules for requests in the namespace; with '' for cluster-wide requests."""
         self._refresh()
         key = (principal, namespace)
         if key not in self._found:
-            if len(self._found) >= _MOST_REMEMBERED:
+            if len(self._found) >= _MOST_CACHED:
                 self._found.clear()
             self._found[key] = tuple(dict.fromkeys(self._collect(principal, namespace)))
         return self._found[key]
 
     def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...]:
-        """Those of the role that a binding in this namespace names; none where there is no such role."""
+        """The rules of the role that a binding in this namespace names; none where the role does not exist."""
         self._refresh()
         resource, place = (ROLES, namespace) if ref.kind == "Role" else (CLUSTER_ROLES, "")
         key = (resource.key, place, ref.name)
@@ -73,7 +74,7 @@ class RuleResolver:
                     yield from self.rules_of(binding.role_ref, place)
 
     def _refresh(self) -> None:
-        """Durable changes only: a right that was acknowledged is there, one whose removal was acknowledged is not."""
+        """Reads durable changes only: an acknowledged grant applies, and an acknowledged removal does too."""
         revisions = tuple([self._store.last_change(resource.key) for resource in RBAC])
         if revisions == self._revisions:
             return

@@ -1,4 +1,4 @@
-"""Stored objects into what the client asked to see: themselves, rows of a table, or their metadata alone."""
+"""Stored objects in the view the client asked for: the objects, rows of a table, or their metadata alone."""
 
 from collections.abc import Sequence
 
@@ -25,12 +25,12 @@ class _ListMeta(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 def in_version(head: bytes, body: bytes) -> bytes:
-    """All versions of a resource say the same; only apiVersion, the first field of every body, differs."""
+    """The versions of a resource differ only in apiVersion, the first field of every body."""
     return body if body.startswith(head) else head + body[body.index(b'"', len(_HEAD)) + 1 :]
 
 
 def head_of(target: Target) -> bytes:
-    """How bodies are to begin. Objects that stay in their versions begin as they were stored."""
+    """The first bytes of every body. Resources that keep versions are sent in the stored one."""
     return _HEAD if target.served.keeps_versions else b'%s%s"' % (_HEAD, target.api_version.encode())
 
 
@@ -52,7 +52,7 @@ def object_response(request: Request, target: Target, body: bytes, code: int = 2
 def page_response(request: Request, target: Target, page: Page) -> Response:
     records = page.records
     if target.served.resource == EVENTS and view_of(request) is View.TABLE:
-        records = sorted(records, key=lambda record: record.revision)  # people read them as a story
+        records = sorted(records, key=lambda record: record.revision)  # in the order in which they happened
     bodies = [record.body for record in records]
     return _present(request, target, bodies, _ListMeta(str(page.revision), page.token, page.remaining))
 

@@ -1,6 +1,6 @@
-"""Lists in pages. A continue token says where the next page begins and at which revision the first was read.
+"""Lists in pages. A continue token holds the revision of the first page and the last object given out.
 
-All pages name the revision of the first: a watch from there tells whatever changed while the pages were read.
+All pages carry the revision of the first, so that a watch from there sends the changes made while the pages were read.
 """
 
 import base64
@@ -14,10 +14,10 @@ from understudy.embedded.schema.errors import ApiError, Cause, Details, bad_requ
 from understudy.embedded.store.records import Record
 
 
-class Mark(msgspec.Struct, frozen=True, array_like=True):
+class ContinueMark(msgspec.Struct, frozen=True, array_like=True):
     revision: int
     namespace: str
-    name: str  # of the last object given out
+    name: str  # of the last object on the page
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -27,15 +27,15 @@ class Page(msgspec.Struct, frozen=True):
     remaining: int | None = None
 
 
-_decode = msgspec.json.Decoder(Mark).decode
+_decode = msgspec.json.Decoder(ContinueMark).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def encode(mark: Mark) -> str:
+def encode(mark: ContinueMark) -> str:
     return base64.urlsafe_b64encode(_encode(mark)).decode().rstrip("=")
 
 
-def decode(token: str) -> Mark:
+def decode(token: str) -> ContinueMark:
     try:
         return _decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except (ValueError, binascii.Error, msgspec.DecodeError):
@@ -43,21 +43,22 @@ def decode(token: str) -> Mark:
 
 
 def first_page(records: Sequence[Record], revision: int, limit: int, *, count: bool) -> Page:
-    """The first `limit` records. `count`: whether to say how many remain, which is known only without selectors."""
+    """The first `limit` records. `count`: whether to add how many remain, which is known only without selectors."""
     if not limit or len(records) <= limit:
         return Page(records, revision)
     last = records[limit - 1].key
     remaining = len(records) - limit if count else None
-    return Page(records[:limit], revision, encode(Mark(revision, last.namespace, last.name)), remaining)
+    return Page(records[:limit], revision, encode(ContinueMark(revision, last.namespace, last.name)), remaining)
 
 
-def after_mark(records: Sequence[Record], mark: Mark) -> Sequence[Record]:
+def after_mark(records: Sequence[Record], mark: ContinueMark) -> Sequence[Record]:
     place = (mark.namespace, mark.name)
     return records[bisect_right(records, place, key=lambda record: (record.key.namespace, record.key.name)) :]
 
 
 def check_revision(asked: str, match: str, revision: int) -> None:
-    """Kubernetes' rules for resourceVersion of a list, as far as one who keeps only the present can follow them."""
+    """Kubernetes' rules for the resourceVersion of a list. Only the current state is kept, so an older exact one is a
+    410."""
     if match not in ("", "Exact", "NotOlderThan"):
         raise bad_request(f'resourceVersionMatch: Unsupported value: "{match}": use Exact or NotOlderThan')
     if match and not asked:

@@ -1,4 +1,4 @@
-"""A request as the verbs see it: where it points, what it asks for, who asks; its body is read within limits."""
+"""A request: method, path, query, headers and user."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -26,11 +26,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     query: Mapping[str, str]
     headers: Mapping[bytes, bytes]
     user: User
-    now: float  # when it came, in seconds since 1970
+    now: float  # the time of arrival, in seconds since 1970
     receive: Receive
 
     def flag(self, name: str) -> bool:
-        """Kubernetes' reading of a truth value: all but false, 0 and nothing at all."""
+        """As Kubernetes reads a boolean: false, 0 and a missing parameter are false, everything else is true."""
         value = self.query.get(name)
         return value is not None and value not in ("0", "false", "False", "FALSE")
 
@@ -42,8 +42,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
             raise bad_request(f'invalid value for {name}: "{text[:100]}" is not a whole number')
         return int(text)
 
-    def every(self, name: str) -> list[str]:
-        """All values of a parameter that may stand in the query more than once."""
+    def values(self, name: str) -> list[str]:
+        """All values of a repeatable parameter."""
         return [value for found, value in _pairs(self.query_string) if found == name]
 
     @property
@@ -70,12 +70,12 @@ def asks_dry_run(value: str | None) -> bool:
 
 
 def read_query(text: bytes) -> Mapping[str, str]:
-    """Clients ask the same few things again and again; what is long is not worth remembering."""
-    return _remembered_query(text) if len(text) < 512 else dict(_pairs(text))
+    """Clients repeat the same few queries, so the short ones are cached."""
+    return _cached_query(text) if len(text) < 512 else dict(_pairs(text))
 
 
 @lru_cache(maxsize=1024)
-def _remembered_query(text: bytes) -> Mapping[str, str]:
+def _cached_query(text: bytes) -> Mapping[str, str]:
     return dict(_pairs(text))
 
 

@@ -20,7 +20,8 @@ PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "*/*", "text/json")
 
 
-# A megabyte of YAML takes seconds to read, so all but short ones are read beside the others' requests, one at a time.
+# A megabyte of YAML takes seconds to read. Longer bodies are read in a thread, one at a time, so that they do not hold
+# up other requests.
 SHORT_YAML = 16 * 1024
 _yaml_reader = ThreadPoolExecutor(1, "yaml")
 T = TypeVar("T")
@@ -31,7 +32,7 @@ def media_type(header: bytes) -> str:
 
 
 async def read_json(request: Request, *, may_be_empty: bool = False) -> bytes:
-    """The body of a create, update or question, as JSON whatever it came as."""
+    """The body of a create, update or review as JSON, from any accepted media type."""
     body = await read_body(request)
     kind = media_type(request.headers.get(b"content-type", b""))
     if not body and not may_be_empty:
@@ -68,7 +69,7 @@ def from_json(body: bytes) -> Any:
 
 
 def read_as(decode: Callable[[bytes], T], body: bytes, what: str) -> T:
-    """A body that is of one form and no other."""
+    """A body of one known type."""
     try:
         return decode(body)
     except (msgspec.DecodeError, RecursionError) as wrong:
@@ -76,7 +77,7 @@ def read_as(decode: Callable[[bytes], T], body: bytes, what: str) -> T:
 
 
 async def read_yaml(body: bytes) -> Any:
-    """JSON first: it is YAML too, and many times faster to read."""
+    """Tries JSON first: it is valid YAML, and many times faster to read."""
     try:
         return msgspec.json.decode(body)
     except RecursionError:
@@ -110,7 +111,7 @@ class BadYaml(ValueError):
 
 
 def load_yaml(text: str) -> Any:
-    """Aliases are written out, as far as what they stand for is not too much."""
+    """Aliases are expanded, within a limit."""
     try:
         return msgspec.json.decode(msgspec.json.encode(_with_text_keys(load_one(text))))
     except RecursionError:
@@ -120,7 +121,7 @@ def load_yaml(text: str) -> Any:
 
 
 def _with_text_keys(value: Any) -> Any:
-    """As deep as the text was: not too deep."""
+    """The reader of YAML has bounded the depth."""
     match value:
         case dict():
             return {_text_key(key): _with_text_keys(inner) for key, inner in value.items()}

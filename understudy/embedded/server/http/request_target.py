@@ -1,4 +1,4 @@
-"""Paths into what they point at. Resources are found by splitting, everything else by its whole path."""
+"""What a path points at: the resource, namespace, name and sub-resource."""
 
 import msgspec
 
@@ -7,12 +7,12 @@ from understudy.embedded.schema.errors import ApiError
 from understudy.embedded.schema.served_resource import ServedResource
 from understudy.embedded.store.records import Key
 
-# Below /api/v1/namespaces/{name}/ these are parts of the namespace itself, everything else is a resource inside it.
+# Below /api/v1/namespaces/{name}/ these are sub-resources of the namespace, all others are resources in the namespace.
 _OF_THE_NAMESPACE = ("status", "finalize")
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """What a path points at. No name: the collection. `version` is the one asked for, not the one stored."""
+    """Without a name: the collection. `version` is the requested one, not the stored one."""
 
     served: ServedResource
     version: str
@@ -39,7 +39,7 @@ def not_allowed() -> ApiError:
 
 
 def resource_parts(path: str) -> tuple[str, str, list[str]] | None:
-    """Group, version and what follows them; None where the path names no group version."""
+    """Group, version and the rest of the path; None where the path has no group and version."""
     parts = path.split("/")
     match parts:
         case ["", "api", version, *rest]:
@@ -51,22 +51,22 @@ def resource_parts(path: str) -> tuple[str, str, list[str]] | None:
 
 
 def scoped(rest: list[str]) -> tuple[str | None, list[str]]:
-    """The namespace a path below its group and version lies in, and what follows; None where it lies in none."""
+    """The namespace (None for a cluster-wide path) and the rest of a path below its group and version."""
     if len(rest) > 2 and rest[0] == "namespaces" and not (len(rest) == 3 and rest[2] in _OF_THE_NAMESPACE):
         return rest[1], rest[2:]
     return None, rest
 
 
-def locate(registry: ServedResources, group: str, version: str, rest: list[str]) -> Target | None:
-    """None: nothing of that name is served, or a cluster-wide resource was sought in a namespace."""
+def locate(resources: ServedResources, group: str, version: str, rest: list[str]) -> Target | None:
+    """None where the resource is not served, or a cluster-wide resource is addressed in a namespace."""
     namespace, rest = scoped(rest)
     if namespace == "":
         return None
     namespace = namespace or ""
-    served = registry.find(group, version, rest[0])
+    served = resources.find(group, version, rest[0])
     if served is None or len(rest) > 3 or "" in rest or (namespace and not served.resource.namespaced):
         return None
     name = rest[1] if len(rest) > 1 else ""
     if name and served.resource.namespaced and not namespace:
-        return None  # an object in a namespace, asked for without it
+        return None  # a namespaced object without its namespace
     return Target(served, version, namespace, name, rest[2] if len(rest) > 2 else "")

@@ -22,7 +22,7 @@ class Response(msgspec.Struct, frozen=True, gc=False):
 
 
 class StreamedResponse(msgspec.Struct, frozen=True):
-    """Pieces sent as they come, until they end, the peer goes or the time is up."""
+    """Pieces are sent as they come, until they end, the client disconnects or the time is up."""
 
     pieces: AsyncIterator[bytes]
     content_type: bytes = JSON
@@ -39,12 +39,12 @@ class _Status(msgspec.Struct, frozen=True, omit_defaults=True):
 
 _encode = msgspec.json.Encoder().encode
 _STATUS_HEAD = b'{"kind":"Status","apiVersion":"v1","metadata":{},'
-_MOST_LETTERS = 64 * 1024  # of a message: it may repeat what a stranger sent
+_LONGEST_MESSAGE = 64 * 1024  # characters; a message may quote the request
 _MOST_WARNINGS = 20
 
 
 def status_document(error: ApiError) -> bytes:
-    status = _Status("Failure", error.message[:_MOST_LETTERS], error.reason, error.details, error.code)
+    status = _Status("Failure", error.message[:_LONGEST_MESSAGE], error.reason, error.details, error.code)
     return _STATUS_HEAD + _encode(status)[1:]
 
 
@@ -58,7 +58,7 @@ def refusal(error: ApiError) -> Response:
 
 
 def exit_status(code: int) -> bytes:
-    """How a command ended, as the error channel of exec says it."""
+    """The exit code of a command, for the error channel of exec."""
     if code == 0:
         return _STATUS_HEAD + b'"status":"Success"}'
     cause = Details(causes=(Cause("ExitCode", str(code)),))
@@ -70,10 +70,10 @@ def success(details: Details | None = None, code: int = 200) -> Response:
     return Response(_STATUS_HEAD + _encode(_Status("Success", details=details, code=0 if details else code))[1:], code)
 
 
-def with_warnings(answer: Response, warnings: Sequence[str]) -> Response:
-    """As HTTP's Warning headers, which kubectl prints."""
+def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
+    """Adds HTTP Warning headers, which kubectl prints."""
     said = tuple((b"warning", f'299 - "{_quotable(warning)}"'.encode()) for warning in warnings[:_MOST_WARNINGS])
-    return msgspec.structs.replace(answer, headers=answer.headers + said) if said else answer
+    return msgspec.structs.replace(response, headers=response.headers + said) if said else response
 
 
 def _quotable(text: str) -> str:
@@ -81,17 +81,17 @@ def _quotable(text: str) -> str:
     return plain.replace("\\", "\\\\").replace('"', '\\"')[:1024]
 
 
-async def send_response(send: Send, answer: Response) -> None:
+async def send_response(send: Send, response: Response) -> None:
     headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", str(len(answer.body)).encode()),
-        *answer.headers,
+        (b"content-type", response.content_type),
+        (b"content-length", str(len(response.body)).encode()),
+        *response.headers,
     ]
-    await send({"type": "http.response.start", "status": answer.code, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
+    await send({"type": "http.response.start", "status": response.code, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
 
 
-_LAST_WORDS_SECONDS = 1.0
+_FINAL_SEND_SECONDS = 1.0
 
 
 async def send_stream(stream: StreamedResponse, receive: Receive, send: Send, closing: asyncio.Future[None]) -> None:
@@ -106,9 +106,9 @@ async def send_stream(stream: StreamedResponse, receive: Receive, send: Send, cl
         gone = peer.done()
         await _ended(pump, peer)
     if not gone:
-        # A reader that stopped reading is not waited for.
+        # A client that has stopped reading gets a second.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS_SECONDS):
+            async with asyncio.timeout(_FINAL_SEND_SECONDS):
                 await send({"type": "http.response.body", "body": b""})
 
 

@@ -1,4 +1,4 @@
-"""A WebSocket as its user sees it: accepted once, then whole messages in and out."""
+"""A WebSocket: accepted once, then whole messages in both directions."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -6,7 +6,7 @@ from understudy.embedded.server.http.request import Receive, Scope, Send
 from understudy.embedded.server.http.response import Response
 
 
-class Socket:
+class WebSocket:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.subprotocols: Sequence[str] = scope.get("subprotocols", ())
         self.accepted = False
@@ -17,15 +17,15 @@ class Socket:
         await self._send({"type": "websocket.accept", "subprotocol": subprotocol})
         self.accepted = True
 
-    async def refuse(self, answer: Response) -> None:
-        """An ordinary answer instead of an upgrade."""
+    async def refuse(self, response: Response) -> None:
+        """Sends an HTTP response instead of the upgrade."""
         headers = [
-            (b"content-type", answer.content_type),
-            (b"content-length", str(len(answer.body)).encode()),
-            *answer.headers,
+            (b"content-type", response.content_type),
+            (b"content-length", str(len(response.body)).encode()),
+            *response.headers,
         ]
-        await self._send({"type": "websocket.http.response.start", "status": answer.code, "headers": headers})
-        await self._send({"type": "websocket.http.response.body", "body": answer.body})
+        await self._send({"type": "websocket.http.response.start", "status": response.code, "headers": headers})
+        await self._send({"type": "websocket.http.response.body", "body": response.body})
 
     async def send(self, message: bytes) -> None:
         await self._send({"type": "websocket.send", "bytes": message})
@@ -34,7 +34,7 @@ class Socket:
         await self._send({"type": "websocket.close", "code": code})
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Messages until the peer goes."""
+        """Messages until the client disconnects."""
         while True:
             message = await self._receive()
             match message["type"]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from understudy.embedded.api.discovery import QUESTIONS
 from understudy.embedded.api.partial_objects import decode_partial
+from understudy.embedded.api.reviews import REVIEWS
 from understudy.embedded.schema.errors import (
     ApiError,
     Cause,
@@ -26,7 +26,7 @@ from understudy.objects.resources import DEFINITIONS, NAMESPACES, PODS, SERVICE_
 
 
 def default_account_writes(state: ServerState, key: Key) -> Sequence[Put]:
-    """A new namespace has an account for pods that name none, from its first moment on."""
+    """The service account `default` of a new namespace, stored together with it."""
     if key.resource != NAMESPACES.key:
         return ()
     account = Key(SERVICE_ACCOUNTS.key, key.name, "default")
@@ -38,8 +38,8 @@ def default_account_writes(state: ServerState, key: Key) -> Sequence[Put]:
 
 
 def admit_service_account(state: ServerState, draft: Draft) -> None:
-    """Raises a 403, as Kubernetes does. Pods that leave automountServiceAccountToken open have it decided now: what
-    becomes of the account later is not the pod's concern."""
+    """Raises a 403 where the service account of a pod is missing. A pod without automountServiceAccountToken gets the
+    value of its account now; later changes of the account do not affect the pod."""
     if not isinstance(draft, Pod):
         return
     namespace, name = str(draft.metadata.namespace), str(draft.spec.service_account_name)
@@ -55,11 +55,12 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def admit_definition(state: ServerState, draft: Draft) -> None:
-    """A new definition may not take a place that is taken, and is held until its objects are gone."""
+    """A definition may not take the name of a built-in resource. Its finalizer holds it until its objects are
+    deleted."""
     if not isinstance(draft, CustomResourceDefinition):
         return
     key = f"{draft.spec.names.plural}.{draft.spec.group}"
-    if not state.resources.takes(key) or any(key == question.key for question in QUESTIONS):
+    if not state.resources.may_define(key) or any(key == review.key for review in REVIEWS):
         cause = Cause("FieldValueInvalid", f'Invalid value: "{key}": is a built-in resource', "spec.names.plural")
         raise invalid(DEFINITIONS.kind, DEFINITIONS.group, str(draft.metadata.name), [cause])
     finalizers = draft.metadata.finalizers or []
@@ -67,7 +68,7 @@ def admit_definition(state: ServerState, draft: Draft) -> None:
 
 
 def check_definition_open(state: ServerState, served: ServedResource) -> None:
-    """No new objects of a kind that is on its way out."""
+    """Raises a 405 for a new object of a kind whose definition is being deleted."""
     if not state.resources.is_custom(served):
         return
     record = state.store.newest(Key(DEFINITIONS.key, "", served.resource.key))
@@ -77,7 +78,7 @@ def check_definition_open(state: ServerState, served: ServedResource) -> None:
 
 
 def check_namespace(state: ServerState, target: Target, name: str) -> None:
-    """New objects need a namespace that is there to stay."""
+    """Raises where the namespace of a new object is missing or being deleted."""
     namespace = target.namespace
     if not namespace:
         return

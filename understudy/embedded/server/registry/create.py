@@ -1,4 +1,4 @@
-"""POST of an object: named, stamped, checked, stored."""
+"""POST: an object is decoded, named, admitted and stored."""
 
 import random
 
@@ -18,7 +18,7 @@ from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.store_writes import put, stamp
 from understudy.embedded.store.records import Key
 
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' choice: no vowels, so no words by chance
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # as in Kubernetes: without vowels, so that no words appear
 _SUFFIX = 5
 _LONGEST_STEM = 63 - _SUFFIX
 _TRIES = 8
@@ -34,7 +34,7 @@ async def create(state: ServerState, request: Request, target: Target) -> Respon
 
 
 async def store_new(state: ServerState, request: Request, target: Target, reading: DecodedObject) -> Response:
-    """No await between the look at what there is and the write: nobody can come in between."""
+    """No await between the checks and the write, so that no other request can come between them."""
     draft = reading.draft
     meta = draft.metadata
     _check_place(target, meta)

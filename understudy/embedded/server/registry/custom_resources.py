@@ -1,5 +1,4 @@
-"""Custom resources come and go with their definitions: served as soon as one is stored, and gone with all their objects
-when it is deleted."""
+"""Custom resources: served as soon as their definition is stored, and deleted with it."""
 
 import asyncio
 import contextlib
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class CustomResources:
-    """Follows the definitions in the store. A watcher is woken before whoever wrote is told, so the writer of a
+    """Follows the definitions in the store. Watchers are woken before the writer gets its response, so the writer of a
     definition finds its kind served."""
 
     def __init__(self, state: ServerState) -> None:
@@ -35,7 +34,7 @@ class CustomResources:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def kept(cls, state: ServerState) -> AsyncIterator[None]:
+    async def following(cls, state: ServerState) -> AsyncIterator[None]:
         definitions = cls(state)
         subscription = definitions._load()
         following = asyncio.create_task(definitions._follow(subscription))
@@ -48,22 +47,22 @@ class CustomResources:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _load(self) -> Subscription:
-        """Everything there is and nothing else, and a subscription to what comes after it."""
+        """Serves exactly the stored definitions. Returns a subscription to the changes after them."""
         records = self._state.store.list(DEFINITIONS.key)
         self._state.resources.keep_only({record.key.name for record in records})
         for record in records:
-            self._see(StoreEvent(EventType.ADDED, record, None))
+            self._apply(StoreEvent(EventType.ADDED, record, None))
         return self._state.store.watch(DEFINITIONS.key)
 
     async def _follow(self, subscription: Subscription) -> None:
         while not subscription.ended:
             try:
                 for event in await subscription.take():
-                    self._see(event)
+                    self._apply(event)
             except Compacted:
                 subscription = self._load()
 
-    def _see(self, event: StoreEvent) -> None:
+    def _apply(self, event: StoreEvent) -> None:
         name = event.record.key.name
         try:
             if event.type is EventType.DELETED:
@@ -87,7 +86,7 @@ class CustomResources:
             self._cleaning[name].add_done_callback(lambda _: self._cleaning.pop(name))
 
     async def _clean(self, key: Key, served: Sequence[ServedResource]) -> None:
-        """Until the last object is gone; some may be held by finalizers of their own."""
+        """Until the last object is deleted; finalizers may hold some of them for a while."""
         while True:
             news = self._state.store.watch(key.name)
             records = self._state.newest_of(key.name, "")
@@ -104,7 +103,7 @@ class CustomResources:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     def _removal(self, record: Record, served: Sequence[ServedResource]) -> Sequence[Write]:
-        if not served:  # in no version any more, so nobody could take a finalizer away
+        if not served:  # no version is served, so no client could remove a finalizer
             return [remove(record)]
         draft = mark_for_deletion(served[0], record, DeleteOptions(), self._state.now())
         draft.metadata.resource_version = str(record.revision)

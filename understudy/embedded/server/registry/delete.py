@@ -1,4 +1,4 @@
-"""DELETE of an object or of many: gone at once, or marked and left to whoever has to let go of it."""
+"""DELETE of one object or of a collection: removed at once, or marked until finalizers and grace period are over."""
 
 from typing import TypeVar
 
@@ -15,17 +15,22 @@ from understudy.embedded.server.http.request_body import read_json
 from understudy.embedded.server.http.request_target import Target, not_allowed
 from understudy.embedded.server.http.response import Response, success, with_warnings
 from understudy.embedded.server.registry.get import selected
-from understudy.embedded.server.registry.graceful_deletion import DeleteOptions, check_preconditions, hold, mark
+from understudy.embedded.server.registry.graceful_deletion import (
+    DeleteOptions,
+    begin_deletion,
+    check_preconditions,
+    set_propagation,
+)
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.update import find_record, is_finished, store_draft, write_of
 from understudy.embedded.store.records import Record
 from understudy.objects.resources import CLAIMS, JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES, VOLUMES
 
-# Kubernetes answers a deletion with the object itself for these, even where it is gone already.
-_SHOWN = {one.key for one in (PODS, SERVICES, SERVICE_ACCOUNTS, CLAIMS, VOLUMES)}
-# What becomes of dependents where the request says nothing: they go too, but for this kind they stay.
+# Kubernetes answers a deletion of these with the object, even if it is gone already.
+_RETURNED = {one.key for one in (PODS, SERVICES, SERVICE_ACCOUNTS, CLAIMS, VOLUMES)}
+# Without a policy in the request, dependents are deleted too, but those of these kinds stay.
 _ORPHANING = {JOBS.key}
-_IMMORTAL = ("default", "kube-system", "kube-public")
+_PROTECTED = ("default", "kube-system", "kube-public")
 _LONE_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -41,13 +46,13 @@ async def delete(state: ServerState, request: Request, target: Target) -> Respon
     body = await store_draft(state, record, draft, dry_run=bool(options.dry_run))
     key = target.served.resource.key
     warnings = (_LONE_PODS,) if key in _ORPHANING and not options.policy else ()
-    if is_finished(draft) and key not in _SHOWN:
-        return with_warnings(success(_gone(target, draft)), warnings)
+    if is_finished(draft) and key not in _RETURNED:
+        return with_warnings(success(_deleted_details(target, draft)), warnings)
     return with_warnings(object_response(request, target, body), warnings)
 
 
 async def delete_collection(state: ServerState, request: Request, target: Target) -> Response:
-    """Everything selected, in one write."""
+    """All selected objects, in one write."""
     resource = target.served.resource
     if (resource.namespaced and not target.namespace) or resource.key == NAMESPACES.key:
         raise not_allowed()
@@ -66,23 +71,23 @@ async def delete_collection(state: ServerState, request: Request, target: Target
 
 
 def mark_for_deletion(served: ServedResource, record: Record, options: DeleteOptions, now: float) -> Draft:
-    """The object as the deletion leaves it."""
+    """The object after the deletion: with a deletion timestamp, a grace period and finalizers."""
     draft = served.form.load(record.body)
     meta = draft.metadata
     check_preconditions(options, meta, served.resource)
     if not options.policy and served.resource.key in _ORPHANING and meta.deletion_timestamp is UNSET:
-        hold(meta, "Orphan")
-    hold(meta, options.policy)
-    mark(meta, grace_of(draft, options), now)
+        set_propagation(meta, "Orphan")
+    set_propagation(meta, options.policy)
+    begin_deletion(meta, grace_of(draft, options), now)
     if isinstance(draft, Namespace):
-        if record.key.name in _IMMORTAL:
+        if record.key.name in _PROTECTED:
             raise forbidden(NAMESPACES.plural, "", record.key.name, "this namespace may not be deleted")
         draft.status.phase = "Terminating"
     return draft
 
 
 def grace_of(draft: Draft, options: DeleteOptions) -> int:
-    """Only a pod that runs somewhere needs time to leave."""
+    """Seconds. Only a pod that is bound and has not ended has a grace period."""
     if not isinstance(draft, Pod) or not draft.spec.node_name or draft.status.phase in ("Succeeded", "Failed"):
         return 0
     asked = _first(options.grace_period_seconds, draft.spec.termination_grace_period_seconds, 30)
@@ -90,7 +95,7 @@ def grace_of(draft: Draft, options: DeleteOptions) -> int:
 
 
 async def read_options(request: Request) -> DeleteOptions:
-    """From the body, and where that says nothing from the query."""
+    """From the body; missing fields from the query."""
     body = await read_json(request, may_be_empty=True)
     try:
         given = _decode_options(body) if body.strip() else DeleteOptions()
@@ -112,6 +117,6 @@ def _first(*values: T | None) -> T | None:
     return next((value for value in values if value is not None), None)
 
 
-def _gone(target: Target, draft: Draft) -> Details:
+def _deleted_details(target: Target, draft: Draft) -> Details:
     resource = target.served.resource
     return Details(target.name, resource.group, resource.plural, str(draft.metadata.uid))

@@ -1,4 +1,4 @@
-"""GET of an object, or of many, or of all that happens to them."""
+"""GET of one object, a list or a watch."""
 
 from collections.abc import Sequence
 

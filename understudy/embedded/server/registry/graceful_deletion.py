@@ -1,4 +1,4 @@
-"""What a DELETE does to an object: it goes at once, or stays for a while, marked. Decided here, done elsewhere."""
+"""Graceful deletion: preconditions, finalizers, deletion timestamp and grace period of an object."""
 
 import calendar
 import time
@@ -59,8 +59,8 @@ def mismatch(resource: Resource, meta: ObjectMeta, why: str) -> ApiError:
     return conflict(resource.plural, resource.group, str(meta.name), f"Precondition failed: {why}")
 
 
-def mark(meta: ObjectMeta, grace: int, now: float) -> None:
-    """Begins a deletion, or shortens one that has begun. A longer grace than the first changes nothing."""
+def begin_deletion(meta: ObjectMeta, grace: int, now: float) -> None:
+    """Begins a deletion, or shortens the grace period of one. A longer grace period changes nothing."""
     if meta.deletion_timestamp is UNSET:
         begun = now
     else:
@@ -74,8 +74,9 @@ def mark(meta: ObjectMeta, grace: int, now: float) -> None:
         meta.generation += 1
 
 
-def hold(meta: ObjectMeta, policy: str) -> None:
-    """Finalizers by which the garbage collector learns what is to become of dependents. No policy: as they are."""
+def set_propagation(meta: ObjectMeta, policy: str) -> None:
+    """Sets the finalizers that tell the garbage collector what to do with dependents. No policy: they stay as they
+    are."""
     if not policy:
         return
     wanted = _POLICIES[policy]
@@ -84,8 +85,8 @@ def hold(meta: ObjectMeta, policy: str) -> None:
     meta.finalizers = finalizers or UNSET
 
 
-def is_over(meta: ObjectMeta) -> bool:
-    """Whether nothing holds an object that is being deleted any longer."""
+def is_deletion_complete(meta: ObjectMeta) -> bool:
+    """Whether a deletion is complete: no finalizer and no grace period left."""
     return meta.deletion_timestamp is not UNSET and not meta.finalizers and not meta.deletion_grace_period_seconds
 
 

@@ -1,4 +1,4 @@
-"""PATCH in its four forms: each turns the object as it is into what it should be, which is then an update."""
+"""PATCH in its four forms: each makes the new object from the stored one, which is then an update."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ async def patch(state: ServerState, request: Request, target: Target) -> Respons
 
 
 def _form(state: ServerState, request: Request, target: Target) -> PatchForm:
-    """Custom resources have no merge keys that Kubernetes would know of, so no strategic patches."""
+    """Custom resources have no merge keys in Kubernetes, and so no strategic patches."""
     custom = state.resources.is_custom(target.served)
     allowed = [one for one in PatchForm if not (custom and one is PatchForm.STRATEGIC)]
     asked = media_type(request.headers.get(b"content-type", b""))
@@ -62,11 +62,12 @@ def _patched(form: PatchForm, target: Target, document: dict[str, Any], given: A
 
 
 async def _apply(state: ServerState, request: Request, target: Target, config: dict[str, Any]) -> Response:
-    """Server-side apply, which makes what is not there. What the path is not about is nobody's to own through it."""
+    """Server-side apply, which creates a missing object. Fields that the path is not about cannot be owned through
+    it."""
     if not isinstance(config.get("metadata") or {}, dict):
         raise bad_request("metadata: must be an object")
-    config = _about(target, config)
-    check_size(len(msgspec.json.encode(config)))  # before all the work: what is applied is part of the object
+    config = _fields_of_path(target, config)
+    check_size(len(msgspec.json.encode(config)))  # checked first: the applied configuration becomes part of the object
     form, force = target.served.form, request.flag("force")
     writer = field_writer(request, target, state.timestamp(), applying=True)
     record = state.store.newest(target.key)
@@ -77,13 +78,13 @@ async def _apply(state: ServerState, request: Request, target: Target, config: d
     old = form.load(record.body)
     before = old.document()
     reading = form.convert(apply_configuration(before, config, writer, form.list_keys, force), request.strictness)
-    # Only now, as it will be stored, does 1000m say the same as the 1 that is there.
+    # Compared in the stored form, in which 1000m is the same as 1.
     draft = old if differ_only_in_times(before, reading.draft.document()) else reading.draft
     return await store_update(state, request, target, ObjectUpdate(record, old, draft, reading.warnings, applied=True))
 
 
-def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:
-    """Without the status, where that has a path of its own; there, nothing but it."""
+def _fields_of_path(target: Target, config: dict[str, Any]) -> dict[str, Any]:
+    """The fields the path is about: without the status, or the status alone for its sub-resource."""
     if target.sub:
         identity = ("apiVersion", "kind", "metadata", target.sub)
         return {key: value for key, value in config.items() if key in identity}
@@ -92,7 +93,7 @@ def _about(target: Target, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(target: Target, config: dict[str, Any]) -> dict[str, Any]:
-    """The path says what the object is called, and the object may not say otherwise."""
+    """The name comes from the path; the object may not give another one."""
     meta = config.get("metadata") or {}
     if meta.get("name", target.name) != target.name:
         raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({target.name})")

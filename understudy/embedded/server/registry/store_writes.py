@@ -1,4 +1,4 @@
-"""Drafts of objects into writes of the store; what only the server sets on a new object."""
+"""Drafts of objects into writes of the store; the fields that only the server sets on a new object."""
 
 import random
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from understudy.embedded.schema.served_resource import Draft
 from understudy.embedded.schema.types.meta import ObjectMeta
 from understudy.embedded.store.records import Key, Put, Record, Remove
 
-MAX_OBJECT = 3 * 512 * 1024  # bytes: as much as the store of a real cluster takes
+MAX_OBJECT = 3 * 512 * 1024  # bytes, as in a real cluster
 
 
 def put(key: Key, draft: Draft) -> Put:
@@ -19,12 +19,12 @@ def put(key: Key, draft: Draft) -> Put:
 
 
 def remove(record: Record) -> Remove:
-    """Watchers are told the object as it last was."""
+    """Watchers receive the last stored state."""
     return Remove(record.key, lambda revision: at_revision(record.body, revision))
 
 
 def remove_as(record: Record, draft: Draft) -> Remove:
-    """Watchers are told the draft, as what it has come to at last."""
+    """Watchers receive the draft as the last state."""
     return Remove(record.key, _stamping(draft))
 
 
@@ -39,7 +39,7 @@ def _stamping(draft: Draft) -> Callable[[int], bytes]:
 
 
 def check_size(size: int) -> None:
-    """A kube-apiserver hands on etcd's refusal as a 500, which clients take for trouble that passes; 413 does not."""
+    """A kube-apiserver passes on etcd's refusal as a 500, which clients retry. They do not retry a 413."""
     if size > MAX_OBJECT:
         said = f"the object has {size} bytes, at most {MAX_OBJECT} can be stored"
         raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
@@ -54,7 +54,7 @@ def stamp(meta: ObjectMeta, key: Key, now: str) -> None:
 
 
 def new_uid() -> str:
-    """A random UUID. It has to be unique, not secret, so it need not come from the kernel."""
+    """A random UUID. It has to be unique but not secret, so Python's generator is enough."""
     digits = f"{random.getrandbits(128):032x}"
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

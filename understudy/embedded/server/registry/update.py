@@ -1,4 +1,4 @@
-"""PUT, and what all changes to an object share: whose it must be, what stays as it was, when it goes for good."""
+"""PUT, and what all changes of an object share: identity, immutable parts, field ownership, the end of a deletion."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,25 +23,25 @@ from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_body import read_json
 from understudy.embedded.server.http.request_target import Target
 from understudy.embedded.server.http.response import Response, with_warnings
-from understudy.embedded.server.registry.graceful_deletion import is_over, mismatch
+from understudy.embedded.server.registry.graceful_deletion import is_deletion_complete, mismatch
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.store_writes import put, remove
 from understudy.embedded.store.records import Record, Write
 from understudy.objects.resources import BUDGETS, DEFINITIONS, LEASES
 
-# A PUT without a resourceVersion overwrites whatever is there; these do not allow it, and neither do custom resources.
-_CONDITIONAL = {LEASES.key, BUDGETS.key, DEFINITIONS.key}
+# A PUT without a resourceVersion overwrites the object. These kinds and custom resources do not allow that.
+_NEED_REVISION = {LEASES.key, BUDGETS.key, DEFINITIONS.key}
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 class ObjectUpdate(msgspec.Struct, frozen=True):
-    """An object, as it is stored and as it is to be."""
+    """An object as it is stored, and as it is to be stored."""
 
     record: Record
     old: Draft
     draft: Draft
     warnings: Sequence[str] = ()
-    applied: bool = False  # managedFields are right already
+    applied: bool = False  # managedFields are up to date
 
 
 async def replace(state: ServerState, request: Request, target: Target) -> Response:
@@ -59,7 +59,7 @@ async def replace(state: ServerState, request: Request, target: Target) -> Respo
 
 
 def needs_revision(state: ServerState, target: Target) -> bool:
-    return target.served.resource.key in _CONDITIONAL or state.resources.is_custom(target.served)
+    return target.served.resource.key in _NEED_REVISION or state.resources.is_custom(target.served)
 
 
 def find_record(state: ServerState, target: Target) -> Record:
@@ -70,28 +70,28 @@ def find_record(state: ServerState, target: Target) -> Record:
     return record
 
 
-async def store_update(state: ServerState, request: Request, target: Target, amendment: ObjectUpdate) -> Response:
-    old, draft = amendment.old, amendment.draft
+async def store_update(state: ServerState, request: Request, target: Target, change: ObjectUpdate) -> Response:
+    old, draft = change.old, change.draft
     check_identity(target, draft.metadata, old.metadata)
     target.served.form.admit_update(draft, old, target.sub, state.lookup)
     _check_finalizers(target, draft.metadata, old.metadata)
     escalation.check(state.authorizer, request.user, target, draft, old)
-    if not amendment.applied:
-        _track(draft, old, field_writer(request, target, state.timestamp()), target.served.form.list_keys)
-    body = await store_draft(state, amendment.record, draft, dry_run=request.dry_run)
-    return with_warnings(object_response(request, target, body), amendment.warnings)
+    if not change.applied:
+        _track_fields(draft, old, field_writer(request, target, state.timestamp()), target.served.form.list_keys)
+    body = await store_draft(state, change.record, draft, dry_run=request.dry_run)
+    return with_warnings(object_response(request, target, body), change.warnings)
 
 
 def field_writer(request: Request, target: Target, now: str, *, applying: bool = False) -> Writer:
-    """Whoever applies has to give a name."""
+    """The field manager of the request. An apply has to name one."""
     agent = "" if applying else request.headers.get(b"user-agent", b"").decode("latin-1")
     named = request.query.get("fieldManager", "")
     manager = manager_name(named, agent) if named or not applying else ""
     return Writer(manager, target.api_version, now, target.sub)
 
 
-def _track(draft: Draft, old: Draft, writer: Writer, list_keys: Mapping[str, tuple[str, ...]]) -> None:
-    """Only objects that have been applied keep count of who owns what."""
+def _track_fields(draft: Draft, old: Draft, writer: Writer, list_keys: Mapping[str, tuple[str, ...]]) -> None:
+    """Only objects that have been applied have managedFields."""
     if not old.metadata.managed_fields:
         draft.metadata.managed_fields = UNSET
         return
@@ -111,10 +111,10 @@ def _check_finalizers(target: Target, meta: ObjectMeta, old: ObjectMeta) -> None
 
 
 async def store_draft(state: ServerState, record: Record, draft: Draft, *, dry_run: bool = False) -> bytes:
-    """Stores what is to become of a record, or takes it away if that was all it waited for."""
+    """Stores the draft, or removes the record if its deletion is complete."""
     draft.metadata.resource_version = str(record.revision)
     body = draft.encode()
-    # Only what is durable may be shown; a change still on its way to the disk is written once more instead.
+    # Only durable state may be shown. If the newest change is not durable yet, the object is written once more.
     unchanged = body == record.body and state.store.get(record.key) is record and not is_finished(draft)
     if dry_run or unchanged:
         return body
@@ -127,11 +127,11 @@ def write_of(record: Record, draft: Draft) -> Write:
 
 def is_finished(draft: Draft) -> bool:
     held = isinstance(draft, Namespace) and bool(draft.spec.finalizers)
-    return is_over(draft.metadata) and not held
+    return is_deletion_complete(draft.metadata) and not held
 
 
 def check_identity(target: Target, meta: ObjectMeta, old: ObjectMeta) -> None:
-    """The object sent must be the one at the path, and no older than what is stored."""
+    """The object must be the one the path names, and not older than the stored one."""
     resource = target.served.resource
     if not meta.name:
         raise bad_request("the name of the object must be given in metadata.name")

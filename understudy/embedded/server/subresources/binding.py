@@ -1,4 +1,4 @@
-"""Pods onto nodes: one by one as Kubernetes does it, or a whole gang at once, all or nobody."""
+"""POST pods/{name}/binding, and POST seatings: a whole gang is bound to nodes in one write, or not at all."""
 
 from collections.abc import Mapping
 
@@ -30,14 +30,14 @@ class _Pod(_Named, frozen=True):
 
 
 class Binding(msgspec.Struct, frozen=True):
-    """What POST pods/{name}/binding says."""
+    """The body of POST pods/{name}/binding."""
 
     target: _Named
     metadata: _Pod = _Pod()
 
 
 class Seatings(msgspec.Struct, frozen=True):
-    """What POST seatings says."""
+    """The body of POST seatings."""
 
     seatings: list[PodBinding]
 
@@ -53,7 +53,7 @@ async def bind_pod(state: ServerState, request: Request, target: Target) -> Resp
     seating = PodBinding(target.name, given.metadata.uid, given.target.name, given.metadata.annotations)
     if given.metadata.name not in ("", target.name):
         raise bad_request("name in URL does not match name in Binding object")
-    write = _seated(state, target.namespace, seating)
+    write = _bind(state, target.namespace, seating)
     if write is not None and not request.dry_run:
         await state.store.submit([write])
     return success(code=201)
@@ -68,40 +68,40 @@ async def bind_gang(state: ServerState, request: Request, namespace: str) -> Res
     for seating in given:
         if state.store.newest(Key(PODS.key, namespace, seating.pod)) is None:
             raise conflict(PODS.plural, "", seating.pod, "the pod is gone")
-    writes = [write for seating in given if (write := _seated(state, namespace, seating, repeatable=True)) is not None]
+    writes = [write for seating in given if (write := _bind(state, namespace, seating, repeatable=True)) is not None]
     if writes and not request.dry_run:
         await state.store.submit(writes)
     return success(code=201)
 
 
-def _seated(state: ServerState, namespace: str, seating: PodBinding, *, repeatable: bool = False) -> Put | None:
-    """None where it is seated there already, if that is allowed. A gang may be: its request is made again when its
-    answer was lost. A single binding is refused then, as Kubernetes does."""
+def _bind(state: ServerState, namespace: str, seating: PodBinding, *, repeatable: bool = False) -> Put | None:
+    """None for a pod that is bound to this node already, if `repeatable`: the request for a gang is repeated when its
+    response was lost. A second single binding is refused, as in Kubernetes."""
     key = Key(PODS.key, namespace, seating.pod)
     record = state.store.newest(key)
     if record is None:
         raise not_found(PODS.plural, "", seating.pod)
     pod = state.served(PODS).form.load(record.body)
     assert isinstance(pod, Pod)
-    if repeatable and _sits(pod, seating):
+    if repeatable and _is_bound_to(pod, seating):
         return None
-    if why := why_not(pod, seating):
+    if why := binding_conflict(pod, seating):
         raise conflict(f"{PODS.plural}/binding", "", seating.pod, why)
     pod.spec.node_name = seating.node
     if seating.annotations:
         pod.metadata.annotations = {**(pod.metadata.annotations or {}), **seating.annotations}
-    pod.status.conditions = _scheduled(pod, state.timestamp())
-    pod.status.nominated_node_name = UNSET  # it has the seat that was kept for it, or another
+    pod.status.conditions = _with_scheduled_condition(pod, state.timestamp())
+    pod.status.nominated_node_name = UNSET  # the nomination ends with the binding
     return put(key, pod)
 
 
-def _sits(pod: Pod, seating: PodBinding) -> bool:
+def _is_bound_to(pod: Pod, seating: PodBinding) -> bool:
     same = not seating.uid or pod.metadata.uid == seating.uid
     return same and pod.metadata.deletion_timestamp is UNSET and pod.spec.node_name == seating.node
 
 
-def why_not(pod: Pod, seating: PodBinding) -> str:
-    """'' where the pod may sit there."""
+def binding_conflict(pod: Pod, seating: PodBinding) -> str:
+    """Why the pod cannot be bound; '' where it can."""
     if seating.uid and pod.metadata.uid != seating.uid:
         return f"Precondition failed: UID in precondition: {seating.uid}, UID in object meta: {pod.metadata.uid}"
     if pod.metadata.deletion_timestamp is not UNSET:
@@ -113,6 +113,6 @@ def why_not(pod: Pod, seating: PodBinding) -> str:
     return ""
 
 
-def _scheduled(pod: Pod, now: str) -> list[PodCondition]:
+def _with_scheduled_condition(pod: Pod, now: str) -> list[PodCondition]:
     others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
     return [PodCondition(type="PodScheduled", status="True", last_transition_time=now), *others]

@@ -1,4 +1,4 @@
-"""Pods that have to go, as many as go together: each is told why and deleted, all in one write."""
+"""POST departures: pods are deleted together in one write, each with a condition that gives the reason."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ _MOST = 10_000
 
 
 class Departures(msgspec.Struct, frozen=True):
-    """What POST departures says."""
+    """The body of POST departures."""
 
     departures: list[PodEviction]
 
@@ -50,7 +50,7 @@ def _writes(state: ServerState, namespace: str, given: Sequence[PodEviction]) ->
 
 
 def _write(state: ServerState, record: Record, departure: PodEviction) -> Iterator[Write]:
-    """Nothing, where another pod has that name by now."""
+    """None where another pod has that name now."""
     options = DeleteOptions(grace_period_seconds=departure.grace)
     pod = mark_for_deletion(state.served(PODS), record, options, state.now())
     assert isinstance(pod, Pod)

@@ -24,7 +24,7 @@ from understudy.objects.resources import BUDGETS, PODS
 
 
 class Eviction(msgspec.Struct, rename="camel", frozen=True):
-    """What POST pods/{name}/eviction says."""
+    """The body of POST pods/{name}/eviction."""
 
     delete_options: DeleteOptions | None = None
 
@@ -37,7 +37,7 @@ async def evict_pod(state: ServerState, request: Request, target: Target) -> Res
     options.check()
     record = find_record(state, target)
     pod = decode_partial_pod(record.body)
-    # Whoever does not run, or leaves already, takes nothing from a budget.
+    # A pod that does not run, or is being deleted, costs the budget nothing.
     if pod.status.phase == "Running" and not pod.metadata.deletion_timestamp:
         _check_budgets(state, target, pod)
     draft = mark_for_deletion(target.served, record, options, state.now())
@@ -97,13 +97,14 @@ class HealthyCount(msgspec.Struct, frozen=True):
 
 
 def selects(budget: PodDisruptionBudget, labels: dict[str, str]) -> bool:
-    """No selector selects nothing; an empty one selects everything."""
+    """A missing selector selects nothing, an empty one everything."""
     selector = budget.spec.selector
     return selector is not UNSET and _selector(selector).matches(labels)
 
 
 def count_healthy(budget: PodDisruptionBudget, pods: Iterable[PartialPod]) -> HealthyCount:
-    """Expected are all that have not ended; healthy, of those, the ones that are ready and not on their way out."""
+    """Counted on the pods, since the status of the budget may lag. All pods that have not ended are expected; those
+    that are ready and not being deleted are healthy."""
     covered = [pod for pod in pods if not pod.ended and selects(budget, pod.metadata.labels)]
     healthy = sum(pod.ready and not pod.metadata.deletion_timestamp for pod in covered)
     spec = budget.spec
@@ -113,7 +114,8 @@ def count_healthy(budget: PodDisruptionBudget, pods: Iterable[PartialPod]) -> He
 
 
 def allows_eviction(budget: PodDisruptionBudget, pod: PartialPod, counted: HealthyCount) -> bool:
-    """A pod that is not healthy costs the budget nothing: it may go if the others are enough, or always if so said."""
+    """An unhealthy pod may go if the others are enough, or always if the budget's unhealthyPodEvictionPolicy says
+    so."""
     if pod.ready:
         return counted.allows_one
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
@@ -133,5 +135,5 @@ def _selector(selector: LabelSelector) -> Selector:
 
 
 def _number(value: int | str, expected: int) -> int:
-    """Percentages round up, as Kubernetes rounds them."""
+    """Percentages are rounded up, as in Kubernetes."""
     return value if isinstance(value, int) else ceil(int(value.removesuffix("%")) * expected / 100)

@@ -1,4 +1,4 @@
-"""GET pods/{name}/exec as a WebSocket: Kubernetes' channels on one side, the agent's door on the other."""
+"""GET pods/{name}/exec: Kubernetes' channels over a WebSocket, connected to the exec socket of the agent."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_target import Target
 from understudy.embedded.server.http.response import Response, exit_status, status_document
-from understudy.embedded.server.http.websocket import Socket
+from understudy.embedded.server.http.websocket import WebSocket
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.update import find_record
 from understudy.embedded.server.subresources.pod_log import container_of
@@ -28,9 +28,9 @@ class _Size(msgspec.Struct, rename="pascal"):
     height: int = 0
 
 
-async def serve_exec(state: ServerState, request: Request, target: Target, socket: Socket) -> None:
-    """What is wrong with the request is its answer. What the agent has to say against it goes to the error channel:
-    kubectl takes a refused upgrade for a server that knows no WebSockets."""
+async def serve_exec(state: ServerState, request: Request, target: Target, socket: WebSocket) -> None:
+    """A wrong request is refused before the upgrade. Failures of the agent go to the error channel, because kubectl
+    takes a refused upgrade for a server without WebSockets."""
     protocol = next((one for one in PROTOCOLS if one in socket.subprotocols), None)
     if protocol is None:
         raise bad_request(f"unable to upgrade: none of the subprotocols {', '.join(PROTOCOLS)} was offered")
@@ -38,7 +38,7 @@ async def serve_exec(state: ServerState, request: Request, target: Target, socke
     await socket.accept(protocol)
     try:
         async with await agent_protocol.open_exec(state.folder.agent_socket, asked) as session:
-            status = await _talk(state, session, socket, asked)
+            status = await _relay(state, session, socket, asked)
     except AgentRefused as closed:
         status = status_document(ApiError(500, "InternalError", str(closed)))
     if status is not None:
@@ -49,7 +49,7 @@ async def serve_exec(state: ServerState, request: Request, target: Target, socke
 def exec_request_of(state: ServerState, request: Request, target: Target) -> ExecRequest:
     pod = target.served.form.load(find_record(state, target).body)
     assert isinstance(pod, Pod)
-    command = tuple(request.every("command"))
+    command = tuple(request.values("command"))
     if not command:
         raise bad_request("you must specify at least one command for the container")
     if sum(map(len, command)) > _LONGEST_COMMAND:
@@ -65,10 +65,10 @@ def exec_request_of(state: ServerState, request: Request, target: Target) -> Exe
     )
 
 
-async def _talk(state: ServerState, session: ExecSession, socket: Socket, asked: ExecRequest) -> bytes | None:
-    """What the error channel is told at the end; None where nobody listens any more."""
-    inward = asyncio.ensure_future(_inward(session, socket, asked))
-    outward = asyncio.ensure_future(_outward(session, socket))
+async def _relay(state: ServerState, session: ExecSession, socket: WebSocket, asked: ExecRequest) -> bytes | None:
+    """The last message of the error channel; None where the client has disconnected."""
+    inward = asyncio.ensure_future(_relay_input(session, socket, asked))
+    outward = asyncio.ensure_future(_relay_output(session, socket))
     try:
         waited: set[asyncio.Future[Any]] = {inward, outward, state.closing}
         await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
@@ -81,21 +81,21 @@ async def _talk(state: ServerState, session: ExecSession, socket: Socket, asked:
         await asyncio.gather(inward, outward, return_exceptions=True)
 
 
-async def _outward(session: ExecSession, socket: Socket) -> bytes:
+async def _relay_output(session: ExecSession, socket: WebSocket) -> bytes:
     async for channel, data in session:
         if data:
             await socket.send(bytes([channel]) + data)
     return exit_status(session.exit_code or 0)
 
 
-async def _inward(session: ExecSession, socket: Socket, asked: ExecRequest) -> None:
-    """Until the peer goes. A command that no longer listens does not end the talk: its output may still be coming."""
+async def _relay_input(session: ExecSession, socket: WebSocket, asked: ExecRequest) -> None:
+    """Until the client disconnects. A command that has closed its input may still write output."""
     async for message in socket:
         with contextlib.suppress(AgentRefused):
-            await _pass_on(session, message, asked)
+            await _forward(session, message, asked)
 
 
-async def _pass_on(session: ExecSession, message: bytes, asked: ExecRequest) -> None:
+async def _forward(session: ExecSession, message: bytes, asked: ExecRequest) -> None:
     match message[:1]:
         case b"\x00" if asked.stdin and len(message) > 1:
             await session.send(message[1:])
@@ -108,7 +108,7 @@ async def _pass_on(session: ExecSession, message: bytes, asked: ExecRequest) -> 
 
 
 async def exec_without_upgrade(state: ServerState, request: Request, target: Target) -> Response:
-    """What is wrong with the request itself is said first."""
+    """Raises what is wrong with the request, else that a WebSocket is needed."""
     exec_request_of(state, request, target)
     raise bad_request(
         "exec works over WebSockets only: use kubectl 1.30 or newer, or 1.29 with "

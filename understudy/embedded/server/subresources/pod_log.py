@@ -1,4 +1,4 @@
-"""GET pods/{name}/log: the lines of one container, as they are or as they come."""
+"""GET pods/{name}/log: the lines of one container, those written so far or followed."""
 
 import re
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ async def read_log(state: ServerState, request: Request, target: Target) -> Stre
 
 
 def container_of(pod: Pod, asked: str) -> str:
-    """The one asked for, or the only one there is, or the first where the pod says which is its main one."""
+    """The requested container, or the only one of the pod. Raises a 400 where neither exists."""
     names = [container.name for container in pod.spec.containers]
     others = [container.name for container in pod.spec.init_containers or ()]
     name = pod.metadata.name

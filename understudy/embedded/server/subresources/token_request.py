@@ -1,4 +1,4 @@
-"""POST serviceaccounts/{name}/token: a TokenRequest into a token, bound to what the request names."""
+"""POST serviceaccounts/{name}/token: a TokenRequest into a token, bound to the object that the request names."""
 
 from typing import Any
 
