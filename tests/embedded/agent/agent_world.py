@@ -1,4 +1,4 @@
-"""A machine with a real agent and real processes, on a cluster that is a fake."""
+"""A real agent with real processes, on a fake cluster."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ def node(name: str = NODE, **capacity: str) -> Document:
 
 
 def _network(path: Path) -> str:
-    """One of 50,000: tests that run side by side keep out of each other's way."""
+    """One of 50,000 networks, so that parallel tests do not share addresses."""
     number = int.from_bytes(hashlib.blake2b(os.fsencode(path), digest_size=4).digest(), "big")
     return f"127.{16 + number % 200}.{number // 200 % 256}.0/24"
 
@@ -61,7 +61,7 @@ class AgentWorld:
             await self._agent
 
     async def run_pod(self, name: str, script: str = "", **spec: Any) -> str:
-        """A pod with one container that runs a shell script, unless the spec says otherwise; already bound."""
+        """Creates a bound pod with one container that runs a shell script, unless the spec says otherwise."""
         containers = [{"name": "main", "image": "any", "command": ["sh", "-c", script]}]
         return await self.create_pod(name, {"containers": containers, "restartPolicy": "Never", **spec})
 
@@ -75,7 +75,7 @@ class AgentWorld:
         return str(msgspec.json.decode(made)["metadata"]["uid"])
 
     async def phase(self, name: str, *phases: str) -> Document:
-        """The pod, once it is in one of these phases."""
+        """Waits until the pod is in one of these phases."""
         await self.cluster.until(lambda: self.cluster.pod(name)["status"]["phase"] in phases)
         return self.cluster.pod(name)
 
@@ -90,7 +90,7 @@ class AgentWorld:
         return b"".join([piece async for piece in pieces]).decode()
 
     async def logged(self, uid: str, text: str, container: str = "main") -> str:
-        """The log, once it holds this text."""
+        """Waits until the log contains this text."""
         async for _ in _ticks():
             with contextlib.suppress(container_logs.NoLog):
                 log = await self.log(uid, container)
@@ -113,7 +113,7 @@ def state(pod: Document, container: str = "main") -> Document:
 
 
 def run_scene(path: Path, scene: Callable[[AgentWorld], Awaitable[None]], **world: Any) -> None:
-    """One scene on a machine of its own; at its end nothing runs any more."""
+    """Plays one scene on a machine of its own; at its end all pods have ended."""
 
     async def whole() -> None:
         stage = AgentWorld(path, **world)

@@ -1,4 +1,4 @@
-"""A Cluster in memory, with as much of Kubernetes' manners as an agent needs, and ways to wait for what it does."""
+"""A Cluster in memory, with the behaviour of Kubernetes that an agent needs, and methods to wait for its writes."""
 
 import asyncio
 import copy
@@ -24,13 +24,13 @@ class FakeCluster:
         self.objects: dict[Key, Document] = {}
         self.writes: list[tuple[str, str]] = []  # verbs and paths, in order
         self.reachable = True
-        self.lists = asyncio.Event()  # what there is can be listed; until then whoever follows it waits
+        self.lists = asyncio.Event()  # set once lists are complete; watches wait until then
         self.lists.set()
-        self.knocked = asyncio.Event()  # somebody asked while it was not
+        self.knocked = asyncio.Event()  # a request failed while the cluster was unreachable
         self._followers: list[tuple[str, asyncio.Queue[Change]]] = []
         self._changed = asyncio.Condition()
         self._numbers = itertools.count(1)
-        self._own = uuid.uuid4().hex[:8]  # processes are known by the uids of their pods, in all tests that run now
+        self._own = uuid.uuid4().hex[:8]  # uids mark processes, so they are unique among all tests that run now
 
     def age(self) -> float:
         return 0.0
@@ -106,13 +106,13 @@ class FakeCluster:
     async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
         raise NotImplementedError("agents do not bind")
 
-    # What tests do and see
+    # For tests
 
     async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
         await evict_pods(self, namespace, departures)
 
     async def erase(self, ref: Ref) -> None:
-        """As a forced deletion does."""
+        """Deletes an object as a forced deletion does."""
         document = self.objects.pop((ref.resource.key, ref.namespace, ref.name))
         await self._tell(ChangeType.DELETED, ref.resource, document)
 
@@ -120,7 +120,7 @@ class FakeCluster:
         return self.objects[PODS.key, namespace, name]
 
     def events(self, name: str) -> list[tuple[str, str]]:
-        """Reason and message of those about one object."""
+        """Reason and message of all events about one object."""
         found = [document for (key, _, _), document in self.objects.items() if key == EVENTS.key]
         return [(one["reason"], one["message"]) for one in found if one["involvedObject"]["name"] == name]
 
@@ -158,7 +158,7 @@ def _merge(target: Document, patch: Mapping[str, Any]) -> None:
 
 
 def _merge_conditions(status: Document, conditions: Sequence[Document]) -> None:
-    """By type, as a strategic merge patch does."""
+    """Merges by type, as a strategic merge patch does."""
     known = {one["type"]: one for one in status.get("conditions", [])}
     for condition in conditions:
         _merge(known.setdefault(condition["type"], {}), condition)

@@ -37,8 +37,8 @@ async def sleeper(world: AgentWorld) -> str:
         "name": "main",
         "command": ["sleep", "1000"],
         "env": [{"name": "COLOUR", "value": "blue"}],
-        "volumeMounts": [{"name": "v", "mountPath": "/understudy-door"}],
-        "workingDir": "/understudy-door",
+        "volumeMounts": [{"name": "v", "mountPath": "/understudy-socket"}],
+        "workingDir": "/understudy-socket",
     }
     uid = await world.create_pod("sleeper", {"containers": [main], "volumes": [{"name": "v", "emptyDir": {}}]})
     await world.phase("sleeper", "Running")
@@ -50,7 +50,7 @@ def test_a_command_sees_what_the_container_sees(tmp_path: Path) -> None:
         uid = await sleeper(world)
         script = "echo $COLOUR; pwd; hostname; echo oops >&2; exit 4"
         said, code = await outcome(world, request(uid, "sh", "-c", script))
-        assert said == {STDOUT: "blue\n/understudy-door\nsleeper\n", STDERR: "oops\n"}
+        assert said == {STDOUT: "blue\n/understudy-socket\nsleeper\n", STDERR: "oops\n"}
         assert code == 4
 
     run_scene(tmp_path, scene)
@@ -94,7 +94,7 @@ def test_a_terminal_has_a_size_and_echoes(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_command_that_nobody_listens_to_any_more_is_killed(tmp_path: Path) -> None:
+def test_a_command_whose_client_disconnects_is_killed(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await sleeper(world)
         session = await agent_protocol.open_exec(
@@ -126,7 +126,7 @@ def test_commands_that_cannot_run_say_why(tmp_path: Path, command: tuple[str, ..
     run_scene(tmp_path, scene)
 
 
-def test_containers_that_are_not_there_cannot_be_entered(tmp_path: Path) -> None:
+def test_unknown_containers_cannot_be_entered(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("short", "exit 0")
         await world.phase("short", "Succeeded")
@@ -137,7 +137,7 @@ def test_containers_that_are_not_there_cannot_be_entered(tmp_path: Path) -> None
     run_scene(tmp_path, scene)
 
 
-def test_only_its_owner_may_knock(tmp_path: Path) -> None:
+def test_only_its_owner_may_use_the_socket(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         await sleeper(world)
         assert stat.S_IMODE(world.folder.agent_socket.stat().st_mode) == 0o600
@@ -145,7 +145,7 @@ def test_only_its_owner_may_knock(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_socket_far_down_in_the_folders_can_be_reached(tmp_path: Path) -> None:
+def test_a_socket_with_a_long_path_can_be_reached(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
 
@@ -156,7 +156,7 @@ def test_a_socket_far_down_in_the_folders_can_be_reached(tmp_path: Path) -> None
     run_scene(deep, scene)
 
 
-def test_a_node_that_fails_falls_silent_and_takes_its_processes_along(tmp_path: Path) -> None:
+def test_a_failed_node_renews_no_lease_and_its_processes_are_killed(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("victim", "sleep 1000", restartPolicy="Always")
         other = await world.create_pod(
@@ -196,7 +196,7 @@ def process_of(world: AgentWorld, uid: str) -> int:
     return int(json.loads(state_file.read_bytes())["pid"])
 
 
-def test_what_stands_still_never_runs_again_beside_what_took_its_place(tmp_path: Path) -> None:
+def test_stopped_processes_never_run_again_beside_their_replacement(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uids = {name: await world.run_pod(name, "sleep 1000 & wait", restartPolicy="Always") for name in ("a", "b")}
         for name in uids:
@@ -219,7 +219,7 @@ def test_what_stands_still_never_runs_again_beside_what_took_its_place(tmp_path:
     run_scene(tmp_path, scene, nodes=(node(), node("node-1")))
 
 
-def test_what_stood_still_is_ended_also_by_an_agent_that_started_since(tmp_path: Path) -> None:
+def test_the_next_agent_also_kills_processes_that_were_stopped(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
         await world.phase("a", "Running")
@@ -238,10 +238,8 @@ def test_what_stood_still_is_ended_also_by_an_agent_that_started_since(tmp_path:
 
 
 @pytest.mark.parametrize("asked", [RecoverNode(NODE), FailNode(NODE)])
-def test_an_agent_that_does_not_know_its_pods_yet_decides_nothing_about_nodes(
-    tmp_path: Path, asked: RecoverNode | FailNode
-) -> None:
-    """It would leave their processes as they are: stopped for ever, or alive on a dead node."""
+def test_failures_of_nodes_wait_for_the_initial_list_of_pods(tmp_path: Path, asked: RecoverNode | FailNode) -> None:
+    """Else it would leave processes as they are: stopped for ever, or alive on a failed node."""
 
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("a", "sleep 1000 & wait", restartPolicy="Always")
@@ -262,7 +260,7 @@ def test_an_agent_that_does_not_know_its_pods_yet_decides_nothing_about_nodes(
     run_scene(tmp_path, scene)
 
 
-def test_nodes_of_others_cannot_be_made_to_fail(tmp_path: Path) -> None:
+def test_unknown_nodes_cannot_be_made_to_fail(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         await sleeper(world)
         with pytest.raises(AgentRefused, match="node 'elsewhere' is not one of this machine"):
@@ -271,12 +269,12 @@ def test_nodes_of_others_cannot_be_made_to_fail(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_no_agent_no_door(tmp_path: Path) -> None:
+def test_without_an_agent_there_is_no_socket(tmp_path: Path) -> None:
     with pytest.raises(AgentRefused, match="the agent cannot be reached"):
         asyncio.run(agent_protocol.ask_agent(tmp_path / "agent.sock", FailNode(NODE)))
 
 
-def test_a_command_whose_keeper_is_killed_has_ended(tmp_path: Path) -> None:
+def test_a_command_whose_shim_is_killed_has_ended(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await sleeper(world)
         session = await agent_protocol.open_exec(
@@ -292,11 +290,11 @@ def test_a_command_whose_keeper_is_killed_has_ended(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-# Neighbours, as an mpirun enters them
+# Neighbours, as mpirun enters them
 
 
 async def neighbours(world: AgentWorld) -> str:
-    """Two pods, of which the first asks."""
+    """Starts two pods; the first enters the second."""
     for name in ("asker", "peer"):
         await world.create_pod(name, {"containers": [{"name": "first", "command": ["sleep", "1000"]}]})
         await world.phase(name, "Running")
@@ -328,7 +326,7 @@ def test_a_pod_of_another_namespace_is_no_neighbour(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_who_has_to_go_is_let_in_nowhere(tmp_path: Path) -> None:
+def test_a_pod_that_is_being_deleted_may_enter_no_neighbour(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await neighbours(world)
         mark = {"type": "DisruptionTarget", "status": "True"}
@@ -336,7 +334,7 @@ def test_who_has_to_go_is_let_in_nowhere(tmp_path: Path) -> None:
         await world.cluster.patch(Ref(PODS, "default", "asker"), patch, sub="status")
         with contextlib.suppress(AgentRefused):
             async with asyncio.timeout(60):
-                while True:  # until the agent has heard of it
+                while True:  # until the agent has received the change
                     await outcome(world, to_neighbour(uid, "peer", "true"))
         with pytest.raises(AgentRefused, match='pod "asker" is on its way out'):
             await outcome(world, to_neighbour(uid, "peer", "true"))
@@ -345,7 +343,7 @@ def test_who_has_to_go_is_let_in_nowhere(tmp_path: Path) -> None:
 
 
 def test_programs_of_the_agent_come_last(tmp_path: Path) -> None:
-    """Also where a container says itself what its PATH is."""
+    """Also where a container sets its own PATH."""
 
     async def scene(world: AgentWorld) -> None:
         own = [{"name": "PATH", "value": "/opt/own:/usr/bin:/bin"}]

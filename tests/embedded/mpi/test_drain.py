@@ -1,4 +1,4 @@
-"""A worker that is told to go has its processes end first, and only its own."""
+"""The preStop hook ends the ranks of its own worker first, and no others."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from understudy.embedded.mpi.program_scripts import install
 from understudy.objects.mpi import DRAIN, LOST_WORKER
 
 
-def test_processes_save_before_their_worker_goes(tmp_path: Path) -> None:
+def test_ranks_can_save_before_their_worker_ends(tmp_path: Path) -> None:
     drain = install(tmp_path / "programs", tmp_path / "agent.sock") / DRAIN
     program = (
         f"sleep 1000 & trap 'kill $!; sleep 0.2; touch {tmp_path}/saved.$WORKER; exit 0' TERM;"
@@ -36,9 +36,9 @@ def test_processes_save_before_their_worker_goes(tmp_path: Path) -> None:
             return await run
 
     assert asyncio.run(scene()) == LOST_WORKER
-    assert (tmp_path / "saved.w0").exists()  # told by mpirun, since it has lost its peer
+    assert (tmp_path / "saved.w0").exists()  # SIGTERM from mpirun, since it has lost its peer
 
 
-def test_where_nothing_runs_nothing_is_waited_for(tmp_path: Path) -> None:
+def test_without_ranks_drain_returns_at_once(tmp_path: Path) -> None:
     drain = install(tmp_path / "programs", tmp_path / "agent.sock") / DRAIN
     subprocess.run([drain], env={**os.environ, MARK: "nobody/main/0"}, check=True, timeout=10)

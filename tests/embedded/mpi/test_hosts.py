@@ -1,4 +1,4 @@
-"""Hosts and slots into ranks."""
+"""Hosts with slots into ranks."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_host_files(text: str, expected: list[tuple[str, int]]) -> None:
         (("c", "c", "d:3"), [A], [MpiHost("c", 2), MpiHost("d", 3)]),
     ],
 )
-def test_who_takes_part(hosts: tuple[str, ...], listed: list[MpiHost], expected: list[MpiHost]) -> None:
+def test_chosen_hosts(hosts: tuple[str, ...], listed: list[MpiHost], expected: list[MpiHost]) -> None:
     assert chosen_hosts(Options(hosts=hosts), listed, HERE) == expected
 
 
@@ -54,11 +54,11 @@ def test_who_takes_part(hosts: tuple[str, ...], listed: list[MpiHost], expected:
         (Options(per_node=3, oversubscribe=True), "a a a b b b"),
     ],
 )
-def test_where_processes_go(options: Options, expected: str) -> None:
+def test_placement_of_ranks(options: Options, expected: str) -> None:
     assert [rank.host for rank in place_ranks(options, [A, B])] == expected.split()
 
 
-def test_what_a_process_is_told() -> None:
+def test_variables_of_a_rank() -> None:
     last = place_ranks(Options(processes=3), [A, B])[-1]
     assert last.variables == {
         "OMPI_COMM_WORLD_RANK": "2",
@@ -77,11 +77,11 @@ def test_what_a_process_is_told() -> None:
         (Options(per_node=3), "3 processes a node are more than the 2 slots of a"),
     ],
 )
-def test_too_many(options: Options, words: str) -> None:
+def test_more_processes_than_slots_are_refused(options: Options, words: str) -> None:
     with pytest.raises(BadOptions, match=words):
         place_ranks(options, [A, B])
 
 
-def test_a_host_with_something_else_behind_the_colon() -> None:
+def test_a_host_with_invalid_slots_is_refused() -> None:
     with pytest.raises(BadOptions, match="host 'a:x'"):
         chosen_hosts(Options(hosts=("a:x",)), [], HERE)

@@ -1,4 +1,4 @@
-"""mpirun as a program on this machine alone: no cluster, no workers."""
+"""mpirun as a program on this machine, without cluster and workers."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_without_hosts_processes_run_here(programs: Path, name: str) -> None:
     assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (0, ["0", "1"], "")
 
 
-def test_what_a_container_says_of_python_does_not_matter(programs: Path, tmp_path: Path) -> None:
+def test_python_settings_of_the_container_are_ignored(programs: Path, tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
     done = run(programs, "mpirun", "-np", "1", "true", PYTHONPATH=str(tmp_path), PYTHONHOME="/nowhere")
     assert (done.returncode, done.stderr) == (0, "")
@@ -64,7 +64,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], words: list[str], complai
 
 
 @pytest.mark.parametrize(("word", "said"), [("--version", "mpirun (Understudy)"), ("--help", "usage: mpirun")])
-def test_about_itself(capsys: pytest.CaptureFixture[str], word: str, said: str) -> None:
+def test_version_and_help(capsys: pytest.CaptureFixture[str], word: str, said: str) -> None:
     assert main(Path("/nowhere"), [word]) == 0
     assert capsys.readouterr().out.startswith(said)
 
@@ -75,7 +75,7 @@ def test_a_worker_outside_of_any_cluster(programs: Path) -> None:
     assert "elsewhere cannot be entered: UNDERSTUDY_CONTAINER is not set" in done.stderr
 
 
-def test_what_processes_are_told() -> None:
+def test_exported_variables() -> None:
     given = {"A": "1", "OMPI_MCA_pml": "cm", "PATH": "/bin"}
     options = Options(variables=("A", "B=2", "C"), parameters={"btl": "tcp"})
     assert exported(options, given) == {"A": "1", "B": "2", "OMPI_MCA_pml": "cm", "OMPI_MCA_btl": "tcp"}

@@ -1,4 +1,4 @@
-"""mpirun at work: processes in workers that are entered through the agent's door, and what becomes of them together."""
+"""mpirun with workers that are entered through the agent's socket, and how its ranks end together."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ async def seen(path: Path) -> None:
 
 
 def play(folder: Path, options: Options, workers: Workers, scene: Callable[[], Awaitable[None]] | None = None) -> int:
-    """How mpirun ends; meanwhile the scene."""
+    """Runs mpirun beside a scene; returns its exit code."""
 
     async def played() -> int:
         async with workers.at(folder, patience=2.0) as worker_exec:
@@ -54,7 +54,7 @@ def test_output_may_be_merged(tmp_path: Path, capfd: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(("ending", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143)])
-def test_the_first_that_fails_ends_them_all(tmp_path: Path, ending: str, code: int) -> None:
+def test_the_first_rank_that_fails_ends_all(tmp_path: Path, ending: str, code: int) -> None:
     program = f"test $OMPI_COMM_WORLD_RANK = 1 && {ending}; sleep 1000"
     assert play(tmp_path, sh(program), Workers("w0", "w1")) == code
 
@@ -66,7 +66,7 @@ def test_a_command_that_cannot_run(tmp_path: Path, capfd: pytest.CaptureFixture[
 
 
 def test_a_lost_worker_is_told_apart_from_a_failure(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Its peer fails because of it, and may be heard of first."""
+    """Its peer fails because of it, and may end first."""
     up, down = tmp_path / "up", tmp_path / "down"
     program = (
         f"test $OMPI_COMM_WORLD_RANK = 2 && touch {up} && exec sleep 1000;"
@@ -101,13 +101,13 @@ def test_signals_are_passed_on_and_waited_for(tmp_path: Path, number: signal.Sig
     assert all((tmp_path / f"saved.{rank}").exists() for rank in range(3))
 
 
-def test_a_worker_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+def test_a_worker_that_does_not_run_yet_is_awaited(tmp_path: Path) -> None:
     workers = Workers("w0")
     started = tmp_path / "started"
 
     async def scene() -> None:
         await eventually_async(lambda: workers.asked.count("w1") >= 2)
-        assert not started.exists()  # nothing starts before everybody is there
+        assert not started.exists()  # no rank starts before all workers run
         workers.up.add("w1")
 
     assert play(tmp_path, sh(f"touch {started}"), workers, scene) == 0

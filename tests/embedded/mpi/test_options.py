@@ -35,7 +35,7 @@ from understudy.embedded.mpi.options import BadOptions, Options, parse_options
         ("--version", Options(asks="version")),
     ],
 )
-def test_what_is_understood(line: str, expected: Options) -> None:
+def test_valid_options(line: str, expected: Options) -> None:
     assert parse_options(shlex.split(line)) == expected
 
 
@@ -53,6 +53,6 @@ def test_what_is_understood(line: str, expected: Options) -> None:
         ("-np 1 a : -np 1 b", "joined by ':'"),
     ],
 )
-def test_what_is_not(line: str, words: str) -> None:
+def test_invalid_options(line: str, words: str) -> None:
     with pytest.raises(BadOptions, match=words):
         parse_options(shlex.split(line))

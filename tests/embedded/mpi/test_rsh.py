@@ -1,4 +1,4 @@
-"""The remote shell a real MPI is given."""
+"""The remote shell for a real MPI."""
 
 import asyncio
 import os
@@ -23,11 +23,11 @@ from understudy.objects.mpi import REMOTE_SHELL
         ("", ("", "")),
     ],
 )
-def test_who_is_meant(line: str, expected: tuple[str, str]) -> None:
+def test_host_and_command(line: str, expected: tuple[str, str]) -> None:
     assert target(line.split()) == expected
 
 
-def test_a_command_there_with_streams_and_code(tmp_path: Path) -> None:
+def test_a_remote_command_with_streams_and_exit_code(tmp_path: Path) -> None:
     shell = install(tmp_path / "programs", tmp_path / "agent.sock") / REMOTE_SHELL
 
     async def scene() -> tuple[int | None, bytes, bytes]:

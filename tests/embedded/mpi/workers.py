@@ -1,4 +1,4 @@
-"""Workers as an agent knows them, for one test: commands that enter them are processes of this machine."""
+"""Fake workers behind a real agent socket: commands in them are processes of this machine."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from understudy.embedded.mpi.worker_exec import WorkerExec
 
 
 class Workers:
-    """By name. One that is not `up` cannot be entered yet; one that is `going`, not any more."""
+    """By name. A worker that is not `up` cannot be entered yet; one that is `going` no longer."""
 
     def __init__(self, *names: str) -> None:
         self.up = set(names)
@@ -50,7 +50,7 @@ class Workers:
         return beside
 
     def lose(self, name: str) -> None:
-        """With all that was started in it."""
+        """Kills a worker with all its processes."""
         for process, _ in self.processes[name]:
             for pid in _children(process.pid):
                 with contextlib.suppress(ProcessLookupError):
@@ -65,12 +65,12 @@ class Workers:
 
     @contextlib.asynccontextmanager
     async def at(self, folder: Path, patience: float = 10.0) -> AsyncIterator[WorkerExec]:
-        door = AgentSocket(folder / "agent.sock", self)
-        await door.open()
+        agent_socket = AgentSocket(folder / "agent.sock", self)
+        await agent_socket.open()
         try:
             yield WorkerExec(folder / "agent.sock", "launcher-uid", patience)
         finally:
-            await door.close()
+            await agent_socket.close()
             for process, _ in (each for found in self.processes.values() for each in found):
                 process.kill()
                 await asyncio.to_thread(process.wait)

@@ -1,4 +1,4 @@
-"""A nursery with nobody but a test to serve."""
+"""A fork server that takes its orders from a test."""
 
 import contextlib
 import os
@@ -36,7 +36,7 @@ class ForkServerUnderTest:
         self.hello = self.heard(messages.Hello)
 
     def heard(self, kind: type[N]) -> N:
-        """The next news of this kind; what else is said meanwhile is passed over."""
+        """The next message of this kind; other messages are skipped."""
         while True:
             news = messages.decode_message(self.ours.recv(messages.LARGEST_PACKET))
             if isinstance(news, kind):
@@ -63,7 +63,7 @@ class ForkServerUnderTest:
         self.ours.send(messages.encode(messages.LaunchOrder(str(attempt.path))))
 
     def run(self, *argv: str, **launch: Any) -> tuple[AttemptFolder, ContainerExit]:
-        """One container, to its end."""
+        """Runs one container to its end."""
         attempt = self.prepare(*argv, **launch)
         self.order(attempt)
         self.heard(messages.ContainerEnded)
@@ -97,7 +97,7 @@ class NodeForkServer(ForkServerUnderTest):
 
 @contextlib.contextmanager
 def node_fork_server(first: ForkServerUnderTest, record: Path) -> Iterator[tuple[ForkServerUnderTest, int]]:
-    """One that the first has forked, with the id of its process."""
+    """A node's fork server that the first has forked, with its pid."""
     one = NodeForkServer(first, record)
     try:
         yield one, first.heard(messages.NodeForked).pid

@@ -1,4 +1,4 @@
-"""Records in files, written whole or not at all, also on a disk that is nearly full."""
+"""Files of shims, written atomically, also on a nearly full disk."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_the_newest_record_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [0, 5, 40])
-def test_a_record_that_does_not_fit_leaves_the_one_before(
+def test_a_write_that_does_not_fit_keeps_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
 ) -> None:
     container_files.write(tmp_path / "state", OLD)
@@ -32,7 +32,7 @@ def test_a_record_that_does_not_fit_leaves_the_one_before(
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 
-def test_what_was_reserved_is_there_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reserved_room_is_usable_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = Room(monkeypatch)
     container_files.reserve(tmp_path / "state")
     room.bytes = 0

@@ -1,4 +1,4 @@
-"""Log files: lines with their time and stream, in files that do not grow for ever."""
+"""Log files: lines with time and stream, in files that are rotated."""
 
 import errno
 import os
@@ -76,10 +76,10 @@ def test_a_full_disk_costs_lines_and_says_how_much(tmp_path: Path, monkeypatch: 
     ]
 
 
-def test_a_log_that_cannot_be_begun_anew_is_begun_when_there_is_room(
+def test_a_log_that_cannot_be_rotated_goes_on_once_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The descriptor of the old file is given to another by then: nothing must be written to it."""
+    """The number of the old descriptor may be reused by then: nothing must be written to it."""
     folder, opened = AttemptFolder(tmp_path), os.open
     journal = ContainerLog(folder, largest=10)
     journal.write(b"stdout", b"old\n")

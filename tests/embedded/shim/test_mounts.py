@@ -1,4 +1,4 @@
-"""Mounts that one container sees and nobody else: on paths the machine has, and on paths it has not."""
+"""Mounts that only one container sees: on paths that exist on the machine, and on paths that do not."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ def isolated(one: ForkServerUnderTest) -> None:
 
 
 @pytest.mark.parametrize("target", ["/mnt", "/understudy-a", "/understudy-a/b/c", "/etc/understudy-a", "/usr/lib/x/y"])
-def test_a_volume_is_where_it_should_be_and_nothing_else_is_hidden(tmp_path: Path, volume: Path, target: str) -> None:
+def test_a_volume_is_mounted_and_hides_no_other_files(tmp_path: Path, volume: Path, target: str) -> None:
     with fork_server(tmp_path) as one:
         isolated(one)
         parents = " ".join(str(parent) for parent in Path(target).parents if parent.exists())
@@ -42,7 +42,7 @@ def test_a_volume_is_where_it_should_be_and_nothing_else_is_hidden(tmp_path: Pat
             assert sorted(os.listdir(path)) == before[path], "the machine itself is as it was"
 
 
-def test_what_may_only_be_read_cannot_be_written(tmp_path: Path, volume: Path) -> None:
+def test_read_only_mounts_cannot_be_written(tmp_path: Path, volume: Path) -> None:
     with fork_server(tmp_path) as one:
         isolated(one)
         mounts = (Mount(str(volume), "/understudy-ro", read_only=True), Mount(str(volume), "/understudy-rw"))
@@ -69,14 +69,14 @@ def test_a_file_in_the_place_of_a_file(tmp_path: Path, volume: Path) -> None:
         assert said(attempt) == ["stdout F content"]
 
 
-def test_a_file_in_the_place_of_a_folder_is_refused_in_words(tmp_path: Path, volume: Path) -> None:
+def test_a_file_mounted_over_a_folder_is_refused_with_a_message(tmp_path: Path, volume: Path) -> None:
     with fork_server(tmp_path) as one:
         isolated(one)
         _, ending = one.run("true", mounts=(Mount(str(volume / "file"), "/usr"),))
         assert (ending.reason, ending.message) == ("StartError", "/usr is a folder on this machine")
 
 
-def test_the_name_of_the_machine_is_the_pods(tmp_path: Path) -> None:
+def test_the_host_name_is_the_pods(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         isolated(one)
         attempt, _ = one.run("uname", "-n", hostname="worker-7")
@@ -159,8 +159,8 @@ def test_below_a_folder_that_only_its_owner_may_enter(tmp_path: Path, volume: Pa
     assert rest == [f"['stdout F {locked}', 'stdout F code', 'stdout F content'] 0 "]
 
 
-def test_a_mount_may_hide_what_others_are_made_of(tmp_path: Path, volume: Path) -> None:
-    """Here all of the pod's own files, and with them the folder it starts in."""
+def test_a_mount_may_hide_the_source_of_another(tmp_path: Path, volume: Path) -> None:
+    """Here the folder with all files of the pod, which includes its working folder."""
     empty = tmp_path / "empty"
     empty.mkdir()
     with fork_server(tmp_path) as one:

@@ -1,4 +1,4 @@
-"""Shims: a process each that owns a container, whatever happens to those who asked for it."""
+"""Shims: one process for each container, which outlives agent and fork server."""
 
 import contextlib
 import os
@@ -13,11 +13,11 @@ from tests.embedded.shim.fork_servers import fork_server, node_fork_server, said
 from understudy.embedded.shim import container_files, linux, messages, node_pid_files
 from understudy.embedded.shim.container_files import ShimState
 
-# Signals 32 and 33 are the C library's: it lets nobody set them, so what its own starter left there stays.
+# Signals 32 and 33 belong to the C library and cannot be set, so the inherited setting stays.
 THE_LIBRARYS_OWN = 0b11 << 31
 
 
-def test_a_container_runs_and_how_it_ended_is_written_down(tmp_path: Path) -> None:
+def test_a_container_runs_and_its_exit_is_written(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         attempt, ending = one.run("sh", "-c", "echo out; echo err >&2; printf open; exit 3")
         assert sorted(said(attempt)) == ["stderr F err", "stdout F out", "stdout P open"]
@@ -26,7 +26,7 @@ def test_a_container_runs_and_how_it_ended_is_written_down(tmp_path: Path) -> No
         assert ending.started_at <= ending.finished_at
 
 
-def test_the_end_by_a_signal_counts_as_shells_count_it(tmp_path: Path) -> None:
+def test_the_exit_code_of_a_signal_is_that_of_shells(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         _, ending = one.run("sh", "-c", "kill -KILL $$")
         assert (ending.exit_code, ending.signal) == (137, 9)
@@ -55,7 +55,7 @@ def test_an_order_given_twice_is_carried_out_once(tmp_path: Path) -> None:
         assert said(attempt) == ["stdout F once"]
 
 
-def test_a_container_gets_the_signals_defaults_and_no_open_files(tmp_path: Path) -> None:
+def test_a_container_gets_default_signals_and_no_open_files(tmp_path: Path) -> None:
     earlier = signal.signal(signal.SIGQUIT, signal.SIG_IGN)  # as shells have it for what they run in the background
     with contextlib.ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGQUIT, earlier)
@@ -67,7 +67,7 @@ def test_a_container_gets_the_signals_defaults_and_no_open_files(tmp_path: Path)
         assert files == "4", "three streams, and the folder ls reads"
 
 
-def test_containers_outlive_the_nursery_and_its_agent(tmp_path: Path) -> None:
+def test_containers_outlive_the_fork_server_and_its_agent(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         attempt = one.prepare("sh", "-c", "until test -e now; do sleep 0.01; done; echo still here; exit 6")
         one.order(attempt)
@@ -82,7 +82,7 @@ def test_containers_outlive_the_nursery_and_its_agent(tmp_path: Path) -> None:
     assert said(attempt) == ["stdout F still here"]
 
 
-def test_the_next_nursery_waits_for_the_one_before_and_not_for_its_shims(tmp_path: Path) -> None:
+def test_the_next_fork_server_waits_for_the_one_before_and_not_for_its_shims(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         attempt = one.prepare("sleep", "1000")
         one.order(attempt)
@@ -118,7 +118,7 @@ def test_the_main_process_dies_with_its_shim(tmp_path: Path) -> None:
         assert not attempt.exit.exists()
 
 
-def test_what_is_to_be_done_afterwards_is_done(tmp_path: Path) -> None:
+def test_the_clean_up_command_runs_after_the_container(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         one.run("false", afterwards=("touch", str(tmp_path / "cleared")))
         assert (tmp_path / "cleared").exists()
@@ -143,7 +143,7 @@ def private_memory(pid: int) -> int:
     return sum(int(line.split()[1]) for line in rollup if line.startswith("Private_"))
 
 
-def test_a_node_is_a_process_that_beats_and_forks(
+def test_a_nodes_process_sends_heartbeats_and_forks(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     with fork_server(tmp_path) as one, node_fork_server(one, tmp_path / "nodes" / "a.json") as (child, pid):
@@ -166,8 +166,8 @@ def test_a_node_is_a_process_that_beats_and_forks(
         assert node_pid_files.kill_all_nodes(tmp_path / "nodes") == set()
 
 
-def test_it_is_written_who_was_killed_for_memory(tmp_path: Path) -> None:
-    """Both generations of control groups tell it; here one that is a folder of files."""
+def test_an_oom_kill_is_in_the_exit_file(tmp_path: Path) -> None:
+    """Both versions of control groups report it; here one made of plain files."""
     for name, file in (("v1", "memory.oom_control"), ("v2", "memory.events")):
         group = tmp_path / name
         group.mkdir()

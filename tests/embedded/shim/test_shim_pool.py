@@ -1,4 +1,4 @@
-"""Shims forked ahead: they carry orders out like any other, leave nothing open, and end with their nursery."""
+"""Idle shims: they carry orders out like any other, inherit no sockets, and end with their fork server."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ RESERVE = 2
 
 @contextlib.contextmanager
 def embodied(one: ForkServerUnderTest) -> Iterator[int]:
-    """The process of a node, which hears the orders meanwhile; at the end nobody gives it any."""
+    """The process of a node; at the end its connection is closed."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.settimeout(PATIENCE)
     with theirs:
@@ -37,7 +37,7 @@ def children(pid: int) -> set[int]:
 
 
 def waits(pid: int) -> bool:
-    """Asleep, as one is that has nothing to do until it is told."""
+    """Asleep, as an idle shim is."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
@@ -47,7 +47,7 @@ def until(seen: Callable[[], bool]) -> None:
         assert time.monotonic() < deadline, "never seen"
 
 
-def test_those_in_reserve_start_first_and_are_made_up_for(tmp_path: Path) -> None:
+def test_idle_shims_are_used_first_and_replaced(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one:
         with embodied(one) as node:
             until(lambda: len(children(node)) == RESERVE)
@@ -64,7 +64,7 @@ def test_those_in_reserve_start_first_and_are_made_up_for(tmp_path: Path) -> Non
         until(lambda: all(linux.start_ticks(pid) is None for pid in left))
 
 
-def test_those_that_stand_still_end_with_their_node_and_those_at_work_do_not(tmp_path: Path) -> None:
+def test_stopped_idle_shims_end_with_their_node_and_working_shims_do_not(tmp_path: Path) -> None:
     with fork_server(tmp_path) as one, embodied(one) as node:
         one.order(one.prepare("sleep", "1000000"))
         shim = one.heard(messages.ShimForked).shim

@@ -1,4 +1,4 @@
-"""The holder as a process: what it loads ahead, what it does not, and what becomes of it on its cue."""
+"""The hold as a process: what it loads, what it does not load, and what it does on activation."""
 
 import json
 import os
@@ -22,7 +22,7 @@ LIMIT = 60.0
 
 
 class Held:
-    """A command that holds, in a folder of its own."""
+    """A command that holds, in its own folder."""
 
     def __init__(self, path: Path, *argv: str, imports: tuple[str, ...] = (), **env: str) -> None:
         self.path = path
@@ -46,7 +46,7 @@ class Held:
         return self
 
     def activation(self, *argv: str, **env: str) -> str:
-        """What it printed when it has ended."""
+        """Its output, once it has ended."""
         changes: dict[str, Any] = {"argv": argv} if argv else {}
         write_activation(self.folder, msgspec.structs.replace(self.launch, env={**self.launch.env, **env}, **changes))
         activate(self.folder)
@@ -67,7 +67,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A folder of libraries, one of which tells when it is imported."""
+    """A folder of libraries, one of which prints a line when it is imported."""
     folder = tmp_path / "site-packages"
     (folder / "heavy").mkdir(parents=True)
     told = f"open({str(tmp_path / 'imported')!r}, 'a').write(__name__ + chr(10))\n"
@@ -114,7 +114,7 @@ def test_libraries_are_loaded_ahead_and_nothing_of_the_program_itself(tmp_path: 
     assert one.process.returncode == 0
 
 
-def test_its_arguments_are_those_of_the_cue(tmp_path: Path) -> None:
+def test_the_arguments_are_those_of_the_activation(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import sys; print(sys.argv[1:], sys.path[0])")
     one = Held(tmp_path, sys.executable, "train.py", "0").holds()
     assert one.activation(sys.executable, "train.py", "7") == f"['7'] {tmp_path}\n"
@@ -151,31 +151,31 @@ def test_modules_named_on_the_job_are_loaded_too(tmp_path: Path, library: Path) 
     assert imported(tmp_path) == ["other"]
 
 
-def test_any_other_command_starts_on_the_cue(tmp_path: Path) -> None:
+def test_any_other_command_starts_on_activation(tmp_path: Path) -> None:
     one = Held(tmp_path, "sh", "-c", "echo $RANK $$; exit 3").holds()
     assert one.activation(RANK="5") == f"5 {one.process.pid}\n"
     assert one.process.returncode == 3
 
 
-def test_a_cue_for_another_interpreter_starts_it_from_nothing(tmp_path: Path) -> None:
+def test_an_activation_for_another_interpreter_starts_cold(tmp_path: Path) -> None:
     one = Held(tmp_path, sys.executable, "-c", "print('no')").holds()
     assert one.activation(sys.executable, "-u", "-c", "print('yes')") == "yes\n"
 
 
-def test_a_cue_that_comes_while_it_still_loads_is_not_missed(tmp_path: Path, library: Path) -> None:
+def test_an_activation_during_loading_is_not_missed(tmp_path: Path, library: Path) -> None:
     (library / "slow.py").write_text("import time; time.sleep(0.5)")
     one = Held(tmp_path, sys.executable, "-c", "import slow; print('here')", PYTHONPATH=str(library))
     assert one.activation() == "here\n"
 
 
-def test_asked_to_end_while_it_holds_it_ends_at_once(tmp_path: Path) -> None:
+def test_sigterm_during_the_hold_ends_it_at_once(tmp_path: Path) -> None:
     one = Held(tmp_path, sys.executable, "-c", "print('no')").holds()
     one.process.send_signal(signal.SIGTERM)
     assert one.process.wait(LIMIT) == -signal.SIGTERM
     assert one.output == ""
 
 
-def test_a_program_that_fails_says_so_as_if_nobody_had_held_it(tmp_path: Path) -> None:
+def test_a_failing_program_reports_as_without_a_hold(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("raise SystemExit(4)")
     one = Held(tmp_path, sys.executable, "train.py").holds()
     one.activation()
@@ -188,7 +188,7 @@ def test_a_program_that_fails_says_so_as_if_nobody_had_held_it(tmp_path: Path) -
     assert not any("hold.py" in line for line in lines)
 
 
-def test_the_cue_is_plain_json_whatever_the_environment_holds(tmp_path: Path) -> None:
+def test_the_activation_is_plain_json_for_any_environment(tmp_path: Path) -> None:
     one = Held(tmp_path, sys.executable, "-c", "import os; print(os.environ['ODD'])").holds()
     assert one.activation(ODD='é"\n☃') == 'é"\n☃\n'
     assert json.loads(one.folder.activation.read_text())["env"]["ODD"] == 'é"\n☃'

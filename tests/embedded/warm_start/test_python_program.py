@@ -1,4 +1,4 @@
-"""Which commands are plain Python programs, and which are better left alone."""
+"""Which commands are recognised as Python programs."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ from understudy.embedded.warm_start.python_program import PythonProgram, python_
         (["bash", "-c", "exec python3 -m train"], PythonProgram(("python3",), "module", "train")),
     ],
 )  # fmt: skip
-def test_plain_ones(argv: list[str], program: PythonProgram) -> None:
+def test_python_commands(argv: list[str], program: PythonProgram) -> None:
     assert python_program(argv, "") == program
 
 
@@ -43,7 +43,7 @@ def test_plain_ones(argv: list[str], program: PythonProgram) -> None:
         ["sleep", "1"],
     ],
 )
-def test_others(argv: list[str]) -> None:
+def test_other_commands(argv: list[str]) -> None:
     assert python_program(argv, "/usr/bin:/bin") is None
 
 

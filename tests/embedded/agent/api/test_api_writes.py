@@ -1,4 +1,4 @@
-"""What an agent tells the API, and asks of it: statuses, events, ConfigMaps; with an API that is not always there."""
+"""What an agent writes to the API and reads from it: statuses, events, ConfigMaps; also with an unreachable API."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,7 +32,7 @@ def telling(scene: Callable[[FakeCluster, PodStatusManager], Awaitable[None]]) -
 
 
 class TestStatuses:
-    def test_only_what_is_new_is_said(self) -> None:
+    def test_only_a_changed_status_is_written(self) -> None:
         async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             for phase in ("Pending", "Running", "Running"):
                 status_manager.set_status({"phase": phase})
@@ -44,7 +44,7 @@ class TestStatuses:
 
         telling(scene)
 
-    def test_what_can_wait_gives_way_to_what_comes_next(self) -> None:
+    def test_a_delayed_status_is_replaced_by_a_newer_one(self) -> None:
         async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             status_manager.set_status({"phase": "Pending"}, later=True)
             status_manager.set_status({"phase": "Running"})
@@ -53,14 +53,14 @@ class TestStatuses:
 
         telling(scene)
 
-    def test_what_can_wait_does_not_wait_for_ever(self) -> None:
+    def test_a_delayed_status_is_written_in_the_end(self) -> None:
         async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             status_manager.set_status({"phase": "Pending"}, later=True)
             await cluster.until(lambda: STATUS_WRITE in cluster.writes)
 
         telling(scene)
 
-    def test_an_api_that_is_away_hears_it_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_status_is_written_once_the_api_is_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(status_manager, "_FIRST_PAUSE", 0.01)
 
         async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
@@ -83,7 +83,7 @@ class TestStatuses:
 
         telling(scene)
 
-    def test_whoever_fell_silent_says_nothing(self) -> None:
+    def test_a_stopped_status_manager_writes_nothing(self) -> None:
         async def scene(cluster: FakeCluster, status_manager: PodStatusManager) -> None:
             status_manager.stop()
             status_manager.set_status({"phase": "Failed"})
@@ -99,7 +99,7 @@ def events(cluster: FakeCluster) -> list[dict[str, Any]]:
 
 
 class TestEvents:
-    def test_an_event_has_all_that_clients_want(self) -> None:
+    def test_an_event_has_all_fields_that_clients_read(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
             await cluster.until(lambda: len(events(cluster)) == 1)
@@ -111,7 +111,7 @@ class TestEvents:
 
         recording(scene)
 
-    def test_repetitions_are_counted_now_and_then(self) -> None:
+    def test_repeated_events_raise_a_count(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
             for moment in (0.0, 1.0, 2.0, 9.0):
                 clock[0] = moment
@@ -123,7 +123,7 @@ class TestEvents:
         clock = [0.0]
         recording(scene, lambda: clock[0])
 
-    def test_a_count_whose_event_has_gone_starts_anew(self) -> None:
+    def test_a_repeated_event_that_was_deleted_is_created_again(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
             recorder.record(AgentEvent(SUBJECT, WARNING, "Unhealthy", "no answer"))
             await cluster.until(lambda: len(events(cluster)) == 1)
@@ -135,7 +135,7 @@ class TestEvents:
         clock = [0.0]
         recording(scene, lambda: clock[0])
 
-    def test_events_wait_for_a_server_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_events_wait_for_an_unreachable_server(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
 
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
@@ -148,7 +148,7 @@ class TestEvents:
 
         recording(scene)
 
-    def test_an_event_whose_answer_was_lost_is_there_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_event_whose_answer_was_lost_exists_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(agent_events, "_FIRST_PAUSE", 0.01)
 
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
@@ -167,7 +167,7 @@ class TestEvents:
 
         recording(scene)
 
-    def test_what_is_refused_does_not_keep_the_next_from_being_told(self) -> None:
+    def test_a_refused_event_does_not_block_the_next(self) -> None:
         async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Known", "", name="same"))
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Refused", "", name="same"))
@@ -193,7 +193,7 @@ def recording(
 
 
 class TestSources:
-    def test_many_who_ask_at_a_time_are_one_request(self) -> None:
+    def test_concurrent_reads_of_one_object_are_one_request(self) -> None:
         async def scene() -> None:
             cluster = Counting()
             await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})
@@ -206,7 +206,7 @@ class TestSources:
 
         asyncio.run(scene())
 
-    def test_what_was_seen_before_will_do_while_the_api_is_away(self) -> None:
+    def test_the_last_data_is_used_while_the_api_is_unreachable(self) -> None:
         async def scene() -> None:
             cluster = Counting()
             await cluster.create(Ref(CONFIG_MAPS, "default"), {"metadata": {"name": "c"}, "data": {"k": "v"}})

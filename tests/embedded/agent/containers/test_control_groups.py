@@ -1,4 +1,4 @@
-"""CPU and memory limits: control groups of both generations, and what happens without them."""
+"""CPU and memory limits: control groups of both versions, and the behaviour without them."""
 
 import os
 from pathlib import Path
@@ -39,14 +39,14 @@ def test_limits_are_read_from_a_container() -> None:
 
 
 def unified(root: Path, *groups: str, controllers: str = "cpu memory pids") -> None:
-    """A tree as the kernel shows it, as far as it can be one of plain files."""
+    """A tree of control groups made of plain files."""
     for group in ("", *groups):
         (root / group).mkdir(parents=True, exist_ok=True)
         (root / group / "cgroup.controllers").write_text(controllers)
         (root / group / "cgroup.subtree_control").write_text(controllers)
 
 
-def test_one_tree_for_all_controllers(tmp_path: Path) -> None:
+def test_control_groups_v2(tmp_path: Path) -> None:
     unified(tmp_path, "understudy-mine")
     groups = control_groups("understudy-mine", tmp_path, own="0::/user.slice/me.scope")
     assert isinstance(groups, ControlGroupsV2)
@@ -57,7 +57,7 @@ def test_one_tree_for_all_controllers(tmp_path: Path) -> None:
     assert groups.make("free", ContainerLimits()) == ()
 
 
-def test_a_user_finds_a_place_above_himself(tmp_path: Path) -> None:
+def test_without_root_rights_a_group_above_the_own_one_is_used(tmp_path: Path) -> None:
     unified(tmp_path, "user.slice", "user.slice/app.slice", controllers="pids")
     unified(tmp_path / "user.slice" / "app.slice", "understudy-mine")
     own = "0::/user.slice/app.slice/terminal.scope\n"
@@ -68,12 +68,12 @@ def test_a_user_finds_a_place_above_himself(tmp_path: Path) -> None:
     assert Path(path, "cpu.max").read_text() == "1000 100000", "the kernel takes no less"
 
 
-def test_no_control_groups_no_limits(tmp_path: Path) -> None:
+def test_without_control_groups_there_are_none(tmp_path: Path) -> None:
     assert control_groups("understudy-mine", tmp_path / "nothing") is None
 
 
 @may_limit
-def test_a_container_that_takes_too_much_memory_is_killed_for_that(tmp_path: Path) -> None:
+def test_a_container_over_its_memory_limit_is_oom_killed(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         main = {"name": "main", "command": HUNGRY, "resources": {"limits": {"memory": "50Mi"}}}
         await world.create_pod("hungry", {"containers": [main], "restartPolicy": "Never"})
@@ -88,7 +88,7 @@ def test_a_container_that_takes_too_much_memory_is_killed_for_that(tmp_path: Pat
 
 
 @may_limit
-def test_a_container_gets_no_more_cpu_than_it_may_have(tmp_path: Path) -> None:
+def test_a_container_gets_no_more_cpu_than_its_limit(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         group = "$(sed -n 's/^[0-9]*:\\(cpu\\|\\):\\(.*understudy.*\\)/\\2/p' /proc/self/cgroup)"
         script = f"cat /sys/fs/cgroup{group}/cpu.max /sys/fs/cgroup/cpu{group}/cpu.cfs_quota_us 2>/dev/null"
@@ -114,7 +114,7 @@ def test_without_control_groups_memory_is_limited_by_the_process(
     run_scene(tmp_path, scene)
 
 
-def test_a_group_that_cannot_be_joined_is_said_and_does_not_stop_the_container(
+def test_a_group_that_cannot_be_joined_is_reported_and_the_container_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Broken:

@@ -1,4 +1,4 @@
-"""Accelerators: numbered through all nodes, never shared, seen only by those who asked."""
+"""Devices are numbered through all nodes, never shared, and seen only by containers that request them."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def test_no_two_pods_share_a_device() -> None:
     assert devices.take(pod("z", 1)) == {"c0": {GPU: ("3",)}}
 
 
-def test_devices_come_back_when_a_pod_has_ended() -> None:
+def test_devices_are_free_when_a_pod_has_ended() -> None:
     devices = two_nodes()
     devices.take(pod("x", 4))
     assert devices.release("x")
@@ -49,18 +49,18 @@ def test_devices_come_back_when_a_pod_has_ended() -> None:
     assert devices.take(pod("y", 4))
 
 
-def test_asking_twice_gives_the_same() -> None:
+def test_a_pod_that_asks_twice_gets_the_same_devices() -> None:
     devices = two_nodes()
     assert devices.take(pod("x", 1)) == devices.take(pod("x", 1))
 
 
-def test_an_agent_that_starts_again_knows_who_has_what() -> None:
+def test_assignments_survive_a_restart_of_the_agent() -> None:
     devices = two_nodes()
     devices.restore("x", {"main": {GPU: ("0", "1")}})
     assert devices.take(pod("y", 2)) == {"c0": {GPU: ("2", "3")}}
 
 
-def test_what_an_ended_pod_gives_back_after_a_restart_is_not_taken_from_the_one_that_has_it_now() -> None:
+def test_a_device_in_two_restored_records_stays_with_the_pod_that_still_runs() -> None:
     devices = two_nodes()
     devices.restore("ended", {"main": {GPU: ("0", "1")}})
     devices.restore("lives", {"main": {GPU: ("0",)}})
@@ -70,18 +70,18 @@ def test_what_an_ended_pod_gives_back_after_a_restart_is_not_taken_from_the_one_
     assert devices.take(pod("next", 1)) == {"c0": {GPU: ("0",)}}
 
 
-def test_containers_side_by_side_have_their_own_and_init_containers_borrow() -> None:
+def test_parallel_containers_have_their_own_devices_and_init_containers_share_them() -> None:
     shares = two_nodes().take(pod("x", 1, 2, init=(2,)))
     assert shares == {"c0": {GPU: ("0",)}, "c1": {GPU: ("1", "2")}, "i0": {GPU: ("0", "1")}}
 
 
-def test_a_node_that_stands_for_real_devices_says_which() -> None:
+def test_a_node_may_list_the_ids_of_real_devices() -> None:
     real = node("a", **{GPU: "2"})
     real["metadata"]["annotations"] = {"understudy.dev/devices": '{"nvidia.com/gpu": ["GPU-5f", "GPU-a1"]}'}
     assert DeviceManager([real]).take(pod("x", 2)) == {"c0": {GPU: ("GPU-5f", "GPU-a1")}}
 
 
-def test_any_vendor_will_do() -> None:
+def test_devices_of_any_vendor_are_assigned() -> None:
     devices = DeviceManager([node("a", **{"example.com/npu": "2"})])
     shares = devices.take(pod("x", 2, resource="example.com/npu"))
     assert device_variables(shares["c0"])["UNDERSTUDY_DEVICES_EXAMPLE_COM_NPU"] == "0,1"
@@ -95,7 +95,7 @@ def test_any_vendor_will_do() -> None:
         ("google.com/tpu", ["TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"]),
     ],
 )
-def test_each_vendors_libraries_are_told(resource: str, names: list[str]) -> None:
+def test_each_vendor_has_its_variables(resource: str, names: list[str]) -> None:
     told = device_variables({resource: ("2", "5")})
     assert [told[name] for name in names] == ["2,5", "2,5"]
     others = {name: value for name, value in told.items() if name not in names and "UNDERSTUDY" not in name}
@@ -119,7 +119,7 @@ def test_pods_see_their_devices_and_no_others(tmp_path: Path) -> None:
     run_scene(tmp_path, scene, nodes=(node(**{GPU: "4"}),))
 
 
-def test_a_pod_waits_for_devices_that_are_on_their_way_back(tmp_path: Path) -> None:
+def test_a_pod_waits_for_devices_of_a_pod_that_ends(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         command = ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 1000"]
         main = {"name": "main", "command": command, "resources": {"limits": {GPU: "1"}}}

@@ -1,4 +1,4 @@
-"""Variables: values, where they come from, and what is said when they come from nowhere."""
+"""Environment variables: values, their sources, and messages about missing sources."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_expansion(text: str, expected: str) -> None:
         ("status.hostIP", "10.0.0.1"),
     ],
 )
-def test_a_pod_is_told_about_itself(path: str, expected: str) -> None:
+def test_fields_of_the_pod(path: str, expected: str) -> None:
     assert resolved(field(path)) == {"X": expected}
 
 
@@ -79,7 +79,7 @@ def test_a_pod_is_told_about_itself(path: str, expected: str) -> None:
         ("requests.memory", "0", str(64 * 1024 * 1024)),
     ],
 )
-def test_a_pod_is_told_its_limits(resource: str, divisor: str, expected: str) -> None:
+def test_resource_fields_of_a_container(resource: str, divisor: str, expected: str) -> None:
     ask = {"name": "X", "valueFrom": {"resourceFieldRef": {"resource": resource, "divisor": divisor}}}
     values = resolved(ask, limits={"cpu": "1.5", "memory": "64Mi"}, requests={"cpu": "500m"})
     assert values == {"X": expected}
@@ -89,7 +89,7 @@ def test_without_limits_the_node_is_the_limit() -> None:
     assert resolved({"name": "X", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}) == {"X": "16"}
 
 
-def test_whole_objects_come_first_and_may_have_a_prefix() -> None:
+def test_env_from_comes_first_and_may_have_a_prefix() -> None:
     groups = ({"prefix": "C_", "configMapRef": {"name": "c"}}, {"secretRef": {"name": "s"}})
     values = resolved({"name": "p", "value": "own $(C_k)"}, env_from=groups)
     assert values == {"C_k": "v", "C_1bad": "x", "p": "own v"}
@@ -99,7 +99,7 @@ def test_keys_that_cannot_be_names_are_left_out() -> None:
     assert resolved(env_from=({"configMapRef": {"name": "c"}},)) == {"k": "v"}
 
 
-def test_broken_text_does_not_break_the_container() -> None:
+def test_invalid_text_in_a_variable_is_replaced() -> None:
     ask = {"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "p"}}}
     assert resolved(ask) == {"X": "\ufffdpw"}
 
@@ -114,13 +114,13 @@ def test_broken_text_does_not_break_the_container() -> None:
         ({"resourceFieldRef": {"resource": "cpu"}}, "unsupported resource: main cpu"),
     ],
 )
-def test_what_does_not_exist_is_named(env: dict[str, Any], words: str) -> None:
+def test_a_missing_source_is_named(env: dict[str, Any], words: str) -> None:
     with pytest.raises(BadEnvironment) as caught:
         resolved({"name": "X", "valueFrom": env})
     assert str(caught.value) == words
 
 
-def test_what_is_optional_may_be_absent() -> None:
+def test_an_optional_source_may_be_missing() -> None:
     for kind, name in (("configMapKeyRef", "gone"), ("secretKeyRef", "s")):
         ask = {"name": "X", "valueFrom": {kind: {"name": name, "key": "none", "optional": True}}}
         assert resolved(ask) == {}

@@ -1,4 +1,4 @@
-"""Where a machine permits no private mounts: paths and names are rewritten, and volumes lie below the pod's folder."""
+"""Without private mounts, paths and names are rewritten, and volumes are below the pod's folder."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_paths_below_a_mount_point_move(text: str, expected: str) -> None:
     assert relocated(text, {"/data": "/pod/v", "/data/deep": "/pod/w"}) == expected
 
 
-def test_the_access_to_the_api_is_where_a_variable_says(tmp_path: Path) -> None:
+def test_a_variable_names_the_folder_of_the_service_account(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("one", "cat $UNDERSTUDY_SERVICE_ACCOUNT/token $UNDERSTUDY_SERVICE_ACCOUNT/namespace")
         await world.phase("one", "Succeeded", "Failed")
@@ -43,7 +43,7 @@ def test_the_access_to_the_api_is_where_a_variable_says(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_volumes_are_found_by_their_paths_all_the_same(tmp_path: Path) -> None:
+def test_volumes_are_found_by_rewritten_paths(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         main = {
             "name": "main",

@@ -1,4 +1,4 @@
-"""Probes: thresholds as data, and containers that are ready, restarted or not by what real checks find."""
+"""Probes: thresholds, and containers that become ready or are restarted by real checks."""
 
 import asyncio
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_only_results_in_a_row_count(results: str, expected: ProbeOutcome) -> No
 
 
 def answering(first_line: bytes) -> Any:
-    """A web server that says one thing; it remembers what it was asked."""
+    """A web server with one answer, which records its requests."""
     asked: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -67,7 +67,7 @@ async def _never(*_: object) -> CheckResult:
         (b"SSH-2.0", False, "the answer is not HTTP"),
     ],
 )
-def test_a_web_server_is_asked(line: bytes, passed: bool, message: str) -> None:
+def test_http_checks(line: bytes, passed: bool, message: str) -> None:
     async def scene() -> None:
         handle, asked = answering(line)
         async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
@@ -90,7 +90,7 @@ def test_a_web_server_is_asked(line: bytes, passed: bool, message: str) -> None:
         (HttpGetAction(1, "/\r\nEvil: yes", host="127.0.0.1"), "must be single lines"),
     ],
 )
-def test_probes_that_cannot_be_carried_out_fail_in_words(action: HttpGetAction, words: str) -> None:
+def test_probes_that_cannot_be_run_fail_with_a_message(action: HttpGetAction, words: str) -> None:
     async def scene() -> None:
         handle, _ = answering(b"HTTP/1.1 200 OK")
         async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
@@ -122,7 +122,7 @@ def test_a_container_is_ready_when_its_probe_says_so(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_container_that_does_not_live_is_restarted(tmp_path: Path) -> None:
+def test_a_container_that_fails_its_liveness_probe_is_restarted(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         probe = {"exec": {"command": ["sh", "-c", "echo unwell; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}
         main = {"name": "main", "command": ["sleep", "1000"], "livenessProbe": probe}

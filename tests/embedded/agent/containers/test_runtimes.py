@@ -1,4 +1,4 @@
-"""Containers run by docker or podman: the command lines, and a tool that does as it is told."""
+"""Containers run by docker or podman: the command lines, and a fake runtime."""
 
 from pathlib import Path
 
@@ -48,12 +48,12 @@ def test_podman_names_devices_one_by_one() -> None:
     assert "--device nvidia.com/gpu=2 --device nvidia.com/gpu=3" in " ".join(line)
 
 
-def test_entering_and_clearing_away() -> None:
+def test_exec_and_remove_command_lines() -> None:
     assert exec_line(DOCKER, "x", ["ls", "-l"], tty=True)[1:] == ("exec", "--interactive", "--tty", "x", "ls", "-l")
     assert remove_line(DOCKER, "x") == ("/usr/bin/docker", "rm", "--force", "x")
 
 
-def test_a_tool_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_runtime_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
         RuntimeNotInstalled, match="--runtime podman was asked for, and there is no podman on this machine"
@@ -75,7 +75,7 @@ esac
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A docker that runs the command on this machine, and a list of what it was told."""
+    """A fake docker that runs the command on this machine, and the list of its calls."""
     tools, calls = tmp_path / "tools", tmp_path / "calls"
     tools.mkdir()
     (tools / "docker").write_text(FAKE_DOCKER.format(calls=calls))
@@ -84,7 +84,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return calls
 
 
-def test_pods_run_in_containers_where_that_is_asked_for(tmp_path: Path, calls: Path) -> None:
+def test_pods_run_in_containers_of_the_chosen_runtime(tmp_path: Path, calls: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         script = 'echo "$COLOUR"; trap "exit 9" TERM; while :; do sleep 0.02; done'
         main = {
@@ -109,11 +109,11 @@ def test_pods_run_in_containers_where_that_is_asked_for(tmp_path: Path, calls: P
     run_scene(tmp_path, scene, runtime="docker")
 
 
-def test_an_image_needs_no_command_there(tmp_path: Path, calls: Path) -> None:
+def test_a_container_runtime_needs_no_command(tmp_path: Path, calls: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         spec = {"containers": [{"name": "main", "image": "image", "args": ["x"]}], "restartPolicy": "Never"}
         await world.create_pod("plain", spec)
-        await world.phase("plain", "Failed")  # the fake has no images, so there is nothing to run
+        await world.phase("plain", "Failed")  # the fake has no images, so it runs no command
         assert calls.read_text().splitlines()[0].endswith("image x")
 
     run_scene(tmp_path, scene, runtime="docker")

@@ -1,4 +1,4 @@
-"""Names: lines that come and go in files others are reading, and pods that reach each other by name."""
+"""Pod DNS: lines that are added to and removed from hosts files, and pods that reach each other by name."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class TestHostsFile:
         assert entries(tmp_path / "hosts") == ["127.0.0.1 localhost", "127.64.0.1 a", "127.64.0.4 c"]
         file.close()
 
-    def test_a_full_disk_costs_no_line_once_there_is_room(
+    def test_lines_lost_on_a_full_disk_are_written_once_there_is_room(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path, room = tmp_path / "hosts", Room(monkeypatch)
@@ -56,8 +56,8 @@ class TestHostsFile:
         assert entries(path)[-1] == "127.64.0.4 d"
         file.close()
 
-    def test_the_file_stays_the_same_one(self, tmp_path: Path) -> None:
-        """Pods have it mounted: another file of the same name would not reach them."""
+    def test_the_file_is_never_replaced(self, tmp_path: Path) -> None:
+        """Pods have the file mounted: another file of the same name would not reach them."""
         path = tmp_path / "hosts"
         first = HostsFile(path, "127.0.0.1 localhost", {"old": "127.64.0.9 old"})
         first.close()
@@ -72,7 +72,7 @@ class TestHostsFile:
 
 
 class TestDirectory:
-    def test_pods_are_known_near_by_and_far_away(self, tmp_path: Path) -> None:
+    def test_names_within_and_across_namespaces(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "127.0.0.1 localhost")
         near, far = names.hosts_file_of("default"), names.hosts_file_of("other")
         names.add_pod(pod("w-0", "127.64.0.1", subdomain="js"))
@@ -83,7 +83,7 @@ class TestDirectory:
         assert len(entries(near)) == len(entries(far)) == 1
         names.close()
 
-    def test_a_service_is_all_the_pods_it_picks(self, tmp_path: Path) -> None:
+    def test_a_service_has_the_addresses_of_all_its_pods(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "")
         file = names.hosts_file_of("default")
         names.add_pod(pod("a", "127.64.0.1", labels={"app": "db"}))
@@ -105,7 +105,7 @@ class TestDirectory:
         assert any("db.default.svc.cluster.local" in line for line in entries(names.hosts_file_of("late")))
         names.close()
 
-    def test_a_pod_with_names_of_its_own_sees_them_too(self, tmp_path: Path) -> None:
+    def test_host_aliases_are_in_the_hosts_file_of_their_pod(self, tmp_path: Path) -> None:
         names = PodNames(tmp_path, "127.0.0.1 localhost")
         own = pod("own", "127.64.0.1")
         names.add_pod(own)
@@ -117,7 +117,7 @@ class TestDirectory:
         names.close()
 
     @pytest.mark.parametrize("namespace", ["../etc", "", "UPPER", "a/b"])
-    def test_namespaces_cannot_lead_elsewhere(self, tmp_path: Path, namespace: str) -> None:
+    def test_a_namespace_cannot_be_a_path(self, tmp_path: Path, namespace: str) -> None:
         with pytest.raises(ValueError, match="is not the name of a namespace"):
             PodNames(tmp_path, "").hosts_file_of(namespace)
 
@@ -139,7 +139,7 @@ class TestDirectory:
 
 
 class TestAddresses:
-    def test_everybody_has_another_one(self) -> None:
+    def test_every_pod_has_another_address(self) -> None:
         addresses = AddressPool("127.99.0.0/24")
         given = {addresses.take(f"uid-{n}", f"default/pod-{n}") for n in range(254)}
         assert len(given) == 254
@@ -147,7 +147,7 @@ class TestAddresses:
         with pytest.raises(AddressPoolExhausted, match="all addresses"):
             addresses.take("uid-late", "default/late")
 
-    def test_whoever_comes_back_under_the_same_name_has_the_same(self) -> None:
+    def test_a_recreated_pod_has_the_same_address(self) -> None:
         addresses = AddressPool()
         first = addresses.take("uid-1", "default/master-0")
         assert addresses.take("uid-2", "default/master-0") != first, "not while the other one is there"
@@ -156,7 +156,7 @@ class TestAddresses:
         assert addresses.take("uid-3", "default/master-0") == first
         assert addresses.take("uid-2", "default/master-0") != first, "whoever has one keeps it"
 
-    def test_what_was_given_before_a_restart_is_not_given_again(self) -> None:
+    def test_addresses_given_before_a_restart_are_not_given_again(self) -> None:
         address = AddressPool().take("uid-1", "default/a")
         again = AddressPool()
         again.restore("uid-1", address)

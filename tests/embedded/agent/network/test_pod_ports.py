@@ -1,4 +1,4 @@
-"""Ports: pods that listen on the same one, and find their own behind localhost."""
+"""Ports: several pods listen on the same port, and containers reach their pod at localhost."""
 
 import shutil
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_the_containers_of_a_pod_meet_at_localhost(tmp_path: Path) -> None:
 
 
 @compiles
-def test_a_pod_that_wants_the_network_of_this_machine_has_it(tmp_path: Path) -> None:
+def test_a_pod_with_host_network_uses_the_ports_of_the_machine(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         script = "import os; print(os.environ.get('LD_PRELOAD', 'none'))"
         spec = {"containers": [python("main", script)], "restartPolicy": "Never"}
@@ -84,7 +84,7 @@ def test_a_pod_that_wants_the_network_of_this_machine_has_it(tmp_path: Path) -> 
     run_scene(tmp_path, scene)
 
 
-def test_without_a_compiler_pods_run_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_pods_share_the_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def cannot(folder: Path) -> Path:
         raise interposer.CannotBuild(f"nothing compiles in {folder}")
 
@@ -97,21 +97,21 @@ def test_without_a_compiler_pods_run_all_the_same(tmp_path: Path, monkeypatch: p
     run_scene(tmp_path, scene)
 
 
-def test_a_machine_without_a_compiler_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(interposer.CannotBuild, match="there is no C compiler"):
         interposer.build(tmp_path)
 
 
 @compiles
-def test_it_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = interposer.build(tmp_path)
     monkeypatch.setenv("PATH", "")
     assert interposer.build(tmp_path) == library
 
 
 @compiles
-def test_what_the_pod_wants_loaded_is_loaded_too(tmp_path: Path) -> None:
+def test_ld_preload_of_the_pod_is_kept(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         env = [{"name": "LD_PRELOAD", "value": "libc.so.6"}]
         main = {"name": "main", "command": ["sh", "-c", "echo $LD_PRELOAD"], "env": env}

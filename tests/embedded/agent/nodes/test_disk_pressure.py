@@ -1,4 +1,4 @@
-"""A disk that fills up is told of every node on it, once, and so is its end."""
+"""Disk pressure is reported once on every node, and so is its end."""
 
 import asyncio
 import errno
@@ -17,7 +17,7 @@ def pressure(cluster: FakeCluster, name: str) -> str:
     return found
 
 
-def test_a_full_disk_is_told_and_so_is_its_end() -> None:
+def test_disk_pressure_is_reported_and_so_is_its_end() -> None:
     async def story() -> None:
         cluster, free = FakeCluster(), [LEAST_FREE_BYTES]
         for name in ("a", "b"):
@@ -39,7 +39,7 @@ def test_a_full_disk_is_told_and_so_is_its_end() -> None:
     asyncio.run(story())
 
 
-def test_a_disk_that_cannot_be_asked_ends_nothing() -> None:
+def test_a_disk_that_cannot_be_read_changes_nothing() -> None:
     def broken() -> int:
         raise OSError(errno.EIO, "Input/output error")
 

@@ -1,4 +1,4 @@
-"""Nodes as processes: how they die, hang, come back, and what becomes of what ran there."""
+"""Node processes: how they die, hang and come back, and what happens to their pods."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import pytest
 from tests.embedded.agent.agent_world import NODE, AgentWorld, node, run_scene, state
 from tests.eventually import eventually_async
 from understudy.embedded import agent_protocol
-from understudy.embedded.agent.nodes import node_processes as nurseries
+from understudy.embedded.agent.nodes import node_processes
 from understudy.embedded.agent_protocol import AgentRefused, ExecRequest, FailNode, RecoverNode
 from understudy.embedded.shim import container_files, linux, node_pid_files
 from understudy.embedded.shim.container_files import ShimState
@@ -23,7 +23,7 @@ from understudy.ports import Ref
 
 OTHER = "node-1"
 TWO = (node(), node(OTHER))
-FAMILY = "setsid sh -c 'echo $$$$; exec sleep 1000' & exec sleep 1000"  # and a child that hides in a session of its own
+FAMILY = "setsid sh -c 'echo $$$$; exec sleep 1000' & exec sleep 1000"  # and a child in a session of its own
 
 
 async def body_of(world: AgentWorld, name: str = NODE) -> int:
@@ -49,7 +49,7 @@ def renewed(world: AgentWorld, name: str = NODE) -> float:
 
 
 async def family(world: AgentWorld, name: str, **spec: Any) -> tuple[str, list[int]]:
-    """A pod that runs: its uid, and its processes with the shim first."""
+    """Starts a pod; returns its uid and its processes, the shim first."""
     uid = await world.run_pod(name, FAMILY, restartPolicy="Always", **spec)
     child = int((await world.logged(uid, "\n")).strip())
     await world.phase(name, "Running")
@@ -62,19 +62,21 @@ def dead(processes: list[int]) -> bool:
 
 
 async def several_beats(world: AgentWorld, name: str = OTHER) -> None:
-    """Of one node: by now the other would have been heard of, if it had said anything."""
+    """Waits for heartbeats of one node, in the time of which another would have been received, too."""
     began = renewed(world, name)
     await world.cluster.until(lambda: renewed(world, name) > began + 2.5)
 
 
 @pytest.mark.parametrize("struck", ["the node's process", "all processes", "all but what got away"])
-def test_the_death_of_a_node_is_told_at_once_and_nothing_of_it_lives_on(tmp_path: Path, struck: str) -> None:
+def test_the_death_of_a_node_is_reported_at_once_and_none_of_its_processes_lives_on(
+    tmp_path: Path, struck: str
+) -> None:
     async def scene(world: AgentWorld) -> None:
         _, processes = await family(world, "victim")
         _, others = await family(world, "other", nodeName=OTHER)
         victims = {"the node's process": [], "all processes": processes, "all but what got away": processes[:2]}[struck]
         for process in (await body_of(world), *victims):
-            with contextlib.suppress(ProcessLookupError):  # what a shim keeps may die with it
+            with contextlib.suppress(ProcessLookupError):  # the children of a shim may die with it
                 os.kill(process, signal.SIGKILL)
         await world.cluster.until(lambda: ready(world)["status"] == "Unknown")
         assert ready(world)["reason"] == "AgentGone"
@@ -92,7 +94,7 @@ def test_the_death_of_a_node_is_told_at_once_and_nothing_of_it_lives_on(tmp_path
     run_scene(tmp_path, scene, nodes=TWO)
 
 
-def test_that_a_node_is_dead_is_told_until_it_is_heard(tmp_path: Path) -> None:
+def test_the_death_of_a_node_is_reported_until_the_api_has_it(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         _, processes = await family(world, "victim")
         await world.cluster.until(lambda: ready(world)["status"] == "True")
@@ -106,7 +108,7 @@ def test_that_a_node_is_dead_is_told_until_it_is_heard(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+def test_a_node_that_was_stopped_goes_on(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid, processes = await family(world, "sleeper")
         everything = [await body_of(world), *processes]
@@ -131,8 +133,8 @@ def test_a_node_that_stood_still_goes_on_as_if_nothing_had_happened(tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", ["freeze", "unplug"])
-def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: agent_protocol.Failure) -> None:
-    """It asks itself whether any of the processes is there whose place it takes."""
+def test_no_pod_starts_while_a_process_of_its_name_lives(tmp_path: Path, how: agent_protocol.Failure) -> None:
+    """The replacement checks whether any of the processes that it replaces is still alive."""
 
     async def scene(world: AgentWorld) -> None:
         uid, processes = await family(world, "rank")
@@ -151,7 +153,7 @@ def test_nothing_starts_while_something_of_its_name_lives(tmp_path: Path, how: a
     run_scene(tmp_path, scene, nodes=TWO)
 
 
-def test_a_node_without_a_network_is_not_heard_and_its_processes_run_on(tmp_path: Path) -> None:
+def test_an_unplugged_node_renews_no_lease_and_its_processes_run_on(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         _, processes = await family(world, "runs")
         ends = await world.run_pod("ends", "until test -e now; do sleep 0.01; done; exit 5")
@@ -191,7 +193,7 @@ def test_a_new_agent_has_new_processes_for_its_nodes_and_the_pods_it_finds(tmp_p
 
 
 def test_of_many_nodes_only_those_with_pods_have_processes(tmp_path: Path) -> None:
-    """Also where the nursery that forks them was killed just before."""
+    """Also where the fork server was killed just before."""
 
     async def scene(world: AgentWorld) -> None:
         await world.run_pod("first", "sleep 1000")
@@ -203,7 +205,7 @@ def test_of_many_nodes_only_those_with_pods_have_processes(tmp_path: Path) -> No
         await world.phase("second", "Running")
         assert node_pid_files.running_nodes(world.folder.nodes).keys() == {NODE, OTHER}
 
-    run_scene(tmp_path, scene, nodes=tuple(node(f"node-{number}") for number in range(nurseries.EAGER_NODES + 1)))
+    run_scene(tmp_path, scene, nodes=tuple(node(f"node-{number}") for number in range(node_processes.EAGER_NODES + 1)))
 
 
 def _is_root(process: Path, world: AgentWorld) -> bool:

@@ -1,4 +1,4 @@
-"""Nodes in the API: registered whole, leases renewed at a trickle, back after they were lost."""
+"""Nodes in the API: registration, renewal of leases, and recovery."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ NODE_INFO = {
 }  # fmt: skip
 
 
-def test_a_node_is_registered_with_all_that_clients_want() -> None:
+def test_a_node_is_registered_with_all_fields_that_clients_read() -> None:
     given = node("a", **{"example.com/npu": "2"})
     given["metadata"]["labels"] = {"zone": "z"}
     given["spec"] = {"taints": [{"key": "spot", "effect": "NoSchedule"}]}
@@ -40,7 +40,7 @@ def test_a_node_is_registered_with_all_that_clients_want() -> None:
     assert {one["type"]: one["status"] for one in status["conditions"]}["Ready"] == "True"
 
 
-def test_what_the_cluster_file_says_of_a_node_holds() -> None:
+def test_the_cluster_file_overrides_the_status_of_a_node() -> None:
     given = node("a")
     given["status"] |= {"addresses": [{"type": "InternalIP", "address": "10.0.0.7"}], "nodeInfo": {"osImage": "Linux"}}
     status = node_status.node_status(given, 1, 0.0)
@@ -76,7 +76,7 @@ def ready(cluster: FakeCluster, name: str) -> dict[str, Any]:
     return found
 
 
-def test_nodes_and_leases_are_there_at_once(tmp_path: Path) -> None:
+def test_nodes_and_leases_are_created_at_the_start(tmp_path: Path) -> None:
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         assert ready(cluster, "a")["status"] == ready(cluster, "b")["status"] == "True"
@@ -85,7 +85,7 @@ def test_nodes_and_leases_are_there_at_once(tmp_path: Path) -> None:
     registering(tmp_path, scene, "a", "b")
 
 
-def test_a_node_that_is_known_is_made_ready_again_and_keeps_what_people_did_to_it(tmp_path: Path) -> None:
+def test_a_node_that_exists_is_made_ready_and_keeps_changes_by_users(tmp_path: Path) -> None:
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         stored = cluster.objects[NODES.key, "", "a"]
@@ -100,7 +100,7 @@ def test_a_node_that_is_known_is_made_ready_again_and_keeps_what_people_did_to_i
     registering(tmp_path, scene, "a")
 
 
-def test_a_node_that_was_ready_all_along_keeps_the_time_since_when(tmp_path: Path) -> None:
+def test_a_node_that_stayed_ready_keeps_its_transition_time(tmp_path: Path) -> None:
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         ready(cluster, "a")["lastTransitionTime"] = "2020-01-01T00:00:00Z"
@@ -138,8 +138,8 @@ def test_a_node_that_was_deleted_comes_back_after_a_while(tmp_path: Path, monkey
     registering(tmp_path, scene, "a")
 
 
-def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the last of many nodes would be taken for lost, only since its turn had not come."""
+def test_all_leases_are_renewed_at_once_when_the_api_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the last of many nodes would be lost only because its renewal came late."""
     monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.3)
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
@@ -157,7 +157,7 @@ def test_leases_are_caught_up_with_as_soon_as_the_api_is_back(tmp_path: Path, mo
     registering(tmp_path, scene, *(f"n{number}" for number in range(9)))
 
 
-def test_nothing_is_heard_of_a_node_that_fails_before_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_fails_before_its_renewal_is_not_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.05)
     first, second = (LEASES.path(node_lease.LEASE_NAMESPACE, name) for name in ("a", "b"))
 
@@ -187,9 +187,7 @@ def test_a_failed_node_stays_failed_when_the_agent_starts_again(tmp_path: Path) 
     registering(tmp_path, scene, "a", "b")
 
 
-def test_a_failure_that_cannot_be_written_down_is_written_down_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_that_cannot_be_saved_is_saved_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_registration, "_PAUSE", 0.01)
     room = Room(monkeypatch)
 
@@ -209,8 +207,8 @@ def lease_of(cluster: FakeCluster, name: str) -> str:
     return str(cluster.objects[LEASES.key, node_lease.LEASE_NAMESPACE, name]["spec"]["renewTime"])
 
 
-def test_a_lease_tells_when_its_node_was_heard_last(tmp_path: Path) -> None:
-    """Not when that was written: a node that hangs since then must not seem to live longer."""
+def test_a_lease_has_the_time_of_the_last_heartbeat(tmp_path: Path) -> None:
+    """Not the time of the write: a node that hangs since then must not appear to live longer."""
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
@@ -225,7 +223,9 @@ def test_a_lease_tells_when_its_node_was_heard_last(tmp_path: Path) -> None:
     registering(tmp_path, scene, "a")
 
 
-def test_nodes_that_speak_for_themselves_are_not_spoken_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leases_of_nodes_with_heartbeats_are_renewed_by_heartbeats_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(node_lease, "renewal_seconds", lambda _: 0.05)
 
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
@@ -243,7 +243,7 @@ def test_nodes_that_speak_for_themselves_are_not_spoken_for(tmp_path: Path, monk
     registering(tmp_path, scene, "a", "b")
 
 
-def test_a_dead_node_is_told_of_and_an_unplugged_one_is_not(tmp_path: Path) -> None:
+def test_a_dead_node_is_reported_and_an_unplugged_one_is_not(tmp_path: Path) -> None:
     async def scene(cluster: FakeCluster, kept: NodeRegistry) -> None:
         await kept.register_all()
         kept.fail("a")

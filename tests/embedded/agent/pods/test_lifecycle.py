@@ -1,4 +1,4 @@
-"""What is done next with a pod: sights of containers in, instructions out."""
+"""The lifecycle of a pod: observed containers in, instructions out."""
 
 from typing import Any
 
@@ -79,15 +79,15 @@ class TestStarting:
         assert deciding(one, proxy=running()).instructions == (StartContainer("setup", 0, 0.0),)
         assert deciding(one, proxy=running(), setup=ended()).instructions == (StartContainer("main", 0, 0.0),)
 
-    def test_a_sidecar_that_ends_comes_back_and_holds_nobody_up(self) -> None:
+    def test_a_sidecar_that_ends_is_restarted_and_blocks_no_other_container(self) -> None:
         one = pod("a", "b", init=("proxy+",))
         decision = deciding(one, proxy=ended(), a=running(), b=ended(1))
         assert decision.instructions == (StartContainer("proxy", 1, 0.0), StartContainer("b", 1, 0.0))
 
-    def test_a_container_that_was_asked_to_start_is_not_asked_again(self) -> None:
+    def test_a_start_is_ordered_once(self) -> None:
         assert deciding(pod(), main=ObservedContainer(attempt=0, asked=True)).instructions == ()
 
-    def test_a_container_that_could_not_be_made_is_tried_again_later(self) -> None:
+    def test_a_refused_start_is_tried_again_later(self) -> None:
         refused = ObservedContainer(refusal=StartRefusal("CreateContainerConfigError", "no such key", NOW + 3))
         assert deciding(pod(), main=refused) == PodDecision(wake_at=NOW + 3)
         assert deciding(pod(), main=refused, now=NOW + 3).instructions == (StartContainer("main", 0, 0.0),)
@@ -111,7 +111,7 @@ class TestRestarting:
             ("Never", 1, False),
         ],
     )
-    def test_the_policy_says_who_comes_back(self, policy: str, code: int, comes_back: bool) -> None:
+    def test_the_restart_policy(self, policy: str, code: int, comes_back: bool) -> None:
         decision = deciding(pod(restartPolicy=policy), main=ended(code))
         assert decision.instructions == ((StartContainer("main", 1, 0.0),) if comes_back else ())
         assert decision.over is not comes_back
@@ -120,14 +120,14 @@ class TestRestarting:
         ("attempt", "delay", "expected"),
         [(1, 0.0, 10.0), (2, 10.0, 20.0), (3, 20.0, 40.0), (6, 160.0, 300.0), (7, 300.0, 300.0)],
     )
-    def test_whoever_keeps_failing_waits_ever_longer(self, attempt: int, delay: float, expected: float) -> None:
+    def test_the_back_off_grows(self, attempt: int, delay: float, expected: float) -> None:
         observed = ended(1, attempt=attempt, delay=delay)
         assert deciding(pod(), main=observed).wake_at == NOW + expected
         assert deciding(pod(), main=observed, now=NOW + expected).instructions == (
             StartContainer("main", attempt + 1, expected),
         )
 
-    def test_a_good_run_wipes_the_slate_clean(self) -> None:
+    def test_a_long_run_resets_the_back_off(self) -> None:
         observed = ended(1, attempt=7, delay=300.0, ran=600.0)
         assert deciding(pod(), main=observed).instructions == (StartContainer("main", 8, 0.0),)
 
@@ -137,7 +137,7 @@ class TestRestarting:
     def test_an_init_container_that_must_not_be_tried_again_ends_the_pod(self) -> None:
         assert deciding(pod(init=("setup",), restartPolicy="Never"), setup=ended(1)).over
 
-    def test_a_container_a_probe_condemned_is_stopped_and_comes_back(self) -> None:
+    def test_a_container_that_fails_a_probe_is_stopped_and_restarted(self) -> None:
         assert deciding(pod(), main=stopping()).instructions == (TerminateContainer("main"),)
         assert deciding(pod(), main=ended(143)).instructions == (StartContainer("main", 1, 0.0),)
 
@@ -148,7 +148,7 @@ class TestRestarting:
 
 
 class TestEnding:
-    def test_a_pod_that_is_deleted_is_asked_then_made_to_end(self) -> None:
+    def test_a_deleted_pod_gets_sigterm_then_sigkill(self) -> None:
         one = pod(meta=GOING)
         assert deciding(one, main=running()).instructions == (BeginContainerStop("main", 30.0),)
         assert deciding(one, main=stopping()).instructions == (TerminateContainer("main"),)
@@ -158,7 +158,7 @@ class TestEnding:
         assert deciding(one, main=asked, now=NOW + 30, ending_since=NOW).instructions == (KillContainer("main"),)
         assert deciding(one, main=ended(137)).over
 
-    def test_a_shorter_grace_period_holds_from_the_beginning(self) -> None:
+    def test_a_shorter_grace_period_counts_from_the_first_signal(self) -> None:
         hurried = pod(meta={**GOING, "deletionGracePeriodSeconds": 2})
         decision = deciding(hurried, main=stopping(terminated_at=NOW - 5), ending_since=NOW - 5)
         assert decision.instructions == (KillContainer("main"),)
@@ -166,7 +166,7 @@ class TestEnding:
     def test_no_grace_means_killed_at_once(self) -> None:
         assert deciding(pod(meta=AT_ONCE), main=stopping()).instructions == (KillContainer("main"),)
 
-    def test_a_pod_that_has_vanished_is_killed_at_once(self) -> None:
+    def test_a_pod_that_is_no_longer_in_the_api_is_killed_at_once(self) -> None:
         assert deciding(pod(), main=stopping(), gone=True).instructions == (KillContainer("main"),)
 
     def test_nothing_starts_in_a_pod_that_is_to_end(self) -> None:
@@ -202,7 +202,7 @@ class TestEnding:
         decision = deciding(pod("main", init=("x+",), restartPolicy="Never"), x=running(), main=ended())
         assert decision.instructions == (BeginContainerStop("x", 30.0),)
 
-    def test_a_pod_others_have_declared_over_is_stopped(self) -> None:
+    def test_a_pod_whose_phase_was_set_to_failed_is_stopped(self) -> None:
         document = {"metadata": {}, "spec": {"containers": [{"name": "main"}]}, "status": {"phase": "Failed"}}
         one = decode_pod(msgspec.json.encode(document))
         assert deciding(one, main=running()).instructions == (BeginContainerStop("main", 30.0),)

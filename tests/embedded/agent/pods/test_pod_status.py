@@ -48,7 +48,7 @@ def test_phase(observations: dict[str, ObservedContainer], policy: str, phase: s
     assert told(pod("a", "b", restartPolicy=policy), **observations)["phase"] == phase
 
 
-def test_a_pod_is_over_only_when_nothing_runs_any_more() -> None:
+def test_the_phase_is_final_only_when_no_container_runs() -> None:
     late = pod(activeDeadlineSeconds=0, restartPolicy="Never")
     assert told(late, main=running())["phase"] == "Running"
     over = told(late, main=ended(137))
@@ -69,19 +69,19 @@ def test_a_failed_init_container_fails_the_pod() -> None:
         pytest.param({}, 0.0, "Succeeded", id="it was told, and stayed until it was done"),
     ],
 )
-def test_a_pod_that_made_room_has_not_done_its_work(meta: dict[str, Any], ago: float, phase: str) -> None:
+def test_a_preempted_pod_that_exits_with_0_has_failed(meta: dict[str, Any], ago: float, phase: str) -> None:
     told_to_go = PodCondition("DisruptionTarget", "True", last_transition_time=datetime.fromtimestamp(NOW, UTC))
     alone = pod(meta=meta, restartPolicy="Never")
     victim = msgspec.structs.replace(alone, status=PodStatus(phase="Running", conditions=(told_to_go,)))
     assert told(victim, main=ended(ago=ago))["phase"] == phase
 
 
-def test_a_phase_that_others_wrote_stays() -> None:
+def test_a_final_phase_of_others_is_kept() -> None:
     text = {"metadata": {}, "spec": {"containers": [{"name": "main"}]}, "status": {"phase": "Failed"}}
     assert told(decode_pod(msgspec.json.encode(text)), main=ended())["phase"] == "Failed"
 
 
-def test_a_container_has_all_that_strict_clients_want_from_the_first_moment() -> None:
+def test_a_container_status_has_all_required_fields_from_the_start() -> None:
     for observed in (ObservedContainer(), ObservedContainer(attempt=0, asked=True), running(), ended(1)):
         (container,) = told(pod(), main=observed)["containerStatuses"]
         assert container.keys() >= REQUIRED
@@ -128,7 +128,7 @@ def test_how_a_container_ended() -> None:
     }
 
 
-def test_the_last_end_is_told_while_the_next_start_is_on_its_way() -> None:
+def test_the_last_termination_is_shown_while_the_next_start_is_pending() -> None:
     end = Termination(1, "Error", NOW, NOW - 1)
     (backing_off,) = told(pod(), main=ended(1, attempt=3, delay=20.0))["containerStatuses"]
     (again,) = told(pod(), main=running(attempt=4, previous=end))["containerStatuses"]
@@ -158,7 +158,7 @@ def test_readiness(observed: ObservedContainer, expected: tuple[str, str | None]
     assert condition(document, "Ready") == condition(document, "ContainersReady") == expected
 
 
-def test_a_readiness_gate_holds_a_pod_back_until_somebody_opens_it() -> None:
+def test_a_pod_is_not_ready_until_its_readiness_gate_is_met() -> None:
     gated = {"containers": [{"name": "main"}], "readinessGates": [{"conditionType": "example.com/open"}]}
     shut = decode_pod(msgspec.json.encode({"metadata": {}, "spec": gated}))
     opened = {"conditions": [{"type": "example.com/open", "status": "True"}]}
@@ -175,6 +175,6 @@ def test_a_condition_keeps_its_time_until_it_changes() -> None:
     assert since["ContainersReady"] == ("True", WHEN)
 
 
-def test_the_address_is_told_in_both_ways() -> None:
+def test_pod_ip_and_pod_ips() -> None:
     document = told(pod())
     assert (document["podIP"], document["podIPs"]) == ("127.64.1.2", [{"ip": "127.64.1.2"}])

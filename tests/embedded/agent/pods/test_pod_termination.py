@@ -1,4 +1,4 @@
-"""How pods end: asked first, then made to; and what happens when the ones who keep them are killed."""
+"""Termination of pods: SIGTERM, then SIGKILL; and what happens when shims, fork server or agent are killed."""
 
 import asyncio
 import os
@@ -26,11 +26,11 @@ def container_state(world: AgentWorld, uid: str) -> ShimState:
 
 
 def is_running(pid: int) -> bool:
-    """Those that have ended and nobody has asked about do not count."""
+    """Zombies do not count."""
     return linux.start_ticks(pid) is not None
 
 
-def test_a_deleted_pod_is_asked_to_end_and_then_removed(tmp_path: Path) -> None:
+def test_a_deleted_pod_gets_sigterm_and_is_removed(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("polite", PATIENT)
         await world.logged(uid, "up")
@@ -45,7 +45,7 @@ def test_a_deleted_pod_is_asked_to_end_and_then_removed(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_pod_that_does_not_listen_is_killed_when_its_grace_is_over(tmp_path: Path) -> None:
+def test_a_pod_that_ignores_sigterm_is_killed_after_its_grace_period(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("deaf", DEAF)
         await world.logged(uid, "up")
@@ -59,8 +59,8 @@ def test_a_pod_that_does_not_listen_is_killed_when_its_grace_is_over(tmp_path: P
     run_scene(tmp_path, scene)
 
 
-def test_a_pod_is_told_by_the_signal_it_asked_for(tmp_path: Path) -> None:
-    """One that no program can catch is none to ask for."""
+def test_a_pod_gets_the_stop_signal_it_asked_for(tmp_path: Path) -> None:
+    """A signal that cannot be caught is refused."""
     script = "trap 'echo USR1; exit 0' USR1; trap 'echo TERM; exit 0' TERM; echo up; while :; do sleep 0.02; done"
 
     async def scene(world: AgentWorld) -> None:
@@ -114,7 +114,7 @@ def test_hooks_run_around_the_life_of_a_container(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_pods_outlive_an_agent_and_are_found_again(tmp_path: Path) -> None:
+def test_pods_outlive_an_agent_and_the_next_one_adopts_them(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         runs = await world.run_pod("runs", PATIENT)
         ends = await world.run_pod("ends", "until test -e /tmp/none -o -e now; do sleep 0.01; done; exit 5")
@@ -146,13 +146,13 @@ def test_pods_outlive_an_agent_and_are_found_again(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_pods_outlive_the_nursery_and_new_ones_get_a_new_one(tmp_path: Path) -> None:
+def test_pods_outlive_the_fork_server_and_new_pods_get_a_new_one(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("old", PATIENT)
         await world.logged(uid, "up")
         await world.phase("old", "Running")
         for name in os.listdir("/proc"):
-            if name.isdecimal() and _is_nursery(int(name), world):
+            if name.isdecimal() and _is_fork_server(int(name), world):
                 os.kill(int(name), signal.SIGKILL)
         await world.run_pod("new", "exit 0")
         await world.phase("new", "Succeeded")
@@ -162,8 +162,8 @@ def test_pods_outlive_the_nursery_and_new_ones_get_a_new_one(tmp_path: Path) -> 
     run_scene(tmp_path, scene)
 
 
-def _is_nursery(pid: int, world: AgentWorld) -> bool:
-    """Shims have the same command line, and another name."""
+def _is_fork_server(pid: int, world: AgentWorld) -> bool:
+    """Shims have the same command line, but another process name."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
         name = Path(f"/proc/{pid}/comm").read_text().strip()
@@ -186,13 +186,13 @@ def test_a_container_whose_shim_is_killed_has_failed(tmp_path: Path, policy: str
             assert state(pod)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
         else:
             await world.cluster.until(lambda: state(world.cluster.pod("bereft"))["restartCount"] == 1)
-        while is_running(old.pid) or is_running(child):  # they were killed, and die when their turn comes
+        while is_running(old.pid) or is_running(child):  # they have a pending SIGKILL and die when they are scheduled
             await asyncio.sleep(0.01)
 
     run_scene(tmp_path, scene)
 
 
-def test_pods_run_on_while_the_api_is_away_and_what_happened_is_told_later(tmp_path: Path) -> None:
+def test_pods_run_on_while_the_api_is_unreachable_and_are_reported_later(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("patient", "until test -e now; do sleep 0.01; done; exit 4")
         await world.phase("patient", "Running")
@@ -208,8 +208,8 @@ def test_pods_run_on_while_the_api_is_away_and_what_happened_is_told_later(tmp_p
     run_scene(tmp_path, scene)
 
 
-def test_a_start_that_was_ordered_and_not_carried_out_is_made_good(tmp_path: Path) -> None:
-    """The agent before this one was killed after it had prepared everything and before the nursery heard of it."""
+def test_a_start_that_was_ordered_and_not_carried_out_is_repeated(tmp_path: Path) -> None:
+    """The earlier agent was killed after it had prepared everything and before the fork server got the order."""
 
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("cut", "echo ran")
@@ -267,7 +267,7 @@ def test_a_pod_held_by_a_finalizer_is_removed_once(tmp_path: Path) -> None:
         erase = world.cluster.erase
 
         async def hold(ref: Ref) -> None:
-            """The server keeps the pod; only its marks change."""
+            """The server keeps the pod; only its metadata changes."""
             await world.cluster.patch(ref, {"metadata": {"labels": {"held": "yes"}}}, form=PatchForm.MERGE)
 
         world.cluster.erase = hold  # type: ignore[method-assign]

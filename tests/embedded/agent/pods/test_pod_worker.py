@@ -1,4 +1,4 @@
-"""Pods as real processes: what they are given, in which order they start, how they end."""
+"""Pods as real processes: their setup, the order of their starts, and their ends."""
 
 import asyncio
 import errno
@@ -39,10 +39,10 @@ def reasons(world: AgentWorld, pod: str) -> list[str]:
     return [reason for reason, _ in world.cluster.events(pod)]
 
 
-def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
+def test_a_container_that_ends_before_the_agent_reads_its_files_has_a_started_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a busy machine: the first thing the agent sees of it is its end."""
+    """As on a busy machine: the agent reads the files only after the container has ended."""
     look = PodContainers._read_files
 
     def look_when_it_has_ended(containers: PodContainers, container: Container, observed: ObservedContainer) -> None:
@@ -61,8 +61,8 @@ def test_a_container_that_ends_before_the_agent_looks_was_started_all_the_same(
     run_scene(tmp_path, scene)
 
 
-def test_a_pod_that_cannot_be_kept_at_first_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it needs to be written down may fit on the disk a moment later, and nobody tells of the pod once more."""
+def test_a_pod_that_cannot_be_handled_at_first_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk may have room a moment later, and no other change of the pod arrives."""
     monkeypatch.setattr(pod_manager, "_LATER", 0.05)
     refusals = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))] * 3
 
@@ -81,7 +81,7 @@ def test_a_pod_that_cannot_be_kept_at_first_is_tried_again(tmp_path: Path, monke
     run_scene(tmp_path, scene)
 
 
-def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
+def test_a_missing_command_is_reported(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         container = {"name": "main", "command": ["pyhton"]}
         await world.create_pod("typo", {"containers": [container], "restartPolicy": "Never"})
@@ -93,7 +93,7 @@ def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_an_image_without_a_command_says_that_images_are_not_pulled(tmp_path: Path) -> None:
+def test_a_container_without_a_command_is_refused(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         container = {"name": "main", "image": "nginx"}
         uid = await world.create_pod("web", {"containers": [container], "restartPolicy": "Never"})
@@ -105,7 +105,7 @@ def test_an_image_without_a_command_says_that_images_are_not_pulled(tmp_path: Pa
     run_scene(tmp_path, scene)
 
 
-def test_once_in_its_life_the_cluster_says_that_images_are_not_pulled(tmp_path: Path) -> None:
+def test_the_event_that_images_are_not_pulled_is_recorded_once(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         await world.cluster.until(lambda: "ImagesNotPulled" in dict(world.cluster.events("node-0")))
 
@@ -139,7 +139,9 @@ def test_variables_come_from_everywhere_and_build_on_each_other(tmp_path: Path) 
     run_scene(tmp_path, scene)
 
 
-def test_a_pod_knows_the_api_and_little_of_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_gets_the_address_of_the_api_and_few_variables_of_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of the user")
 
     async def scene(world: AgentWorld) -> None:
@@ -165,7 +167,7 @@ def test_a_missing_config_map_is_waited_for(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_init_containers_prepare_the_ground(tmp_path: Path) -> None:
+def test_init_containers_run_before_the_others(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         mounts = [{"name": "shared", "mountPath": "/shared"}]
         spec = {
@@ -186,7 +188,7 @@ def test_init_containers_prepare_the_ground(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_sidecar_serves_to_the_end_and_then_ends(tmp_path: Path) -> None:
+def test_a_sidecar_ends_after_the_other_containers(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         sidecar = shell("side", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done")
         spec = {
@@ -247,7 +249,7 @@ def test_the_working_folder_is_the_pods_own_unless_it_says_otherwise(tmp_path: P
     run_scene(tmp_path, scene)
 
 
-def test_the_last_words_of_a_container_reach_its_status(tmp_path: Path) -> None:
+def test_the_termination_message_is_in_the_status(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         containers = [
             shell("file", "echo -n disk is full > /dev/termination-log; exit 1"),
@@ -262,7 +264,7 @@ def test_the_last_words_of_a_container_reach_its_status(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_pod_may_not_run_for_longer_than_it_said(tmp_path: Path) -> None:
+def test_the_active_deadline_of_a_pod(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         await world.run_pod("slow", "sleep 1000", activeDeadlineSeconds=1)
         pod = await world.phase("slow", "Failed")

@@ -1,4 +1,4 @@
-"""Understudies on a real agent: the process that held becomes the pod that was missing, whatever happens in between."""
+"""Warm starts on a real agent: the process of the understudy becomes the missing pod, whatever happens in between."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ def attempt(world: AgentWorld, uid: str) -> AttemptFolder:
 
 
 async def understudy(world: AgentWorld, *command: str, name: str = "warm") -> str:
-    """The uid of an understudy that holds."""
+    """Starts an understudy; returns its uid once it holds."""
     uid = await world.create_pod(name, spec("nobody", *command), annotations={WARM_FOR: "PyTorchJob/default/job"})
     await world.phase(name, "Running")
     await world.cluster.until(lambda: state(world.cluster.pod(name)).get("ready", False) is True)
@@ -102,7 +102,7 @@ def test_a_member_that_ends_leaves_nothing_behind(tmp_path: Path) -> None:
     run_scene(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
-def test_volumes_tell_of_the_member(tmp_path: Path) -> None:
+def test_projected_volumes_describe_the_member(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         file = {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}
         volumes = [{"name": "about", "downwardAPI": {"items": [file]}}]
@@ -133,7 +133,7 @@ def test_any_command_can_be_held(tmp_path: Path) -> None:
     run_scene(tmp_path, scene, **GPUS)
 
 
-def test_where_the_understudy_is_of_another_make_the_member_starts_from_nothing_in_its_seat(tmp_path: Path) -> None:
+def test_an_understudy_with_other_containers_leaves_its_seat_to_a_cold_start(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
@@ -147,7 +147,7 @@ def test_where_the_understudy_is_of_another_make_the_member_starts_from_nothing_
     run_scene(tmp_path, scene, **GPUS)
 
 
-def test_an_understudy_that_is_asked_to_go_goes(tmp_path: Path) -> None:
+def test_a_deleted_understudy_ends(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
@@ -161,15 +161,18 @@ def test_an_understudy_that_is_asked_to_go_goes(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """The agent goes no further."""
+    """Stops the agent at this point."""
 
 
 LATE = ("activate_pod", "_activate_containers", "write_activation", "activate")
+ASYNC = ("activate_pod", "_activate_containers")
 
 
 @pytest.mark.parametrize("point", ["_exchange_folders", "linux.exchange", "_save_taken_over", *LATE])
-def test_an_agent_that_is_killed_on_the_way(tmp_path: Path, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the step or after it: the next agent finds one process, which is the member, or starts one."""
+def test_an_agent_that_is_killed_during_a_warm_start(
+    tmp_path: Path, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every step, the next agent adopts the one process of the member, or starts one."""
     reached = asyncio.Event()
 
     def stop(*_: object) -> None:
@@ -183,7 +186,7 @@ def test_an_agent_that_is_killed_on_the_way(tmp_path: Path, point: str, monkeypa
         held_as = await understudy(world)
         pid = pid_of(world, held_as)
         with monkeypatch.context() as patched:
-            patched.setattr(f"{warm_start.__name__}.{point}", stop_later if "cues" in point else stop)
+            patched.setattr(f"{warm_start.__name__}.{point}", stop_later if point in ASYNC else stop)
             uid = await member(world, held_as)
             await reached.wait()
             with contextlib.nullcontext() if point in LATE else pytest.raises(BaseExceptionGroup):
@@ -200,7 +203,7 @@ def test_an_agent_that_is_killed_on_the_way(tmp_path: Path, point: str, monkeypa
     run_scene(tmp_path, scene, nodes=(node(**{"nvidia.com/gpu": "1"}),))
 
 
-def test_an_agent_that_comes_later_finds_the_member_under_its_own_name(tmp_path: Path) -> None:
+def test_the_next_agent_adopts_the_member_under_its_own_name(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         held_as = await understudy(world)
         uid = await member(world, held_as)
@@ -216,7 +219,7 @@ def test_an_agent_that_comes_later_finds_the_member_under_its_own_name(tmp_path:
     run_scene(tmp_path, scene, **GPUS)
 
 
-def test_one_that_is_deleted_while_no_agent_is_there_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_member_that_is_deleted_while_no_agent_runs_leaves_nothing_behind(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         held_as = await understudy(world)
         uid = await member(world, held_as)

@@ -1,4 +1,4 @@
-"""Tokens of pods: asked for once, used again while they last, replaced in time, and never another pod's."""
+"""Tokens of pods: requested once, reused while valid, replaced in time, and never shared between pods."""
 
 import asyncio
 import base64
@@ -43,7 +43,7 @@ class Clock:
 
 
 class Numbered:
-    """A source whose tokens say how many there were before."""
+    """A source whose tokens contain a running number."""
 
     binds = True
 
@@ -127,7 +127,7 @@ def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
         clock.now += SERVICE_ACCOUNT_TOKEN.expiration_seconds * 0.81
         token_manager.adopt(
             a_pod("u-9"), SERVICE_ACCOUNT_TOKEN, tmp_path / "none"
-        )  # nothing, and yet it looks at the clock again
+        )  # no file; the manager reads the clock again
         await token_manager.obtain(a_pod("u-2"), SERVICE_ACCOUNT_TOKEN, tmp_path / "other")
         await eventually_async(lambda: number(token) == 3)
         token_manager.forget("u-1")
@@ -140,7 +140,7 @@ def test_a_token_is_replaced_before_it_expires(tmp_path: Path) -> None:
     rehearse(scene)
 
 
-def test_what_an_agent_before_gave_is_renewed_too(tmp_path: Path) -> None:
+def test_tokens_of_an_earlier_agent_are_renewed(tmp_path: Path) -> None:
     source = TokenProjection("vault", "vault", 7200)
     volume = Volume("tokens", projected=ProjectedVolume((VolumeProjection(service_account_token=source),)))
     pod, folder = a_pod("u-1", volume), PodFolder(tmp_path)
@@ -153,13 +153,13 @@ def test_what_an_agent_before_gave_is_renewed_too(tmp_path: Path) -> None:
         clock.now += 3600
         adopt_tokens(token_manager, pod, folder, b"new")
         assert (folder.account / "ca.crt").read_bytes() == b"new"
-        await eventually_async(lambda: number(folder.account / "token") == 3)  # of an hour, it had none left
-        assert number(folder.volumes / "tokens" / "vault") == 2  # of two hours, one
+        await eventually_async(lambda: number(folder.account / "token") == 3)  # a token of one hour, which had expired
+        assert number(folder.volumes / "tokens" / "vault") == 2  # a token of two hours, with one left
 
     rehearse(scene)
 
 
-def test_a_shared_token_is_given_whatever_is_there(tmp_path: Path) -> None:
+def test_a_shared_token_replaces_an_existing_one(tmp_path: Path) -> None:
     async def scene(token_manager: TokenManager, _: Numbered, __: Clock) -> None:
         folder = PodFolder(tmp_path)
         await write_service_account(token_manager, a_pod(), folder, b"")
@@ -179,7 +179,7 @@ class Named:
         return IssuedToken(pod.metadata.name)
 
 
-def test_an_understudy_that_steps_in_has_the_token_of_the_member(tmp_path: Path) -> None:
+def test_an_activated_understudy_has_the_token_of_the_member(tmp_path: Path) -> None:
     place = "/var/run/secrets/kubernetes.io/serviceaccount/token"
     code = f"print(open({place!r}).read(), flush=True); import time; time.sleep(3600)"
 
@@ -194,7 +194,7 @@ def test_an_understudy_that_steps_in_has_the_token_of_the_member(tmp_path: Path)
     run_scene(tmp_path, scene, **GPUS)
 
 
-def test_a_pod_has_its_access_where_libraries_look(tmp_path: Path) -> None:
+def test_client_libraries_find_the_service_account(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         place = "/var/run/secrets/kubernetes.io/serviceaccount"
         (world.folder.path / "ca.crt").write_text("ignored")

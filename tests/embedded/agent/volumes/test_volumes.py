@@ -1,4 +1,4 @@
-"""Volumes: what pods see at their mount points, and what the machine sees of that."""
+"""Volumes: what pods see at their mount points, and what changes on the machine."""
 
 import base64
 import os
@@ -92,7 +92,7 @@ def test_claims_are_folders_that_outlive_pods(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_a_missing_claim_is_said_and_waited_for(tmp_path: Path) -> None:
+def test_a_missing_claim_is_reported_and_waited_for(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         volume = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
         await world.create_pod("early", spec("true", [], volume))
@@ -105,7 +105,7 @@ def test_a_missing_claim_is_said_and_waited_for(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
-def test_parts_of_volumes_and_of_this_machine(tmp_path: Path) -> None:
+def test_sub_paths_and_host_paths(tmp_path: Path) -> None:
     host = tmp_path / "on-the-host"
     host.mkdir()
     (host / "greeting").write_text("from the host\n")
@@ -168,7 +168,7 @@ def test_a_file_cannot_be_a_folder_too() -> None:
 
 
 @pytest.mark.parametrize("sub_path", ["../other", "/etc", "a/../../b", "link"])
-def test_a_part_of_a_volume_lies_in_it(tmp_path: Path, sub_path: str) -> None:
+def test_a_sub_path_stays_within_its_volume(tmp_path: Path, sub_path: str) -> None:
     (tmp_path / "volume").mkdir()
     (tmp_path / "volume" / "link").symlink_to("/etc")
     with pytest.raises(BadVolume, match="volume"):
@@ -185,7 +185,7 @@ def test_a_part_of_a_volume_lies_in_it(tmp_path: Path, sub_path: str) -> None:
         ("BlockDevice", "is not a block device"),
     ],
 )
-def test_what_lies_on_this_machine_must_be_what_the_pod_expects(tmp_path: Path, kind: str, problem: str | None) -> None:
+def test_a_host_path_must_have_the_type_that_the_pod_expects(tmp_path: Path, kind: str, problem: str | None) -> None:
     (tmp_path / "file").touch()
     storage = PodVolumes(PodFolder(tmp_path / "pod"), tmp_path / "claims")
     volume = Volume("v", host_path=HostPathVolume(str(tmp_path / "file"), kind))
@@ -196,7 +196,7 @@ def test_what_lies_on_this_machine_must_be_what_the_pod_expects(tmp_path: Path, 
             storage.place(volume, FACTS, {})
 
 
-def test_missing_parts_of_this_machine_are_made_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_missing_host_paths_are_created_for_types_with_or_create(tmp_path: Path) -> None:
     storage = PodVolumes(PodFolder(tmp_path / "pod"), tmp_path / "claims")
     storage.place(Volume("v", host_path=HostPathVolume(str(tmp_path / "folder"), "DirectoryOrCreate")), FACTS, {})
     storage.place(Volume("v", host_path=HostPathVolume(str(tmp_path / "file"), "FileOrCreate")), FACTS, {})
@@ -204,7 +204,7 @@ def test_missing_parts_of_this_machine_are_made_where_that_is_asked_for(tmp_path
     assert stat.S_ISREG((tmp_path / "file").stat().st_mode)
 
 
-def test_names_from_the_api_cannot_lead_elsewhere(tmp_path: Path) -> None:
+def test_names_from_the_api_cannot_be_paths(tmp_path: Path) -> None:
     storage = PodVolumes(PodFolder(tmp_path / "pod"), tmp_path / "claims")
     with pytest.raises(BadVolume, match="is not a name"):
         storage.place(Volume("../../etc"), FACTS, {})
@@ -215,7 +215,7 @@ def test_names_from_the_api_cannot_lead_elsewhere(tmp_path: Path) -> None:
     [("/a/b/", "/a/b"), ("a/b", "/a/b"), ("../a", "/a"), ("/a/../../b", "/b"), ("//a", "/a"), ("/a:b", "/a:b")],
 )
 def test_a_mount_path_is_read_from_the_root_of_the_container(given: str, seen: str) -> None:
-    """Kubernetes accepts them all, and a kubelet makes them absolute."""
+    """Kubernetes accepts all of them, and a kubelet makes them absolute."""
     assert launch_spec._absolute(given) == seen
 
 
