@@ -257,7 +257,7 @@ def test_nobody_listens() -> None:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_server_that_is_being_restarted_is_waited_for_and_asked_once(method: str) -> None:
     async def run() -> list[str]:
-        async with serving(yes) as server, connect(server.config(patience=20.0)) as client:
+        async with serving(yes) as server, connect(server.config(connect_retry=20.0)) as client:
             await server.kill()
             asked = asyncio.create_task(client.request(method, "/", {}))
             await asyncio.sleep(0.05)

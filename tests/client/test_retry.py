@@ -73,7 +73,7 @@ def used(use: Use, *troubles: Callable[[Request, Reply], Awaitable[None]]) -> tu
 def test_what_may_be_asked_twice_is(use: Use, trouble: Any) -> None:
     requests, client = used(use, trouble, trouble)
     assert len(requests) == 3
-    assert client.tally.repeats == 2
+    assert client.metrics.repeats == 2
     assert requests[0].body == requests[2].body
 
 
@@ -146,7 +146,7 @@ def test_nobody_at_home_is_not_asked_again_and_again() -> None:
         async with KubeClient(config) as client:
             with pytest.raises(Unreachable, match="refused"):
                 await client.get(POD)
-            return client.tally.repeats
+            return client.metrics.repeats
 
     async def all_of_it() -> int:
         async with serving(saying(200)) as server:
@@ -159,14 +159,18 @@ def test_every_request_is_counted_by_what_it_asked_and_what_came_back() -> None:
     heard: list[int] = []
 
     async def use(client: KubeClient) -> None:
-        client.tally.listener = lambda asked: heard.append(asked.code)
+        client.metrics.listener = lambda asked: heard.append(asked.code)
         await client.get(POD)
         await client.create(POD, {}, "binding")
 
     _, client = used(use, saying(503))
-    assert client.tally.answers == {("GET", "pods", 503): 1, ("GET", "pods", 200): 1, ("POST", "pods/binding", 200): 1}
+    assert client.metrics.answers == {
+        ("GET", "pods", 503): 1,
+        ("GET", "pods", 200): 1,
+        ("POST", "pods/binding", 200): 1,
+    }
     assert heard == [503, 200, 200]
-    assert client.tally.seconds[("GET", "pods")] > 0.0
+    assert client.metrics.seconds[("GET", "pods")] > 0.0
 
 
 @pytest.mark.parametrize(

@@ -33,15 +33,19 @@ class Bench:
     def __init__(self, policy: Policy = Policy()) -> None:  # noqa: B008
         self.clock = VirtualClock()
         self.cluster = FakeCluster(self.clock, absent=["jobsets.jobset.x-k8s.io"])
-        self.observed, self.turns, self.tally = CountingClient(self.cluster), CycleMetrics(self.clock), RequestMetrics()
+        self.observed, self.turns, self.metrics = (
+            CountingClient(self.cluster),
+            CycleMetrics(self.clock),
+            RequestMetrics(),
+        )
         self.leadership = Resigning()
         self.fence = FencedClient(self.observed, WritePermit(lambda: self.leadership.leads, self.observed.age, None))
         settings = LoopSettings(policy=policy)
         self.replica = Replica(self.fence, self.clock, self.leadership, settings, self.turns.hear)
-        about = MetricSources(self.replica, self.observed, self.turns, self.tally, policy, self.clock)
-        self.signs = Heartbeat(self.clock.now)
-        self.figures = tuple(metrics_of(about, self.signs))
-        self.pages = endpoints_of(self.replica, self.figures, 30.0, self.signs)
+        about = MetricSources(self.replica, self.observed, self.turns, self.metrics, policy, self.clock)
+        self.heartbeat = Heartbeat(self.clock.now)
+        self.figures = tuple(metrics_of(about, self.heartbeat))
+        self.pages = endpoints_of(self.replica, self.figures, 30.0, self.heartbeat)
 
     def lines(self) -> list[str]:
         return [line for line in exposition(self.figures).splitlines() if not line.startswith("#")]
@@ -96,7 +100,7 @@ def test_who_hangs_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     bench.clock.jump(LONGEST_SILENCE + 1.0)
     assert bench.pages["/healthz"]()[:2] == (500, "the main loop has shown no sign of life for 61 s\n")
     assert "understudy_loop_silence_seconds 61" in bench.lines()
-    bench.signs.show()
+    bench.heartbeat.beat()
     assert bench.pages["/healthz"]().status == 200
     monkeypatch.setattr(Replica, "standing", LoopStatus(turn_lasts=LONGEST_TURN + 1.0))
     assert bench.pages["/healthz"]()[:2] == (500, "the scheduling loop has been at one turn for 601 s\n")
@@ -143,9 +147,9 @@ def test_a_guard_counts_once_for_as_long_as_it_holds_a_gang_back() -> None:
 def test_requests_are_told_by_their_answers() -> None:
     async def lines() -> list[str]:
         bench = Bench()
-        bench.tally.count("POST", "/api/v1/namespaces/default/pods/x/binding", 201, 0.01)
-        bench.tally.count("GET", "/api/v1/nodes", NO_ANSWER, 30.0)
-        bench.tally.repeats = 3
+        bench.metrics.count("POST", "/api/v1/namespaces/default/pods/x/binding", 201, 0.01)
+        bench.metrics.count("GET", "/api/v1/nodes", NO_ANSWER, 30.0)
+        bench.metrics.repeats = 3
         return bench.lines()
 
     found = asyncio.run(lines())

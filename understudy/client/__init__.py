@@ -1,4 +1,4 @@
-"""A Kubernetes API over HTTPS, as the loops want it: `async with connect(kubeconfig) as cluster: ...`."""
+"""The client of a Kubernetes API: `async with connect(kubeconfig) as cluster: ...`."""
 
 from understudy.client.config import BadConfig, Config
 from understudy.client.kube_client import KubeClient, connect

@@ -1,19 +1,18 @@
-"""A gang into its seats where the cluster takes one pod at a time: all at once, and each is tried to its end.
+"""Binds a gang in a cluster that takes one pod at a time: all bindings at once, each tried to its end.
 
-Whoever sits, sits: a binding cannot be taken back. A gang is whole soonest when all the others are seated even after
-one was refused, since the next plan then has to mend only that one.
+A binding cannot be undone. So when one is refused, the others are still made: the next plan then has to mend only the
+refused one, and the gang is complete soonest.
 """
 
 import asyncio
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import msgspec
 
 from understudy.objects.resources import PODS
 from understudy.ports import PodBinding, Ref, Refused, Unreachable
-
-CONFLICT = 409
 
 
 class _PodMetadata(msgspec.Struct, frozen=True):
@@ -39,7 +38,7 @@ _decode = msgspec.json.Decoder(_BoundPod).decode
 
 
 async def bind_pods(api: BindingApi, namespace: str, seatings: Sequence[PodBinding]) -> None:
-    """All are tried; then the first failure is told, and with it who was seated all the same."""
+    """Tries all, then raises the first failure. Its `done` names the pods that were bound all the same."""
     if len(seatings) == 1:
         return await _bind(api, namespace, seatings[0])
     found = await asyncio.gather(*(_bind(api, namespace, one) for one in seatings), return_exceptions=True)
@@ -57,12 +56,12 @@ async def _bind(api: BindingApi, namespace: str, seating: PodBinding) -> None:
     try:
         await api.post_binding(ref, _binding(seating))
     except Refused as error:
-        if error.code != CONFLICT or not await _is_bound(api, ref, seating):
+        if error.code != HTTPStatus.CONFLICT or not await _is_bound(api, ref, seating):
             raise
 
 
 async def _is_bound(api: BindingApi, ref: Ref, seating: PodBinding) -> bool:
-    """Whether it has the very seat it was to get: an earlier attempt whose answer was lost had come through."""
+    """Whether the pod already has this seat: an earlier attempt succeeded, but its response was lost."""
     try:
         pod = _decode(await api.get(ref))
     except (Refused, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""Where a cluster is and who we are to it: one flat value, from a kubeconfig or from inside of a cluster."""
+"""How to reach a cluster, and with which credentials: one flat value, from a kubeconfig or from inside a pod."""
 
 import os
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-RESTART = 3.0  # seconds in which a server of our own is back after a crash
-EXTENSION = "understudy.dev"  # what our own clusters say of themselves, under `extensions` of a kubeconfig's cluster
-FEW, MANY = 16, 32  # requests at a time: of a server that binds a gang by one, and of one that takes one for each pod
-OFTEN, RARELY = 10.0, 60.0  # where bookmarks come once a minute, and where twice
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # what a pod is given to speak to its cluster
+RESTART = 3.0  # seconds in which a supervised embedded server restarts after a crash
+EXTENSION = "understudy.dev"  # under `extensions` of a kubeconfig's cluster: marks an embedded cluster
+FEW, MANY = 16, 32  # concurrent requests: where one request binds a gang, and where each pod needs its own
+OFTEN, RARELY = 10.0, 60.0  # seconds of watch silence: where bookmarks come once a minute, and twice a minute
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # mounted into every pod
 
 
 class BadConfig(Exception):
@@ -26,8 +26,8 @@ class ExecPlugin(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     interactive: str = "IfAvailable"  # Never, IfAvailable, Always
-    hint: str = ""  # where to get it
-    cluster: Mapping[str, Any] | None = None  # what it is told of the cluster, if it wants to know
+    hint: str = ""  # how to install the command
+    cluster: Mapping[str, Any] | None = None  # what the command is told about the cluster, if it asks for that
 
 
 class OidcProvider(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,11 +39,11 @@ class OidcProvider(msgspec.Struct, frozen=True, kw_only=True):
     id_token: str = ""
     refresh_token: str = ""
     authority: str = ""  # of the issuer, as PEM
-    kept_in: tuple[str, str] = ("", "")  # the kubeconfig and its user where new tokens are written down
+    kept_in: tuple[str, str] = ("", "")  # the kubeconfig and the user in it to which new tokens are written
 
 
 class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom we act for: `as` and its like of a kubeconfig's user."""
+    """The user that requests are made for: `as`, `as-groups` and so on of a kubeconfig's user."""
 
     user: str = ""
     uid: str = ""
@@ -53,29 +53,29 @@ class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     server: str  # https://host:port, with a path where the API is served under one
-    authority: str = ""  # the CA's certificates as PEM; none: those of this system
+    authority: str = ""  # the CA's certificates as PEM; if empty, those of this system
     token: str = ""
-    token_file: str = ""  # read anew as it changes
+    token_file: str = ""  # read again when it changes
     certificate: str = ""  # of this client, as PEM
     key: str = ""
     plugin: ExecPlugin | None = None
     oidc: OidcProvider | None = None
     impersonation: Impersonation | None = None
     insecure: bool = False
-    server_name: str = ""  # the name in the server's certificate, where it is not the host's
+    server_name: str = ""  # the name in the server's certificate, if it differs from the host
     proxy: str = ""  # http://host:port through which the server is reached
     namespace: str = "default"
-    gang_binding: bool = False  # the server can seat a whole gang at once
-    connections: int = FEW  # at most this many requests at a time; the others wait. Watches come on top
-    timeout: float = 30.0  # seconds until a request without an answer is given up
-    write_timeout: float = 0.0  # the same for what changes something, where it is to be another; 0: it is not
-    attempts: int = 0  # of a request that may be asked again, at most; 0: as many as usual
-    silence: float = RARELY  # seconds after which a watch that says nothing is opened anew, to know that it is alive
-    patience: float = 0.0  # seconds in which a server that nobody finds at home is knocked at again
+    gang_binding: bool = False  # the server can bind a whole gang in one request
+    connections: int = FEW  # concurrent requests at most; further ones wait. Watches are not counted
+    timeout: float = 30.0  # seconds until a request without a response fails
+    write_timeout: float = 0.0  # the same for writes; 0: as for reads
+    attempts: int = 0  # of a request that may be retried, at most; 0: the default
+    silence: float = RARELY  # seconds without data after which a watch is opened again, to prove that it is alive
+    connect_retry: float = 0.0  # seconds for which refused connections are retried
 
     @staticmethod
     def in_cluster(folder: Path = SERVICE_ACCOUNT) -> "Config":
-        """As a pod of the cluster that this process runs in."""
+        """With the service account of the pod that this process runs in."""
         host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
             raise BadConfig("KUBERNETES_SERVICE_HOST: not set; this is no pod of a cluster")

@@ -1,4 +1,4 @@
-"""One connection to a server: the bytes of a request go out, the response comes back whole, in pieces or in lines."""
+"""One HTTP connection to a server: sends a request, and returns the response whole, in pieces or in lines."""
 
 import asyncio
 import socket
@@ -10,8 +10,12 @@ import httptools
 
 from understudy.ports import Unreachable
 
-PAUSE_ABOVE = 1 << 20  # bytes of a stream kept for a reader that is slower than the server
-_KEEPALIVE = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))  # a silent peer is dead in half a minute
+PAUSE_ABOVE = 1 << 20  # bytes; reading pauses when a slow reader has this many waiting
+_KEEPALIVE = (
+    ("TCP_KEEPIDLE", 15),
+    ("TCP_KEEPINTVL", 5),
+    ("TCP_KEEPCNT", 3),
+)  # half a minute for a silent peer
 
 
 class Connection(asyncio.Protocol):
@@ -19,11 +23,11 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.reusable = False
-        self.answered = False  # whether any byte has come back for the request under way
+        self.answered = False  # whether any byte of the response to the current request has arrived
         self.status = 0
-        self.retry_after = 0.0  # seconds for which the server wants to be left alone
+        self.retry_after = 0.0  # seconds that the server asks the client to wait
         self.idle_since = 0.0
-        self.heard_at = 0.0  # when the server last said something, by the clock of the event loop
+        self.heard_at = 0.0  # when data last arrived, by the clock of the event loop
         self._loop = asyncio.get_running_loop()
         self.closed: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
@@ -32,8 +36,8 @@ class Connection(asyncio.Protocol):
         self._held = 0  # bytes in _pieces
         self._streaming = False
         self._paused = False
-        self._complete = True  # nothing has been asked yet
-        self._framed = False  # the response says where it ends; else it ends with the connection
+        self._complete = True  # no request is under way
+        self._framed = False  # the response states its length; otherwise it ends with the connection
         self._failure: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -47,7 +51,7 @@ class Connection(asyncio.Protocol):
         return body
 
     async def open(self, request: bytes) -> None:
-        """Sends, and returns once `status` is known; `pieces` then gives the body as it comes."""
+        """Sends the request and returns once `status` is known. `pieces` then yields the body as it arrives."""
         self._begin(request, streaming=True)
         while not self.status:
             await self._news()
@@ -64,7 +68,7 @@ class Connection(asyncio.Protocol):
             await self._news()
 
     def close(self, why: Unreachable | None = None) -> None:
-        """Whoever waits for more is told why."""
+        """A reader that is waiting gets the reason as an exception."""
         self.reusable = False
         if why is not None and self._failure is None:
             self._failure = why
@@ -87,7 +91,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(request)
 
     async def _news(self) -> None:
-        """Returns when something has come since; raises when nothing will."""
+        """Returns when more data has arrived; raises if the connection has failed."""
         if self._failure is not None:
             raise self._failure
         self._waiter = asyncio.get_running_loop().create_future()
@@ -117,7 +121,7 @@ class Connection(asyncio.Protocol):
         self.answered = True
         self.heard_at = self._loop.time()
         if self._complete or self._parser is None:
-            self._fail("the server said something nobody asked for")
+            self._fail("the server sent data without a request")
             return self.close()
         try:
             self._parser.feed_data(data)
@@ -151,12 +155,12 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(name) in (14, 17) and name.lower() in (b"content-length", b"transfer-encoding"):
             self._framed = True
-        elif len(name) == 11 and name.lower() == b"retry-after" and value.isdigit():  # a date is not worth the trouble
+        elif len(name) == 11 and name.lower() == b"retry-after" and value.isdigit():  # not the form with a date
             self.retry_after = float(value)
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if status >= 200:  # what comes before is not the answer yet
+        if status >= 200:  # 1xx responses precede the actual one
             self.status = status
 
     def on_body(self, body: bytes) -> None:

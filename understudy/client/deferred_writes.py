@@ -1,4 +1,4 @@
-"""Writes that nobody waits for: they are made when the urgent ones are done, few at a time, and may fail."""
+"""Deferred writes: made in the background after the urgent ones, a few at a time. They may fail."""
 
 import asyncio
 import contextlib
@@ -8,10 +8,10 @@ from typing import Any
 
 from understudy.write_priority import WritePriority
 
-DELAY = 1.0  # seconds by which an errand is put off at least
-LONGEST_DELAY = 10.0  # seconds by which it is put off at most
-POLL_INTERVAL = 0.5  # seconds between two looks whether urgent writes are done
-CONCURRENCY = 4  # errands; the other connections are left to what is urgent
+DELAY = 1.0  # seconds by which a write is deferred at least
+LONGEST_DELAY = 10.0  # seconds by which it is deferred at most
+POLL_INTERVAL = 0.5  # seconds
+CONCURRENCY = 4  # writes; the other connections are left to urgent ones
 
 _log = logging.getLogger(__name__)
 Write = Coroutine[Any, Any, None]
@@ -35,7 +35,7 @@ class DeferredWrites:
         task.add_done_callback(self._ran)
 
     async def settled(self) -> None:
-        """When none is left."""
+        """Returns when no write is left."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cancel(self) -> None:
@@ -44,13 +44,13 @@ class DeferredWrites:
 
     async def _run(self, work: Write) -> None:
         try:
-            await self._calm()
+            await self._wait_for_urgent_writes()
             async with self._turns:
                 await work
         finally:
-            work.close()  # it may not have begun
+            work.close()  # a coroutine that never started would warn
 
-    async def _calm(self) -> None:
+    async def _wait_for_urgent_writes(self) -> None:
         loop = asyncio.get_running_loop()
         due = loop.time() + self._put_off
         while due > self._precedence.due_until(now := loop.time()):
@@ -59,4 +59,4 @@ class DeferredWrites:
     def _ran(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            _log.debug("left undone: %s", error)
+            _log.debug("a deferred write failed: %s", error)

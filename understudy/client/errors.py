@@ -1,4 +1,5 @@
-"""Answers that say no, as exceptions: a Kubernetes Status into Refused, the rest into what it most likely means."""
+"""Responses that are errors, as exceptions: a Kubernetes Status becomes Refused, anything else what it most likely
+means."""
 
 import http
 
@@ -7,7 +8,7 @@ import msgspec
 from understudy.client.pool import Response
 from understudy.ports import Refused, Unreachable
 
-SHOWN = 200  # characters of an answer that is no Status
+SHOWN = 200  # characters of a response that is no Status
 
 
 class _StatusBody(msgspec.Struct):
@@ -37,8 +38,8 @@ def error_from(code: int, body: bytes) -> Refused | Unreachable:
 
 
 def _without_status(code: int, body: bytes) -> Refused | Unreachable:
-    """A 4xx is an answer even in plain words, such as that of an API server to a path it does not know. What else
-    comes without a Status was not said by the API: a proxy in front of it, or a server on its way down."""
+    """A 4xx counts even without a Status: API servers answer so for unknown paths. Any other response without a Status
+    does not come from the API, but from a proxy in front of it or a server that is shutting down."""
     said = " ".join(body[:SHOWN].decode(errors="replace").split()) or _phrase(code)
     if 400 <= code < 500:
         return Refused(code, _phrase(code).replace(" ", ""), said)

@@ -6,6 +6,7 @@ eviction overwrites the pod's reason, so the reason is written after an eviction
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -13,14 +14,14 @@ import msgspec
 from understudy.objects.resources import PODS
 from understudy.ports import Cluster, PodEviction, Ref, Refused
 
-_GONE = (404, 409)  # not there, or another pod of the same name
-Defer = Callable[[Coroutine[Any, Any, None]], None]  # sees to what nobody waits for
+_GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)  # not there, or another pod of the same name
+Defer = Callable[[Coroutine[Any, Any, None]], None]  # runs a write later, in the background
 
 
 async def evict_pods(
     cluster: Cluster, namespace: str, departures: Sequence[PodEviction], later: Defer | None = None
 ) -> None:
-    """All are tried; then the first refusal is told. Marks that can wait are left to `later`, if there is one."""
+    """Tries all, then raises the first failure. Conditions that can wait are passed to `later` if it is given."""
     calls = (_evict_or_delete(cluster, Ref(PODS, namespace, one.pod), one, later) for one in departures)
     for result in await asyncio.gather(*calls, return_exceptions=True):
         if isinstance(result, BaseException):
@@ -35,7 +36,7 @@ async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: PodEviction, l
             mark = _set_condition(cluster, ref, departure)
             await mark if later is None else later(mark)
         else:
-            if departure.grace != 0 or not departure.excused:  # else it is gone at once, and nobody is left to be told
+            if departure.grace != 0 or not departure.excused:  # otherwise the pod is gone at once, with its condition
                 await _set_condition(cluster, ref, departure)
             await cluster.delete(ref, grace=departure.grace, uid=departure.uid)
     except Refused as error:
@@ -44,7 +45,7 @@ async def _evict_or_delete(cluster: Cluster, ref: Ref, departure: PodEviction, l
 
 
 async def _evict(cluster: Cluster, ref: Ref, departure: PodEviction) -> bool:
-    """Nobody is asked to leave a lost node, and no budget can keep him there: such pods are only deleted."""
+    """Pods on a lost node are only deleted: they cannot end gracefully, and no disruption budget may keep them."""
     if departure.grace == 0:
         return False
     try:
@@ -73,7 +74,6 @@ def _eviction(ref: Ref, departure: PodEviction) -> dict[str, Any]:
 
 JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
 UNTRACK_ATTEMPTS = 3
-CONFLICT = 409
 _FINAL_PHASES = ("Succeeded", "Failed")
 
 
@@ -95,7 +95,10 @@ _decode_pod = msgspec.json.Decoder(_Pod).decode
 
 
 async def untrack_from_job(cluster: Cluster, ref: Ref, departure: PodEviction) -> None:
-    """A pod that has ended by itself stays on the books: what it ended with counts."""
+    """Removes the finalizer by which the Job controller counts a pod, so that the Job does not count its deletion.
+
+    A counted deletion would use up backoffLimit, and delay the replacement by ten seconds or more. A pod that has ended
+    by itself keeps the finalizer: its result counts."""
     version = departure.excused
     for _ in range(UNTRACK_ATTEMPTS):
         metadata = {
@@ -107,7 +110,7 @@ async def untrack_from_job(cluster: Cluster, ref: Ref, departure: PodEviction) -
             await cluster.patch(ref, {"metadata": metadata})
             return
         except Refused as error:
-            if error.code != CONFLICT:
+            if error.code != HTTPStatus.CONFLICT:
                 raise
         found = _decode_pod(await cluster.get(ref))
         if found.metadata.uid != departure.uid or found.status.phase in _FINAL_PHASES:

@@ -1,4 +1,4 @@
-"""A Kubernetes API as a Cluster: what the loops ask of it, as requests over HTTPS."""
+"""KubeClient: the Cluster port as requests to a Kubernetes API over HTTPS."""
 
 import contextlib
 import os
@@ -38,14 +38,14 @@ def connect(config: Config | str | os.PathLike[str], gate: WriteGate | None = No
 
 
 class KubeClient:
-    """Connects when it is first asked something. Close it, or use it with `async with`."""
+    """Connects with the first request. Close it, or use it with `async with`."""
 
     def __init__(self, config: Config, chance: random.Random | None = None, gate: WriteGate | None = None) -> None:
         self.config = config
         self._pool = ConnectionPool(config, gate)
         self._chance = chance or random.Random()
         self._retrier = Retrier(self._pool, self._chance, config.attempts)
-        self.tally = self._retrier.tally
+        self.metrics = self._retrier.metrics
         self._followers: set[Reflector] = set()
         self._errands = DeferredWrites()
 
@@ -64,7 +64,7 @@ class KubeClient:
     def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
-        """Ends only with Refused: where there is no such resource, or no right to see it."""
+        """Ends only with Refused: no such resource, or no permission."""
         return self._followed(Selection(resource, namespace, labels, fields, decoded))
 
     async def _followed(self, selection: Selection) -> AsyncIterator[Change]:
@@ -84,7 +84,8 @@ class KubeClient:
         return await self.request("GET", _path(ref))
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
-        """A new object in the place that `ref` names; with `sub`, such as `eviction`, something asked of an old one."""
+        """Creates an object at `ref`; with `sub`, such as `eviction`, posts to that subresource of an existing
+        object."""
         return await self.request("POST", _path(ref, sub), body, repeatable=sub == "eviction" and _names_a_uid(body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
@@ -102,7 +103,8 @@ class KubeClient:
         await self.request("DELETE", _path(ref), options, repeatable=bool(uid))
 
     async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        """Whole or not at all where the server can; else pod by pod, and what it raises knows who was seated."""
+        """All or nothing if the server supports it; otherwise pod by pod, and the exception names the pods that were
+        bound."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/seatings"
             await self.request("POST", path, {"seatings": seatings})
@@ -111,11 +113,11 @@ class KubeClient:
                 await bind_pods(self, namespace, seatings)
 
     async def post_binding(self, ref: Ref, body: Any) -> None:
-        """A binding names its pod by uid, and a pod is bound once: asked twice, it is refused, not done twice."""
+        """Safe to repeat: a binding names its pod by uid, and a pod is bound only once."""
         await self.request("POST", _path(ref, "binding"), body, repeatable=True)
 
     async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        """In one request where the server can."""
+        """In one request if the server supports it."""
         if self.config.gang_binding:
             path = f"/apis/understudy.dev/v1/namespaces/{namespace}/departures"
             await self.request("POST", path, {"departures": departures})
@@ -124,27 +126,27 @@ class KubeClient:
                 await evict_pods(self, namespace, departures, self._errands.add)
 
     async def settled(self) -> None:
-        """When nothing that was put off is left."""
+        """Returns when no deferred write is left."""
         await self._errands.settled()
 
     async def request(
         self, method: str, path: str, body: Any = None, content_type: str = JSON, repeatable: bool = False
     ) -> bytes:
-        """The body of the answer to any request. `path` may carry a query; `body` is turned into JSON, bytes as is.
-        A read, and what is said to be `repeatable`, is asked again where the answer was lost or the server in trouble.
+        """The response body of any request. `path` may carry a query; `body` is encoded as JSON, bytes are sent as is.
+        Reads, and `repeatable` writes, are retried if the response is lost or the server fails.
         """
         data = b"" if body is None else body if isinstance(body, bytes) else _encode(body)
         asked = Request(method, path, data, content_type, repeatable or method == "GET")
         return successful_body(await self._retrier.fetch(asked))
 
     async def socket(self, path: str, protocols: Sequence[str]) -> "WebSocket":
-        """Speaks the first of these protocols that the server takes: exec. Loaded when somebody asks for it."""
+        """A WebSocket, with the first of these protocols that the server accepts. Imported on first use."""
         from understudy.client.websocket import open_websocket
 
         return await open_websocket(self._pool, path, protocols)
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
-        """The answer to a GET, piece by piece as it comes: logs."""
+        """The response to a GET, piece by piece as it arrives, for example a log."""
         async with self._pool.stream(path) as (status, pieces):
             if status >= 300:
                 raise error_from(status, b"".join([piece async for piece in pieces]))
@@ -153,7 +155,7 @@ class KubeClient:
 
 
 def _path(ref: Ref, sub: str = "") -> str:
-    """Names reach us from inside of objects too, such as the secret a pod mounts; none may lead to another path."""
+    """Names may come from inside objects, such as the secret a pod mounts. None may lead to another path."""
     for name in (ref.namespace, ref.name):
         if name and (_NOT_IN_NAMES.search(name) or name in (".", "..")):
             raise Refused(HTTPStatus.BAD_REQUEST, "BadRequest", f"{name!r} cannot be the name of an object")
@@ -161,13 +163,13 @@ def _path(ref: Ref, sub: str = "") -> str:
 
 
 def _names_a_uid(eviction: Mapping[str, Any]) -> bool:
-    """Whoever is leaving already, or has left, is not made to leave twice by being asked twice."""
+    """Whether the eviction names a uid: then repeating it cannot evict another pod of the same name."""
     return bool(eviction.get("deleteOptions", {}).get("preconditions", {}).get("uid"))
 
 
 def _is_idempotent(patch: Any, form: PatchForm) -> bool:
-    """Whether the patch says how this very object is to be in the end, so that it may be sent twice. One that names a
-    version would be refused the second time, and one that names no uid could hit another object of the same name."""
+    """Whether the patch may be sent twice. A patch that names a resourceVersion would be refused the second time. One
+    that names no uid could change another object of the same name."""
     metadata = patch.get("metadata") if isinstance(patch, Mapping) else None
     if not isinstance(metadata, Mapping) or form is PatchForm.JSON:
         return False

@@ -1,4 +1,4 @@
-"""kubeconfig files into a Config, several of them as one; every look at a field knows how to complain about it."""
+"""Reads kubeconfig files, several of them as one, into a Config. Errors name the file, the field and the fix."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ from understudy.client.config import (
     OidcProvider,
 )
 
-EXEC_EXTENSION = "client.authentication.k8s.io/exec"  # what a cluster has to say to credential plugins
+EXEC_EXTENSION = "client.authentication.k8s.io/exec"  # the cluster's extension for credential plugins
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _INTERACTIVE = ("Never", "IfAvailable", "Always")
 
@@ -39,7 +39,7 @@ def read_kubeconfigs(paths: Sequence[str | os.PathLike[str]], context: str | Non
 
 
 class KubeconfigEntry(NamedTuple):
-    """What one file says of one cluster, user or context."""
+    """The fields of one cluster, user or context, and the file they are from."""
 
     path: Path
     section: str
@@ -82,7 +82,7 @@ class Kubeconfig:
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> Self:
-        """Of several, those that are not there are left out, as long as one is."""
+        """Of several files, missing ones are ignored as long as one exists."""
         there = [path for path in paths if path.exists()] if len(paths) > 1 else paths
         return cls([(path, _document(path)) for path in there or paths])
 
@@ -104,7 +104,7 @@ class Kubeconfig:
             proxy=_proxy(cluster),
             namespace=chosen.text("namespace") or "default",
             gang_binding=bool(own.get("gangBinding")),
-            patience=RESTART if own else 0.0,
+            connect_retry=RESTART if own else 0.0,
             connections=FEW if own else MANY,
             silence=RARELY if own else OFTEN,
             **_credentials(user, cluster, chosen.text("user")),
@@ -138,7 +138,7 @@ def _proxy(cluster: KubeconfigEntry) -> str:
     return url
 
 
-# Who we are
+# Credentials
 
 
 def _credentials(user: KubeconfigEntry, cluster: KubeconfigEntry, name: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _plugin(user: KubeconfigEntry, cluster: KubeconfigEntry) -> ExecPlugin:
 
 
 def _told(cluster: KubeconfigEntry) -> dict[str, Any]:
-    """The cluster as a plugin is told of it: the authority as data, wherever it was."""
+    """The cluster as passed to a plugin, with the authority inline even if the kubeconfig names a file."""
     kept = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
     told = {field: cluster.fields[field] for field in kept if cluster.fields.get(field)}
     if authority := cluster.pem("certificate-authority"):
@@ -244,7 +244,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def parsed(data: bytes) -> object:
-    """JSON is YAML too, and does without the YAML reader, which takes longer to load than all the rest."""
+    """JSON is YAML too, and needs no YAML parser, whose import takes longer than everything else here."""
     if data.lstrip()[:1] == b"{":
         try:
             return msgspec.json.decode(data)

@@ -1,10 +1,11 @@
-"""Connections to one server, kept for the next request; requests that go out over them."""
+"""A pool of connections to one API server, and the requests that are sent over them."""
 
 import asyncio
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -16,28 +17,27 @@ from understudy.client.credentials.provider import credentials_of
 from understudy.client.tls import context_of, error_text
 from understudy.ports import Unreachable
 
-LONGEST_IDLE = 60.0  # seconds; middle boxes forget connections that are older
+LONGEST_IDLE = 60.0  # seconds; firewalls and load balancers drop connections that are idle for longer
 FIRST_CONNECT_PAUSE = 0.02  # seconds between the first two attempts to connect
-CLOSE_SECONDS = 1.0  # seconds that connections in the making get to come about when the client is closed
-SHORTEST_HEAD_TIMEOUT = 5.0  # seconds that the head of a stream may take at least, however soon its silence is noticed
-UNAUTHORIZED = 401
+CLOSE_SECONDS = 1.0  # seconds that connection attempts get to finish when the client is closed
+SHORTEST_HEAD_TIMEOUT = 5.0  # seconds that the head of a stream may always take, however short the limit for silence is
 _UNSAFE = re.compile(r"[^!-~]")
 
-WriteGate = Callable[[], None]  # asked before every request that changes something; raises where it must not go out
+WriteGate = Callable[[], None]  # called before every request that changes something; raises if it must not be sent
 
 
 class Response(NamedTuple):
     status: int
     body: bytes
-    retry_after: float = 0.0  # seconds for which the server wants to be left alone
+    retry_after: float = 0.0  # seconds that the server asks the client to wait
 
 
 class NotSent(Unreachable):
-    """There was no connection, or nothing to show at the door; so nothing was asked."""
+    """No request was sent: there was no connection, or no credentials."""
 
 
 class StreamSilent(Unreachable):
-    """A stream on which nothing was heard for so long that nobody knows whether it is still there."""
+    """A stream was silent for so long that its connection counts as lost."""
 
 
 class ConnectionPool:
@@ -48,7 +48,7 @@ class ConnectionPool:
         self._port = url.port or (443 if url.scheme == "https" else 80)
         self._prefix = url.path
         self._credentials = credentials_of(config)
-        self._proof = Identity(certificate=config.certificate, key=config.key)  # what connections are made with
+        self._proof = Identity(certificate=config.certificate, key=config.key)  # with which new connections are made
         self._ssl = context_of(config, config.certificate, config.key) if url.scheme == "https" else None
         self._server_name = (config.server_name or self._host) if self._ssl else None
         self._extra = impersonation_headers(config.impersonation)
@@ -57,7 +57,7 @@ class ConnectionPool:
         self._timeout = config.timeout
         self._write_timeout = config.write_timeout or config.timeout
         self._gate = gate
-        self._patience = config.patience
+        self._connect_retry = config.connect_retry
         self._turns = asyncio.Semaphore(config.connections)
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
@@ -65,17 +65,17 @@ class ConnectionPool:
         self._closing = asyncio.Event()
 
     async def fetch(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Response:
-        """One request and its whole answer, whatever its status; raises Unreachable where there is none."""
+        """Sends one request and returns the response with any status. Raises Unreachable if there is no response."""
         identity = self._credentials.kept() or await self._identity()
         answer = await self._fetch_as(identity, method, path, body, content_type)
-        if answer.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
+        if answer.status == HTTPStatus.UNAUTHORIZED and (other := await self._other(identity)) is not None:
             return await self._fetch_as(other, method, path, body, content_type)
         return answer
 
     async def _fetch_as(self, identity: Identity, method: str, path: str, body: bytes, content_type: str) -> Response:
         timeout = self._timeout if method == "GET" else self._write_timeout
         async with self._turns:
-            self._pass_gate(method)  # rather here than after a connection was made for nothing
+            self._pass_gate(method)  # also checked before sending; here it saves a useless connection
             try:
                 async with asyncio.timeout(timeout):
                     return await self._fetch(method, self._request(identity, method, path, body, content_type))
@@ -83,8 +83,8 @@ class ConnectionPool:
                 raise Unreachable(f"{method} {path}: no answer within {timeout:g} s") from None
 
     async def _fetch(self, method: str, request: bytes) -> Response:
-        """A kept connection may have been closed by the server just now. Whether it did what it was asked then is
-        not known, so only what changes nothing is asked again."""
+        """The server may close an idle connection at the moment of the request. Whether it carried the request out is
+        then unknown, so only a read is sent again."""
         kept = self._kept()
         if kept is not None:
             try:
@@ -99,8 +99,8 @@ class ConnectionPool:
             self._gate()
 
     async def _over(self, connection: Connection, method: str, request: bytes) -> Response:
-        """Between the gate and the first byte on the wire nobody waits for anything: not even a process that was
-        stopped while it connected, and goes on when another one leads, writes what it had in mind."""
+        """There is no await between the gate and the first byte. So a process that was stopped while it connected, and
+        continues when another replica leads, does not send its write."""
         try:
             self._pass_gate(method)
             body = await connection.fetch(request)
@@ -118,23 +118,23 @@ class ConnectionPool:
     async def stream(
         self, path: str, longest: float | None = None, silence: float | None = None
     ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
-        """A GET whose answer goes on for as long as both sides like: its status and the pieces of its body. After
-        `longest` seconds in all, or `silence` seconds without a word, it counts as lost."""
+        """A GET with an open-ended response: its status and the pieces of its body. After `longest` seconds in all, or
+        `silence` seconds without data, the connection counts as lost."""
         identity = self._credentials.kept() or await self._identity()
         within = min(self._timeout, max(silence, SHORTEST_HEAD_TIMEOUT)) if silence else self._timeout
         connection = await self._opened(identity, path, within)
-        if connection.status == UNAUTHORIZED and (other := await self._other(identity)) is not None:
+        if connection.status == HTTPStatus.UNAUTHORIZED and (other := await self._other(identity)) is not None:
             connection.close()
             connection = await self._opened(other, path, within)
         end = asyncio.get_running_loop().call_later(longest, connection.close) if longest else None
-        ear = _SilenceTimer(connection, silence) if silence else None
+        timer = _SilenceTimer(connection, silence) if silence else None
         try:
             yield connection.status, connection.pieces()
         finally:
             if end is not None:
                 end.cancel()
-            if ear is not None:
-                ear.cancel()
+            if timer is not None:
+                timer.cancel()
             connection.close()
 
     async def _opened(self, identity: Identity, path: str, within: float) -> Connection:
@@ -152,7 +152,7 @@ class ConnectionPool:
             raise Unreachable(f"GET {path}: no answer within {within:g} s") from None
 
     async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection for whoever speaks something else than requests and answers; he closes it."""
+        """A raw connection for another protocol, such as WebSocket. The caller closes it."""
         try:
             async with asyncio.timeout(self._timeout):
                 where = await self._where()
@@ -163,7 +163,7 @@ class ConnectionPool:
             raise self._unreachable(error) from None
 
     async def address(self, path: str) -> tuple[str, str, list[tuple[str, str]]]:
-        """Host, target and headers with which to ask for this path on a connection of one's own."""
+        """Host, target and headers of a request for this path on a connection from `dial`."""
         identity = self._credentials.kept() or await self._identity()
         self._prove(identity)
         token = [("Authorization", f"Bearer {identity.token}")] if identity.token else []
@@ -190,9 +190,9 @@ class ConnectionPool:
         return None
 
     async def _connect(self) -> Connection:
-        """Where nobody listens nothing was sent either, so any request may try again."""
+        """Retries while connections are refused: nothing has been sent yet, so this is safe for every request."""
         loop = asyncio.get_running_loop()
-        deadline, pause = loop.time() + self._patience, FIRST_CONNECT_PAUSE
+        deadline, pause = loop.time() + self._connect_retry, FIRST_CONNECT_PAUSE
         while True:
             try:
                 return await self._connect_once()
@@ -220,7 +220,7 @@ class ConnectionPool:
             raise
 
     async def _made(self) -> Connection:
-        """Not to be cancelled in the middle of a handshake: asyncio then forgets the socket without closing it."""
+        """Must not be cancelled during the handshake: asyncio would lose the socket without closing it."""
         where = await self._where()
         _, connection = await asyncio.get_running_loop().create_connection(
             Connection, **where, ssl=self._ssl, server_hostname=self._server_name
@@ -251,7 +251,7 @@ class ConnectionPool:
         return {"sock": await connect_through_proxy(self._config.proxy, self._host, self._port)}
 
     def _prove(self, identity: Identity) -> None:
-        """New connections are made with the certificate of this identity; those made with another are let go."""
+        """Makes new connections with the certificate of this identity, and closes idle ones made with another."""
         if self._ssl is None or (identity.certificate, identity.key) == (self._proof.certificate, self._proof.key):
             return
         self._ssl = context_of(self._config, identity.certificate, identity.key)
@@ -273,13 +273,13 @@ class ConnectionPool:
 
 
 def _close_unwanted(making: "asyncio.Task[Connection]") -> None:
-    """Whoever wanted it does not any more."""
+    """Closes a connection whose request was cancelled while it was made."""
     if not making.cancelled() and making.exception() is None:
         making.result().close()
 
 
 class _SilenceTimer:
-    """Closes a connection on which nothing is heard for a while. Costs nothing while something is."""
+    """Closes a connection that has been silent for too long. One timer a period, whatever arrives in between."""
 
     def __init__(self, connection: Connection, silence: float) -> None:
         self._connection = connection

@@ -1,15 +1,15 @@
-"""A way through a proxy: a socket that leads to a server somewhere behind it."""
+"""Connects to a server through an HTTP proxy, with CONNECT."""
 
 import asyncio
 import base64
 import socket
 from urllib.parse import unquote, urlsplit
 
-LONGEST_ANSWER = 16 * 1024  # bytes of an answer that lets us through
+LONGEST_ANSWER = 16 * 1024  # bytes of the proxy's response
 
 
 async def connect_through_proxy(proxy: str, host: str, port: int) -> socket.socket:
-    """Raises OSError where the proxy is not there, or does not let us through."""
+    """Raises OSError if the proxy cannot be reached or refuses."""
     loop, url = asyncio.get_running_loop(), urlsplit(proxy)
     found = await loop.getaddrinfo(url.hostname, url.port or 80, type=socket.SOCK_STREAM)
     family, kind, protocol, _, address = found[0]
@@ -21,7 +21,7 @@ async def connect_through_proxy(proxy: str, host: str, port: int) -> socket.sock
         await loop.sock_sendall(sock, f"CONNECT {where} HTTP/1.1\r\nHost: {where}\r\n{_login(proxy)}\r\n".encode())
         answer = b""
         while b"\r\n\r\n" not in answer and len(answer) < LONGEST_ANSWER:
-            piece = await loop.sock_recv(sock, 1)  # not a byte of what the server says afterwards
+            piece = await loop.sock_recv(sock, 1)  # byte by byte, so as not to read data of the server behind it
             if not piece:
                 break
             answer += piece

@@ -1,4 +1,4 @@
-"""A list and a watch, for ever: into one stream of changes that misses nothing and tells nothing twice."""
+"""Lists and watches a resource for ever: one stream of changes without gaps and without repetitions."""
 
 import asyncio
 import contextlib
@@ -18,17 +18,17 @@ from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Refused, Unreachable
 
 PAGE = 500
-WATCH_SECONDS = (240, 480)  # how long the server is asked to keep a watch open; spread, so as not to end together
-OVERTIME = 30.0  # seconds beyond that after which a server that does not end it has stopped altogether
+WATCH_SECONDS = (240, 480)  # requested duration of a watch; random, so that watches do not all end together
+OVERTIME = 30.0  # seconds beyond that after which the server is taken to have stopped
 FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
-SPREAD = 0.5  # seconds over which those who lost their place come back for a list: they lost it together
-SETTLED = 1.0  # seconds after which a watch that says nothing is a quiet one, not one in trouble
-_FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # answers that asking again will not change
+SPREAD = 0.5  # seconds over which reflectors list again after an expired revision: all expire together
+SETTLED = 1.0  # seconds after which a silent watch counts as quiet, not as failing
+_FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # responses that a retry will not change
 _GONE = 410
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Which objects of a resource are followed."""
+    """The objects of a resource to follow."""
 
     resource: Resource
     namespace: str = ""
@@ -45,8 +45,8 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class _KnownObject(msgspec.Struct, gc=False):
-    """The last state told of an object; as a text it is kept for those who are told texts, or the end of an object
-    that nobody saw go could not be told as such."""
+    """The last state reported of an object. Its text is kept for readers of texts: a later list may show that the
+    object is gone, and the change to report then needs its last state."""
 
     uid: str
     revision: str
@@ -54,7 +54,7 @@ class _KnownObject(msgspec.Struct, gc=False):
 
 
 class _RevisionExpired(Exception):
-    """The server no longer knows what happened since the last event; only a new list helps."""
+    """The server no longer has the events since the last revision; a new list is needed."""
 
 
 class Reflector:
@@ -63,25 +63,24 @@ class Reflector:
     def __init__(
         self, pool: ConnectionPool, selection: Selection, chance: random.Random, silence: float | None = None
     ) -> None:
-        """A watch that says nothing for `silence` seconds is opened anew: a quiet one tells by that that it is alive,
-        and one whose server is gone is found out."""
+        """A watch without data for `silence` seconds is opened again. This tells a quiet watch from a lost server."""
         self._pool = pool
         self._silence = silence
         self._selection = selection
         self._chance = chance
         self._reading = WatchDecoder(selection.resource, selection.decoded)
         self._known: dict[ObjectKey, _KnownObject] = {}
-        self._revision = ""  # where to go on watching; '': a list comes first
+        self._revision = ""  # where to continue watching; '': a list comes first
         self._failures = 0  # in a row
-        self._told_at = time.monotonic()  # when nothing was missing for sure
+        self._told_at = time.monotonic()  # when the reported state was last known to be complete
 
     @property
     def age(self) -> float:
-        """By a clock that all threads share, and that goes on while an event loop is kept busy."""
+        """Seconds, by a clock that all threads share and that runs while an event loop is blocked."""
         return time.monotonic() - self._told_at
 
     async def changes(self) -> AsyncGenerator[Change, None]:
-        """Raises Refused where the server will not list these at all: no such resource, no right to see it."""
+        """Raises Refused if these cannot be listed at all: no such resource, or no permission."""
         synced = False
         while True:
             try:
@@ -110,7 +109,7 @@ class Reflector:
             await self._pause()
 
     async def _listed(self) -> AsyncGenerator[Change, None]:
-        """Tells how what is there differs from what was told before."""
+        """Yields the difference between the listed objects and those reported before."""
         left = set(self._known)
         more, first = "", True
         while first or more:
@@ -126,7 +125,7 @@ class Reflector:
         self._revision = page.revision or "0"
 
     async def _watched(self) -> AsyncGenerator[Change, None]:
-        """Ends when the server ends it, as it does every few minutes."""
+        """Ends when the server ends the watch, as it does every few minutes."""
         loop = asyncio.get_running_loop()
         seconds = self._chance.randint(*WATCH_SECONDS)
         path = self._selection.path(
@@ -161,9 +160,9 @@ class Reflector:
         self._revision = sight.revision or self._revision
 
     def _told(self, sight: ObservedObject) -> Iterator[Change]:
-        """What makes this state known: nothing where it was known already."""
+        """The changes that report this state: none if it was reported before."""
         before = self._known.get(sight.key)
-        if before is not None and before.uid != sight.uid:  # one of the same name took its place, unseen
+        if before is not None and before.uid != sight.uid:  # replaced by a new object of the same name in between
             yield self._gone(sight.key, before)
             before = None
         kept = b"" if self._selection.decoded else sight.raw
@@ -177,13 +176,13 @@ class Reflector:
         return Change(ChangeType.DELETED, seen.raw or self._reading.gone(key, seen.uid))
 
     async def _lose_place(self) -> None:
-        """A list comes next. Where it was a list that expired half-way, all of it is read again: what was told of it
-        stays told, and nobody is told as gone before a list has come to its end."""
+        """The next step is a new list. If a list expired between two pages, it is read again from the start: its
+        objects stay reported, and deletions are reported only after a complete list."""
         self._revision = ""
         await asyncio.sleep(self._chance.uniform(0.0, SPREAD))
 
     async def _pause(self) -> None:
-        """Longer with every failure in a row, and never in step with other followers."""
+        """Longer with every failure in a row, and randomized, so that reflectors do not retry in step."""
         longest = min(FIRST_PAUSE * LONGER ** min(self._failures, 20), LONGEST_PAUSE)
         self._failures += 1
         await asyncio.sleep(longest * self._chance.uniform(0.5, 1.0))

@@ -1,19 +1,19 @@
-"""How many requests were answered how, and how long that took: for whoever wants to show it."""
+"""Counts requests by method, resource and status code, and sums up their durations."""
 
 from collections.abc import Callable
 
 import msgspec
 
-NO_ANSWER = 0  # stands for the code of an answer that never came
+NO_ANSWER = 0  # in place of a status code, for a request without a response
 
 Listener = Callable[["CompletedRequest"], None]
 
 
 class CompletedRequest(msgspec.Struct, frozen=True, gc=False):
-    """One request on its way there and back; one that is asked again counts again."""
+    """One attempt of a request; a retry counts again."""
 
     method: str
-    resource: str  # `pods`, `pods/binding`, `jobs`; what is no resource, by the first part of its path
+    resource: str  # `pods`, `pods/binding`, `jobs`; for other paths, their first segment
     code: int
     seconds: float
 
@@ -21,9 +21,9 @@ class CompletedRequest(msgspec.Struct, frozen=True, gc=False):
 class RequestMetrics:
     def __init__(self) -> None:
         self.answers: dict[tuple[str, str, int], int] = {}  # (method, resource, code) -> how many
-        self.seconds: dict[tuple[str, str], float] = {}  # (method, resource) -> spent waiting, in all
-        self.repeats = 0  # requests that were asked again
-        self.listener: Listener | None = None  # hears of each; must be quick and never fails
+        self.seconds: dict[tuple[str, str], float] = {}  # (method, resource) -> in total
+        self.repeats = 0  # retries
+        self.listener: Listener | None = None  # called for each attempt; must be quick and must not raise
 
     def count(self, method: str, path: str, code: int, seconds: float) -> None:
         resource = resource_of(path)
@@ -35,7 +35,8 @@ class RequestMetrics:
 
 
 def resource_of(path: str) -> str:
-    """`/api/v1/namespaces/team/pods/worker-0/binding` is about `pods/binding`; names would make too many kinds."""
+    """`/api/v1/namespaces/team/pods/worker-0/binding` counts as `pods/binding`; object names would make too many
+    series."""
     parts = path.partition("?")[0].strip("/").split("/")
     if parts[0] == "api":
         del parts[:2]

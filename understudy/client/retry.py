@@ -1,11 +1,12 @@
-"""Requests that are asked again where that can do no harm: of a server too busy, in trouble, or out of reach a while.
+"""Retries requests where a retry is safe: the server is too busy, fails, or cannot be reached for a while.
 
-Whoever plans by what he sees is better served by a quick no than by a late yes: the number of attempts and the time
-they may take are bounded, and what was refused then is left to the next plan.
+The planner is better served by a quick failure than by a late success. So the attempts and their total time are
+bounded, and a request that still fails is left to the next plan.
 """
 
 import asyncio
 import random
+from http import HTTPStatus
 
 import msgspec
 
@@ -14,10 +15,9 @@ from understudy.client.request_metrics import NO_ANSWER, RequestMetrics
 from understudy.ports import Unreachable
 
 ATTEMPTS = 5
-RETRY_WINDOW = 10.0  # seconds after which nothing is asked again
+RETRY_WINDOW = 10.0  # seconds after the first attempt in which retries may start
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-LONGEST_RETRY_AFTER = 5.0  # seconds that a server may ask us to stay away
-OK, NOT_FOUND, TOO_MANY = 200, 404, 429
+LONGEST_RETRY_AFTER = 5.0  # seconds of a Retry-After that are honoured
 SERVER_ERRORS = frozenset((500, 502, 503, 504))
 
 
@@ -26,10 +26,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     path: str
     body: bytes = b""
     content_type: str = ""
-    repeatable: bool = False  # asked twice, it leaves the cluster as if asked once
+    repeatable: bool = False  # sending it twice has the same effect as once
 
     def may_be_repeated_after(self, answer: Response) -> bool:
-        if answer.status == TOO_MANY:  # nothing was done; but an eviction is told so by a budget, and for longer
+        """After 429 nothing was done. For an eviction it comes from a disruption budget, and a retry would come too
+        soon."""
+        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
             return not (self.path.endswith("/eviction") and answer.body.lstrip()[:1] == b"{")
         return self.repeatable and answer.status in SERVER_ERRORS
 
@@ -39,10 +41,10 @@ class Retrier:
         self._pool = pool
         self._chance = chance
         self._attempts = attempts
-        self.tally = RequestMetrics()
+        self.metrics = RequestMetrics()
 
     async def fetch(self, request: Request) -> Response:
-        """The first answer that asking again would not better; raises Unreachable where there is none."""
+        """The first response that a retry would not improve. Raises Unreachable if there is none."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + RETRY_WINDOW
         attempt = 1
@@ -50,14 +52,16 @@ class Retrier:
             asked = 0.0
             try:
                 answer = await self._ask(request)
-                if attempt > 1 and request.method == "DELETE" and answer.status == NOT_FOUND:
-                    return answer._replace(status=OK)  # by an attempt before, whose answer was lost
+                if attempt > 1 and request.method == "DELETE" and answer.status == HTTPStatus.NOT_FOUND:
+                    return answer._replace(
+                        status=HTTPStatus.OK
+                    )  # an earlier attempt deleted it, and its response was lost
                 if not request.may_be_repeated_after(answer):
                     return answer
                 asked = answer.retry_after
                 last: Response | Unreachable = answer
             except NotSent:
-                raise  # the pool has knocked for as long as its owner wants
+                raise  # the pool has retried the connection already
             except Unreachable as error:
                 if not request.repeatable:
                     raise
@@ -68,7 +72,7 @@ class Retrier:
                     return last
                 raise last
             attempt += 1
-            self.tally.repeats += 1
+            self.metrics.repeats += 1
             await asyncio.sleep(pause)
 
     async def _ask(self, request: Request) -> Response:
@@ -79,9 +83,9 @@ class Retrier:
             code = answer.status
             return answer
         finally:
-            self.tally.count(request.method, request.path, code, loop.time() - begun)
+            self.metrics.count(request.method, request.path, code, loop.time() - begun)
 
     def _pause(self, attempt: int, asked: float) -> float:
-        """At least what the server asks for, within reason; longer every time, and never in step with others."""
+        """At least what the server asks for, up to a limit; longer with every attempt, and randomized."""
         longest = min(FIRST_PAUSE * 2.0 ** (attempt - 1), LONGEST_PAUSE)
         return float(min(asked, LONGEST_RETRY_AFTER) + longest * self._chance.uniform(0.5, 1.0))

@@ -1,4 +1,4 @@
-"""What both sides of a connection prove who they are with: certificates into a context of OpenSSL."""
+"""TLS contexts from the certificates of a configuration."""
 
 import contextlib
 import os
@@ -11,11 +11,12 @@ from understudy.client.config import BadConfig, Config
 
 
 def context_for(authority: str) -> ssl.SSLContext:
-    """A context that trusts this authority (PEM), or the system's authorities where none is given.
+    """A context that trusts this authority (PEM), or the system's authorities if none is given.
 
-    Python 3.13 and newer ask for what RFC 5280 demands of certificates, an Authority Key Identifier for instance. Many
-    clusters' own authorities issue certificates without one, and kubectl accepts them. So that one check is left out
-    for an authority that is named; the chain, the dates and the host name are checked as ever."""
+    Python 3.13 and newer demand what RFC 5280 requires of certificates, such as an Authority Key Identifier. Many
+    cluster authorities issue certificates without one, and kubectl accepts them. So this check is disabled for a
+    named authority. The chain, the dates and the host name are still checked.
+    """
     context = ssl.create_default_context(cadata=authority or None)
     if authority:
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT

@@ -1,4 +1,4 @@
-"""The text of a list's page or a watch's line into what it tells of each object: its text, or the object decoded."""
+"""Decodes a page of a list, or a line of a watch, into the objects it contains: their texts or decoded structs."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ ObjectKey = tuple[str, str]  # (namespace, name)
 
 
 class ObservedObject(msgspec.Struct, gc=False):
-    """An object as it is told of: as text or, where that was asked for and could be done, decoded."""
+    """An object in a response: its text or, if requested and possible, the decoded struct."""
 
     key: ObjectKey
     uid: str
@@ -20,7 +20,7 @@ class ObservedObject(msgspec.Struct, gc=False):
     obj: KubeObject | None = None
 
 
-ERROR = "ERROR"  # of a line that tells of no object
+ERROR = "ERROR"  # type of a watch line without an object
 _NO_OBJECT = ObservedObject(("", ""), "", "")
 
 
@@ -63,7 +63,7 @@ _line = msgspec.json.Decoder(_Line).decode
 
 
 class WatchDecoder:
-    """Of one resource. What cannot be decoded is told as text: whoever needs it decoded finds out what is wrong."""
+    """For one resource. An object that cannot be decoded is passed on as text; its consumer reports what is wrong."""
 
     def __init__(self, resource: Resource, decoded: bool) -> None:
         self._wire = BULK_DECODERS.get(resource) if decoded else None
@@ -82,11 +82,11 @@ class WatchDecoder:
         return ListPage([self._read(raw) for raw in listed.items or ()], listed.metadata.revision, listed.metadata.more)
 
     def line(self, text: bytes) -> tuple[str, ObservedObject]:
-        """What happened, and to whom."""
+        """The type of the event and its object."""
         if self._wire is not None:
             try:
                 happened, obj = self._wire.line(text)
-            except (BadObject, msgspec.DecodeError):  # bookmarks and errors come this way too: they are no objects
+            except (BadObject, msgspec.DecodeError):  # bookmarks and errors: they are not objects of the resource
                 pass
             else:
                 return happened, self._seen(obj)
@@ -94,7 +94,7 @@ class WatchDecoder:
         return line.type, _NO_OBJECT if line.type == ERROR else self._read(line.object)
 
     def gone(self, key: ObjectKey, uid: str) -> bytes:
-        """As much of an object as is known of one that was not kept."""
+        """A minimal object, for a deletion whose last state was not kept."""
         namespace, name = key
         metadata = {"name": name, **({"namespace": namespace} if namespace else {}), "uid": uid}
         return self._head + msgspec.json.encode({"metadata": metadata})[1:]
@@ -106,7 +106,7 @@ class WatchDecoder:
 
     def _read(self, raw: msgspec.Raw) -> ObservedObject:
         found, body = _object(raw), bytes(raw)
-        if not found.kind:  # the items of a list leave it to the list to say what they are
+        if not found.kind:  # items of a list carry neither apiVersion nor kind
             body = self._head + body.lstrip()[1:]
         meta = found.metadata
         return ObservedObject((meta.namespace, meta.name), meta.uid, meta.resource_version, body)

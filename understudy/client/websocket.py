@@ -1,4 +1,4 @@
-"""A WebSocket to the API server: whole messages in and out; a refused one is told like any other refused request."""
+"""A WebSocket to the API server: whole messages in both directions; a refusal raises like that of any other request."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ async def open_websocket(pool: ConnectionPool, path: str, protocols: Sequence[st
 
 
 class WebSocket:
-    """Use it with `async with`; iterate over it for what the server says, until it has nothing more to say."""
+    """Use it with `async with`. Iterating yields the server's messages until it closes the socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -80,7 +80,7 @@ class WebSocket:
     async def send(self, data: bytes) -> None:
         try:
             await self._send(BytesMessage(data=data))
-        except LocalProtocolError:  # the server has said goodbye meanwhile
+        except LocalProtocolError:  # the server has closed it in the meantime
             raise Unreachable("the connection is closed") from None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -99,11 +99,11 @@ class WebSocket:
             if self._speech.state is ConnectionState.OPEN:
                 await self._send(CloseConnection(code=1000))
         self._writer.close()
-        with contextlib.suppress(OSError):  # the other end was faster
+        with contextlib.suppress(OSError):  # the server closed it first
             await self._writer.wait_closed()
 
     async def _events(self) -> AsyncIterator[Event]:
-        """Pings are answered on the way."""
+        """Answers pings as they arrive."""
         while True:
             for event in self._speech.events():
                 if isinstance(event, Ping):

@@ -1,1 +1,1 @@
-"""The kube world: Understudy beside the other controllers of a real cluster, as one of several replicas."""
+"""The kube world: Understudy in a real cluster, as one of several replicas."""

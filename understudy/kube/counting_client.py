@@ -1,4 +1,4 @@
-"""A Cluster that counts what passes: objects that are followed, pods that are seated and pods that are told to go."""
+"""A cluster client that counts followed objects, bound pods and released pods."""
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
@@ -28,7 +28,7 @@ class CountingClient(ClientWrapper):
                     self._count(key, step)
                     yield change
         finally:
-            if told:  # else the cluster does not know them
+            if told:  # otherwise the cluster does not serve this resource
                 self._count(key, -there)
 
     def _count(self, key: str, step: int) -> None:

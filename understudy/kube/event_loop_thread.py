@@ -1,4 +1,4 @@
-"""A thread with an event loop of its own: what runs there goes on while the main loop computes."""
+"""An event loop in a thread of its own: what runs there continues while the main loop computes."""
 
 import asyncio
 import contextlib
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class EventLoopThread:
-    """What it runs shares nothing with the main loop but values that one of them writes and the other only reads."""
+    """Its tasks share with the main loop only values that one side writes and the other reads."""
 
-    def __init__(self, name: str = "aside") -> None:
+    def __init__(self, name: str = "election") -> None:
         self._loop = asyncio.new_event_loop()
-        # It must not keep a process alive whose main thread has ended.
+        # A daemon: it must not keep the process alive after the main thread has ended.
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
 
     async def __aenter__(self) -> Self:
@@ -34,12 +34,12 @@ class EventLoopThread:
         self._loop.close()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Whoever is cancelled while he waits for this cancels it too, without waiting for its end."""
+        """Cancelling the caller cancels the work too, without waiting for its end."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     @contextlib.asynccontextmanager
     async def entered(self, there: AbstractAsyncContextManager[T]) -> AsyncIterator[T]:
-        """A context that is entered and left in the thread."""
+        """Enters and leaves a context manager in the thread."""
         found = await self.run(_awaited(there.__aenter__()))
         try:
             yield found
@@ -48,16 +48,16 @@ class EventLoopThread:
 
 
 class ThreadedElection:
-    """The Leadership of an election that is held aside: renewals do not wait for plans.
+    """The Leadership of an election that runs in a thread: renewals do not wait for plans.
 
-    `leads` is asked in the main loop, right before each write. It compares a number that only the election sets with
-    the clock, so it is right in every thread, and turns false while a plan is being made as at any other time.
+    The main loop reads `leads` right before each write. It compares the clock with a number that only the election
+    sets, so it is correct in every thread, and becomes false on time even while a plan is computed.
     """
 
     def __init__(self, election: LeaderElection, aside: EventLoopThread) -> None:
         self._election = election
         self._aside = aside
-        self._turn = asyncio.Lock()  # one after the other: what was cancelled has ended before the next begins
+        self._turn = asyncio.Lock()  # a cancelled operation ends before the next begins
 
     @property
     def leads(self) -> bool:
@@ -77,11 +77,11 @@ class ThreadedElection:
             async with self._turn:
                 return await work
         finally:
-            work.close()  # it may not have begun
+            work.close()  # a coroutine that never started would warn
 
 
 async def _cancel_all_tasks() -> None:
-    """Whatever still runs in this loop is cancelled."""
+    """Cancels all other tasks of the running loop."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

@@ -45,18 +45,18 @@ class ClientWrapper:
 
 
 class WriteNotAllowed(NotSent):
-    """The write did not go out, and is not tried again by itself."""
+    """The write was not sent, and the client does not retry it."""
 
 
 class WritePermit:
-    """Whether anything may be written now: `check` raises NotAllowed where it may not.
+    """Whether a write is allowed now: `check` raises WriteNotAllowed if it is not.
 
-    It is asked in front of every write, and once more by the client right before each request goes out: what was true
-    before the first request of a write may not be before the last.
+    The fence checks it before every write, and the client again before each request: leadership may be lost between the
+    first and the last request of one write.
     """
 
     def __init__(self, leads: Callable[[], bool], age: Callable[[], float], longest: float | None) -> None:
-        """`longest` is the age in seconds up to which a view is fit to be acted upon; None: any is."""
+        """`longest` is the greatest age of the view, in seconds, at which writes are allowed; None: any age."""
         self._leads = leads
         self._age = age
         self._longest = longest
@@ -83,7 +83,7 @@ class FencedClient(ClientWrapper):
         self._settled.set()
 
     def close(self) -> None:
-        """Nothing is written any more."""
+        """Stops all further writes."""
         self._permit.close()
 
     async def settled(self) -> None:

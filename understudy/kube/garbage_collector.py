@@ -1,8 +1,7 @@
-"""The garbage collector beside a large view: what has been seen once is not walked through again and again.
+"""Keeps Python's garbage collector from scanning a large view again and again.
 
-Objects that refer to each other in circles are rare here, and small: connections, tasks, tracebacks. All the rest goes
-when nobody refers to it any more, without a collector. But that walks through everything there is each time it looks,
-which on a cluster of 100,000 pods holds everybody up, all threads alike.
+Reference cycles are rare here, and small: connections, tasks, tracebacks. All other objects are freed by reference
+counting. But each collection scans all objects, which on a cluster of 100,000 pods blocks all threads.
 """
 
 import asyncio
@@ -11,18 +10,18 @@ import logging
 import time
 from collections.abc import Callable
 
-THRESHOLDS = (50_000, 20, 100)  # objects made, and looks at younger ones, before the collector looks
+THRESHOLDS = (50_000, 20, 100)  # allocations, and collections of younger generations, before a collection
 LOOK = 1.0  # seconds
 
 _log = logging.getLogger(__name__)
 
 
 async def freeze_after_sync(synced: Callable[[], bool]) -> None:
-    """Looks rarely; and once everything has been seen, what there is then is left alone for good."""
+    """Makes collections rare, and excludes the objects of the view from them once it is complete."""
     gc.set_threshold(*THRESHOLDS)
     while not synced():
         await asyncio.sleep(LOOK)
     began = time.perf_counter()
     gc.collect()
     gc.freeze()
-    _log.debug("%d objects are set apart, in %.2f s", gc.get_freeze_count(), time.perf_counter() - began)
+    _log.debug("%d objects are frozen, in %.2f s", gc.get_freeze_count(), time.perf_counter() - began)

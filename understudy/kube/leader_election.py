@@ -22,13 +22,14 @@ from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachabl
 
 
 def steady_seconds() -> float:
-    """Seconds since some moment. Where the system can tell, a machine's sleep counts: others were awake meanwhile."""
+    """Seconds on a clock that is never set. It includes a machine's sleep if the system reports it: other replicas were
+    awake."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.clock_gettime(boot) if boot is not None else time.monotonic()
 
 
 NOT_FOUND, CONFLICT = 404, 409
-JITTER = 0.2  # share by which waits are longer at most, so that candidates do not ask in step
+JITTER = 0.2  # share by which waits are randomly longer, so that candidates do not ask in step
 _log = logging.getLogger(__name__)
 
 
@@ -69,7 +70,7 @@ class _Lease(msgspec.Struct, frozen=True):
 
 
 class LeaderElection:
-    """`win`, then `keep` until that returns; `give_back` at the end."""
+    """Call `win`, then `keep` until it returns, and `give_back` at the end."""
 
     def __init__(
         self,
@@ -84,10 +85,10 @@ class LeaderElection:
         self._candidate = candidate
         self._ticks = steady
         self._chance = chance or random.Random()
-        self._lease: _Lease | None = None  # as it was last seen
-        self._changed = float("-inf")  # when we saw it change
-        self._until = float("-inf")  # we lead until then, unless it is renewed
-        self.transitions = 0  # how often this lease has changed hands, as far as we know
+        self._lease: _Lease | None = None  # as last seen
+        self._changed = float("-inf")  # when this process saw it change
+        self._until = float("-inf")  # this process leads until then, unless it renews the lease
+        self.transitions = 0  # how often the lease has changed hands, as last seen
 
     @property
     def leads(self) -> bool:
@@ -95,11 +96,11 @@ class LeaderElection:
 
     @property
     def leader(self) -> str:
-        """Who holds the lease, as far as we know; nobody: ''."""
+        """The holder of the lease, as last seen; '' if it is free."""
         return (self._lease.spec.holder_identity or "") if self._lease else ""
 
     async def win(self) -> None:
-        """Returns once we lead."""
+        """Returns once this process leads."""
         said = ""
         while not await self._tried(self._take):
             if self.leader not in (said, self._candidate.identity):
@@ -109,7 +110,7 @@ class LeaderElection:
         _log.info("leading as %s", self._candidate.identity)
 
     async def keep(self) -> str:
-        """Returns when we lead no longer, with the reason."""
+        """Returns when this process no longer leads, with the reason."""
         while True:
             await self._wait()
             await self._in_time(self._tried(self._take))
@@ -120,7 +121,7 @@ class LeaderElection:
                 return f"the lease could not be renewed for {self._candidate.terms.renew_deadline:g} s"
 
     async def give_back(self) -> None:
-        """Lets another one lead at once. Whoever calls this writes nothing any more."""
+        """Releases the lease, so that another replica can lead at once. The caller must not write any more."""
         held, self._until = self.leads, float("-inf")
         if not held or self._lease is None or self.leader != self._candidate.identity:
             return
@@ -137,7 +138,7 @@ class LeaderElection:
         try:
             return await attempt()
         except Refused as error:
-            if error.code in (CONFLICT, NOT_FOUND) and attempt != self._look:  # somebody was quicker
+            if error.code in (CONFLICT, NOT_FOUND) and attempt != self._look:  # another replica was quicker
                 await self._tried(self._look)
             else:
                 _log.warning("lease %s: %s", self._candidate.name, error)
@@ -146,9 +147,11 @@ class LeaderElection:
         return False
 
     async def _take(self) -> bool:
-        """Takes the lease, or renews it; whether it is ours now. What holds is counted from before the first request.
+        """Takes or renews the lease; returns whether it is held now. The time of holding counts from before the first
+        request.
 
-        A leader trusts what it saw last; only where that has changed does it look first."""
+        A leader writes without reading first: a conflict tells it that the lease has changed.
+        """
         began, ours = self._ticks(), self._candidate.identity
         if self._lease is None or not self.leads:
             await self._look()
@@ -180,12 +183,12 @@ class LeaderElection:
         self.transitions = lease.spec.lease_transitions or 0
 
     def _is_free(self, lease: _Lease) -> bool:
-        """What its holder promised counts, not what we would: they may be set otherwise."""
+        """The duration in the lease counts, not the local setting: the holder may be configured differently."""
         length = lease.spec.lease_duration_seconds or self._candidate.terms.lease_duration
         return not lease.spec.holder_identity or self._ticks() >= self._changed + length
 
     async def _write(self, seen: _Lease, spec: dict[str, Any]) -> bytes:
-        """Only if nobody has changed it since it was seen."""
+        """Fails with a conflict if the lease has changed since it was seen."""
         patch = {"metadata": {"resourceVersion": seen.metadata.resource_version}, "spec": spec}
         return await self._cluster.patch(self._candidate.ref, patch, form=PatchForm.MERGE)
 
@@ -215,11 +218,11 @@ class LeaderElection:
         return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
 
     def _now(self) -> str:
-        """For people; nobody here reads it."""
+        """For readers of the Lease only: the election does not use it."""
         return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     async def _in_time(self, attempt: Coroutine[Any, Any, bool]) -> None:
-        """An attempt that hangs is given up when our time is over."""
+        """Gives up an attempt that hangs when the time to lead is over."""
         tasks = [asyncio.ensure_future(attempt), asyncio.ensure_future(self._clock.sleep(self._until - self._ticks()))]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -229,7 +232,7 @@ class LeaderElection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _wait(self) -> None:
-        """A leader does not sleep through the end of its time."""
+        """A leader wakes up at the latest when its time to lead ends."""
         pause = self._candidate.terms.retry_period * (1.0 + self._chance.uniform(0.0, JITTER))
         left = self._until - self._ticks()
         await self._clock.sleep(min(pause, left) if left > 0 else pause)

@@ -1,7 +1,7 @@
-"""Signs of life: turns the beats of the main loop, and the turns of the scheduling loop, into whether they go on.
+"""Liveness: heartbeats of the main loop, and the duration of a turn of the scheduling loop.
 
-A process that answers and renews in one thread while another hangs would lead for ever without doing anything. So the
-one that renews asks here, and so does the page that kubelets look at.
+A process that renews its lease in one thread while its main loop hangs would lead for ever without acting. So both the
+election and the liveness probe check the heartbeat.
 """
 
 import asyncio
@@ -10,31 +10,31 @@ from collections.abc import Callable
 from understudy.kube.fenced_client import WriteNotAllowed
 from understudy.kube.leader_election import steady_seconds
 
-HEARTBEAT_INTERVAL = 1.0  # seconds between two signs
+HEARTBEAT_INTERVAL = 1.0  # seconds
 
-# Seconds. The main loop does nothing for so long only while it computes, and the longest plan of 15,000 nodes takes a
-# few; whoever is silent for ten times that will not come back. It is less than people need to notice.
+# Seconds. The main loop is silent only while it computes, and the longest plan for 15,000 nodes takes a few seconds. A
+# loop that is silent for ten times as long hangs.
 LONGEST_SILENCE = 60.0
 
-# Seconds. A turn of the scheduling loop ends when what it planned is written. Every single write is given up after
-# seconds, but a plan may have thousands, and a cluster that answers slowly is not healed by a restart.
+# Seconds. A turn of the scheduling loop ends when its plan is written. Each write times out after seconds, but a plan
+# may have thousands, and a restart does not help against a slow cluster.
 LONGEST_TURN = 600.0
 
 
 class Heartbeat:
-    """Shown by one thread, looked at by any: there is one number, and one that sets it."""
+    """Set by one thread and read by any: it is one number with one writer."""
 
     def __init__(self, steady: Callable[[], float] = steady_seconds) -> None:
         self._ticks = steady
-        self._shown = steady()
+        self._beaten_at = steady()
 
-    def show(self) -> None:
-        self._shown = self._ticks()
+    def beat(self) -> None:
+        self._beaten_at = self._ticks()
 
     @property
     def silence(self) -> float:
-        """Seconds since the last sign."""
-        return self._ticks() - self._shown
+        """Seconds since the last heartbeat."""
+        return self._ticks() - self._beaten_at
 
     @property
     def alive(self) -> bool:
@@ -45,8 +45,8 @@ class Heartbeat:
         if not self.alive:
             raise WriteNotAllowed(f"not written: the main loop has shown no sign of life for {self.silence:.0f} s")
 
-    async def keep_showing(self) -> None:
-        """For ever; it is late by what the loop it runs in is late."""
+    async def keep_beating(self) -> None:
+        """Runs for ever in the loop that it observes, and is as late as that loop."""
         while True:
-            self.show()
+            self.beat()
             await asyncio.sleep(HEARTBEAT_INTERVAL)

@@ -1,4 +1,4 @@
-"""What is measured of a replica: turns of its loop into figures, and the last of them into how many run and wait."""
+"""The metrics of a replica: turns of its loop, requests, and the gangs and spares of its last snapshot."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -20,11 +20,11 @@ PLAN_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.
 
 
 class CycleMetrics:
-    """The loop's listener: counts what it decides, and remembers what it saw last."""
+    """Listens to the scheduling loop: counts its decisions and keeps its last snapshot."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._guarded: frozenset[tuple[str, str]] = frozenset()  # (gang, guard), when it was last explained
+        self._guarded: frozenset[tuple[str, str]] = frozenset()  # (gang, guard) in the last explanation
         self.snapshot: Snapshot | None = None
         self.decided_at = 0.0
         self.cycles = Counter("understudy_cycles_total", "Plans made.")
@@ -47,7 +47,7 @@ class CycleMetrics:
 
 
 class MetricSources(NamedTuple):
-    """Whom the figures are about."""
+    """The objects that the metrics read."""
 
     replica: Replica
     cluster: CountingClient
@@ -57,9 +57,9 @@ class MetricSources(NamedTuple):
     clock: Clock
 
 
-def metrics_of(about: MetricSources, signs: Heartbeat) -> Iterator[Metric]:
+def metrics_of(about: MetricSources, heartbeat: Heartbeat) -> Iterator[Metric]:
     yield from _of_replica(about.replica, about.cluster)
-    yield _gauge("understudy_loop_silence_seconds", "Since the main loop last turned.", lambda: signs.silence)
+    yield _gauge("understudy_loop_silence_seconds", "Since the main loop last turned.", lambda: heartbeat.silence)
     yield from _of_requests(about.requests)
     yield from _of_turns(about.turns)
     yield from _of_what_it_saw(about)
@@ -78,14 +78,14 @@ def _of_replica(replica: Replica, cluster: CountingClient) -> Iterator[Metric]:
     yield _total("understudy_incidents", "Incidents opened in this term.", lambda: replica.standing.opened)
 
 
-def _of_requests(tally: RequestMetrics) -> Iterator[Metric]:
+def _of_requests(metrics: RequestMetrics) -> Iterator[Metric]:
     def answers() -> Samples:
-        now = list(tally.answers.items())  # at once: another thread adds to it
+        now = list(metrics.answers.items())  # a copy: another thread adds to it
         return [((method, resource, _code(code)), count) for (method, resource, code), count in now]
 
     labels = ("method", "resource", "code")
     yield CallbackMetric("understudy_requests_total", "Requests to the cluster, by answer.", answers, labels, "counter")
-    yield _total("understudy_request_repeats", "Requests that were asked again.", lambda: tally.repeats)
+    yield _total("understudy_request_repeats", "Requests that were asked again.", lambda: metrics.repeats)
 
 
 def _of_turns(turns: CycleMetrics) -> Iterator[Metric]:
@@ -97,7 +97,7 @@ def _of_turns(turns: CycleMetrics) -> Iterator[Metric]:
 
 
 def _of_what_it_saw(about: MetricSources) -> Iterator[Metric]:
-    """Told by the leader alone, so that they may be summed up over all replicas."""
+    """Only the leader reports these, so that they can be summed up over all replicas."""
 
     def seen() -> Snapshot | None:
         return about.turns.snapshot if about.replica.leadership.leads else None
@@ -119,7 +119,7 @@ def _code(code: int) -> str:
 
 
 def _by_name(counts: dict[str, int]) -> Samples:
-    return [((name,), count) for name, count in list(counts.items())]  # at once: another thread adds to it
+    return [((name,), count) for name, count in list(counts.items())]  # a copy: another thread adds to it
 
 
 def _gangs(snapshot: Snapshot | None) -> Samples:

@@ -1,7 +1,7 @@
-"""What Understudy may do in a cluster, and what for: the one list behind the shipped roles and `understudy doctor`.
+"""The permissions of Understudy in a cluster, with reasons: the source of the shipped roles and `understudy doctor`.
 
-Every row is a request that some part of the loop makes. Whoever adds a request adds a row, and a test holds the roles
-of the chart and of the kustomization to it.
+Every row is a request that a part of the loop makes. A new request needs a new row; a test compares the rows with the
+roles of the chart and of the kustomization.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from understudy.objects.resources import Resource
 
 OWN = "<own>"  # the namespace that Understudy itself runs in
 
-READ = ("get", "list", "watch")  # whoever may list sees all that `get` would show
+READ = ("get", "list", "watch")  # a list shows everything that `get` would show
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Permission(msgspec.Struct, frozen=True):
     why: str
     namespace: str = ""  # '' for all of them
     name: str = ""  # only this object; '' for any
-    optional: bool = False  # the kind is brought by somebody, who may not be there
+    optional: bool = False  # the kind comes with an operator that may not be installed
 
     @property
     def title(self) -> str:
@@ -61,7 +61,7 @@ EVERYWHERE = (
     *_job_kinds(),
     _on(known.PODS, ("patch",), "has notes where it has no job: holds, occasions"),
     _on(known.PODS, ("delete",), "leaves its seat, or the node that was lost with it"),
-    _on(known.PODS, ("create",), "is made again where it asks for that and nobody owns it"),
+    _on(known.PODS, ("create",), "is created again if it asks for that and has no owner"),
     _on(known.PODS, ("create",), "gets its seat", sub="binding"),
     _on(known.PODS, ("create",), "leaves its seat with its disruption budget kept", sub="eviction"),
     _on(known.PODS, ("patch",), "is told why it waits or goes, and the seat that is held for it", sub="status"),

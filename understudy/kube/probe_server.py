@@ -11,7 +11,7 @@ from understudy.kube.prometheus import Metric, exposition
 from understudy.kube.replica import Replica
 
 LONGEST_HEAD = 8192  # bytes of a request
-PATIENCE = 5.0  # seconds in which a request has to be there
+PATIENCE = 5.0  # seconds in which a request must be complete
 TEXT = "text/plain; charset=utf-8"
 _PHRASES = {
     200: "OK",
@@ -30,12 +30,12 @@ class Reply(NamedTuple):
     form: str = TEXT
 
 
-Endpoints = Mapping[str, Callable[[], Reply]]  # path -> what it says now
+Endpoints = Mapping[str, Callable[[], Reply]]  # path -> its current reply
 
 
 @contextlib.asynccontextmanager
 async def served(pages: Endpoints, host: str, port: int) -> AsyncIterator[int]:
-    """The port it listens on: the given one, or for 0 any that is free."""
+    """Yields the port it listens on: the given one, or a free one for 0."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, TimeoutError):
@@ -84,13 +84,13 @@ def _encoded(reply: Reply) -> bytes:
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def endpoints_of(replica: Replica, figures: Sequence[Metric], max_view_age: float, signs: Heartbeat) -> Endpoints:
-    """They are read in another thread than the one they tell about, so they only look."""
+def endpoints_of(replica: Replica, figures: Sequence[Metric], max_view_age: float, heartbeat: Heartbeat) -> Endpoints:
+    """The endpoints run in another thread than the replica, so they only read."""
 
     def healthz() -> Reply:
-        """Whatever breaks a part ends the process; what hangs is for its kubelet to end."""
-        if not signs.alive:
-            return Reply(500, f"the main loop has shown no sign of life for {signs.silence:.0f} s\n")
+        """A part that fails ends the process. A process that hangs is restarted by the kubelet."""
+        if not heartbeat.alive:
+            return Reply(500, f"the main loop has shown no sign of life for {heartbeat.silence:.0f} s\n")
         if (lasts := replica.standing.turn_lasts) > LONGEST_TURN:
             return Reply(500, f"the scheduling loop has been at one turn for {lasts:.0f} s\n")
         return Reply(200, "ok\n")

@@ -1,4 +1,4 @@
-"""Figures in the text format of Prometheus: counters and histograms that are added to, gauges that are asked."""
+"""Metrics in the text format of Prometheus: counters, histograms, and gauges that call a function for their value."""
 
 import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ class Counter(_NamedMetric):
 
 
 class CallbackMetric(_NamedMetric):
-    """A gauge, or a counter that somebody else keeps: what it says is asked for when it is to be told."""
+    """A gauge, or a counter kept elsewhere: its samples are computed when the page is requested."""
 
     def __init__(
         self, name: str, about: str, ask: Callable[[], Samples], labels: Sequence[str] = (), kind: str = "gauge"

@@ -1,4 +1,4 @@
-"""One of several that could lead: follows the cluster, decides while it leads, makes room for another in the end."""
+"""One of several replicas: follows the cluster, schedules while it leads, and hands over when it ends."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from understudy.control.loop import Cycle, LoopSettings, LoopStatus, SchedulingL
 from understudy.kube.fenced_client import FencedClient
 from understudy.ports import Clock
 
-LAST_WRITES = 3.0  # seconds that writes under way are given to be answered before the lease is given back
+LAST_WRITES = 3.0  # seconds for writes under way to complete before the lease is released
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Leadership(Protocol):
 
 
 class SoleLeadership:
-    """Leads from the first moment, for whoever runs only one."""
+    """Leads from the start: for a single replica without election."""
 
     leads = True
 
@@ -43,10 +43,10 @@ class SoleLeadership:
 
 
 class Replica:
-    """Every term has a loop of its own, which begins by looking at everything: nothing but objects outlives a term.
+    """Every term has a scheduling loop of its own, which starts with a full list: only API objects outlive a term.
 
-    A process that lost its lease goes on as a standby rather than to end: a cluster that is out of reach for minutes
-    would else meet replicas in the back-off of their restarts when it is back.
+    A process that loses its lease continues as a standby instead of ending. Otherwise replicas would sit in the
+    back-off of their restarts when a cluster returns after minutes out of reach.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class Replica:
         return self._cluster.age()
 
     async def run(self) -> None:
-        """For ever, or until it is cancelled."""
+        """Runs until it is cancelled."""
         while True:
             why = await self._term()
             _log.warning("%s: standing by again", why)
 
     async def _term(self) -> str:
-        """One loop, from its first look to the end of its leadership; why it ended."""
+        """Runs one loop, from its first list to the end of its leadership; returns why it ended."""
         lead = asyncio.Event()
         self._loop = SchedulingLoop(self._cluster, self._clock, self._settings, self._listener)
         async with asyncio.TaskGroup() as group:
@@ -93,7 +93,7 @@ class Replica:
         return why
 
     async def end(self, running: asyncio.Task[None]) -> None:
-        """Lets the writes under way be answered, stops, and only then lets another one lead."""
+        """Waits for the writes under way, stops, and only then releases the lease."""
         self._cluster.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WRITES):

@@ -30,17 +30,17 @@ from understudy.kube.probe_server import endpoints_of, served
 from understudy.kube.replica import Leadership, Replica, SoleLeadership
 from understudy.kube.settings import SCHEDULER_NAME, KubeSettings
 
-EVICTOR = 0.5  # seconds; Kubernetes' taint manager takes a few hundredths of one
-BATCH_SECONDS = 0.02  # seconds; pods come and go one by one here, each with a request of its own
-LOOKS = 3  # watches are proven to be alive so many times within the age that a view may have
-TELL_AFTER = 1.5  # seconds: what can be told later is not in the way of what is urgent
+EVICTOR = 0.5  # seconds; Kubernetes' taint manager needs a few hundredths
+BATCH_SECONDS = 0.02  # seconds; here pods arrive and leave one by one, each with its own request
+LOOKS = 3  # proofs that a watch is alive within the greatest age of a view
+TELL_AFTER = 1.5  # seconds; deferrable writes leave the way to urgent ones
 _log = logging.getLogger(__name__)
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     scheduler_name: str = SCHEDULER_NAME
-    identity: str = ""  # '': nobody else stands for election
+    identity: str = ""  # '': no election
     lease_namespace: str = "default"
     host: str = "127.0.0.1"
     port: int = 8080
@@ -67,8 +67,8 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def working(self) -> Config:
-        """For everything but the lease. A watch that is quiet is opened anew often enough for the view to stay young,
-        even if that has to be tried twice."""
+        """For everything but the lease. A quiet watch is opened again often enough to keep the view young, even if the
+        first attempt fails."""
         return msgspec.structs.replace(
             self.config,
             connections=self.kube.requests_at_once,
@@ -83,48 +83,51 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def serve(serving: ServeOptions) -> None:
-    """Until SIGTERM or SIGINT. Whatever else ends it is an error, and raised when another one may lead."""
-    told = asyncio.Event()
+    """Runs until SIGTERM or SIGINT. Any other end is an error, raised after the lease is released."""
+    stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stop_requested.set)
     clock, kube = SystemClock(), serving.kube
-    signs = Heartbeat()
-    async with EventLoopThread() as aside, _leadership(serving, clock, aside, signs) as leadership:
-        # The client asks before every single request, the fence before every write of which it makes several.
+    heartbeat = Heartbeat()
+    async with (
+        EventLoopThread() as thread,
+        _leadership(serving, clock, thread, heartbeat) as leadership,
+    ):
+        # The fence checks the permit before every write, the client before every request of a write.
         permit = WritePermit(lambda: leadership.leads, lambda: client.age(), kube.max_view_age)
         async with connect(serving.working, permit.check) as client:
             turns, observed = CycleMetrics(clock), CountingClient(client)
             replica = Replica(FencedClient(observed, permit), clock, leadership, serving.loop, turns.hear)
-            measured = MetricSources(replica, observed, turns, client.tally, serving.policy, clock)
-            pages = endpoints_of(replica, tuple(metrics_of(measured, signs)), kube.max_view_age, signs)
-            async with aside.entered(served(pages, serving.host, serving.port)) as port:
+            measured = MetricSources(replica, observed, turns, client.metrics, serving.policy, clock)
+            pages = endpoints_of(replica, tuple(metrics_of(measured, heartbeat)), kube.max_view_age, heartbeat)
+            async with thread.entered(served(pages, serving.host, serving.port)) as port:
                 _log.info("answering on %s:%d: /healthz, /readyz, /metrics", serving.host, port)
-                await _until(told, replica, signs)
+                await _until(stop_requested, replica, heartbeat)
 
 
 @contextlib.asynccontextmanager
 async def _leadership(
-    serving: ServeOptions, clock: SystemClock, aside: EventLoopThread, signs: Heartbeat
+    serving: ServeOptions, clock: SystemClock, thread: EventLoopThread, heartbeat: Heartbeat
 ) -> AsyncIterator[Leadership]:
-    """The lease has a thread and a connection of its own: no plan and no other request is ever in its way. The election
-    itself asks again."""
+    """The lease has its own thread and connection, so no plan and no other request delays it. The election itself
+    retries, not the client."""
     if not serving.identity:
         yield SoleLeadership()
         return
     own = msgspec.structs.replace(
-        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, patience=0.0
+        serving.config, connections=1, timeout=serving.kube.renew_deadline / 2, attempts=1, connect_retry=0.0
     )
     client: KubeClient
-    async with aside.entered(connect(own, signs.check)) as client:
-        yield ThreadedElection(LeaderElection(client, clock, serving.candidate), aside)
+    async with thread.entered(connect(own, heartbeat.check)) as client:
+        yield ThreadedElection(LeaderElection(client, clock, serving.candidate), thread)
 
 
-async def _until(told: asyncio.Event, replica: Replica, signs: Heartbeat) -> None:
+async def _until(stop_requested: asyncio.Event, replica: Replica, heartbeat: Heartbeat) -> None:
     running = asyncio.create_task(replica.run())
-    ended = asyncio.create_task(told.wait())
+    ended = asyncio.create_task(stop_requested.wait())
     beside = [
-        asyncio.create_task(signs.keep_showing()),
+        asyncio.create_task(heartbeat.keep_beating()),
         asyncio.create_task(freeze_after_sync(lambda: replica.standing.synced)),
     ]
     await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)

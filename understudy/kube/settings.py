@@ -7,7 +7,7 @@ LEASE_NAME = "understudy"  # by which its replicas agree on who leads
 
 
 class KubeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Seconds, where nothing else is said."""
+    """Durations are in seconds."""
 
     max_view_age: float = 30.0  # nothing is decided, and nothing written, on an older view
     lease_duration: float = 15.0  # silence of the leader after which another one may lead

@@ -1,4 +1,4 @@
-"""Checkpoints as files: a folder of `step-000000300`, each written aside, made durable and moved to its place whole."""
+"""Checkpoints as files: a folder of `step-000000300`, each written to a temporary name, synced and renamed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_SUCH_THING = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # a file system tha
 
 
 class NoneReadable(Exception):
-    """There are checkpoints, and not one of them can be read: to begin anew would be to lose them."""
+    """There are checkpoints, but none can be read. Starting from the beginning would lose them."""
 
 
 class CheckpointFolder:
@@ -27,12 +27,12 @@ class CheckpointFolder:
         self._keep = keep
 
     def steps(self) -> list[int]:
-        """Of what is there, oldest first."""
+        """The steps of all checkpoints, oldest first."""
         names = os.listdir(self.folder) if self.folder.is_dir() else []
         return sorted(int(match[1]) for match in map(_NAME.fullmatch, names) if match)
 
     def newest(self, below: int | None = None) -> int:
-        """0 where there is none."""
+        """0 if there is none."""
         return max((step for step in self.steps() if below is None or step < below), default=0)
 
     def place(self, step: int) -> Path:
@@ -40,7 +40,7 @@ class CheckpointFolder:
         return found[0] if found[0].exists() or not found[1].exists() else found[1]
 
     def put(self, step: int, write: Callable[[Path], object]) -> Path:
-        """All of it is there afterwards, and the oldest beyond those to keep are gone; or nothing has changed."""
+        """Writes a checkpoint and removes the oldest ones beyond `keep`, or fails and changes nothing."""
         self.folder.mkdir(parents=True, exist_ok=True)
         aside, place = self.folder / f"{_UNFINISHED}{step}-{os.getpid()}", self.place(step)
         _remove(aside)
@@ -61,7 +61,7 @@ class CheckpointFolder:
         return place
 
     def clear_up(self) -> None:
-        """What was being written when its writer was killed."""
+        """Removes what a killed writer left unfinished."""
         if self.folder.is_dir():
             for name in os.listdir(self.folder):
                 if name.startswith(_UNFINISHED):

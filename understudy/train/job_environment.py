@@ -1,4 +1,4 @@
-"""What the environment tells a training process: its pod, its rank, its grace period, the signal that stops it."""
+"""The environment variables of a training process: its pod, rank, number of ranks, grace period and stop signal."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SIZES = (
 
 
 def rank() -> int:
-    """0 where nothing tells of ranks."""
+    """0 if no variable tells the rank."""
     return _number(_RANKS, 0)
 
 
 def size() -> int:
-    """How many ranks there are, as far as is told."""
+    """The number of ranks; 1 if no variable tells it."""
     return _number(_SIZES, 1)
 
 
@@ -50,7 +50,7 @@ def grace() -> float:
 
 
 def stop_signals() -> list[signal.Signals]:
-    """SIGTERM always: nodes that shut down and people send it whatever the job asked for."""
+    """SIGTERM is always among them: nodes that shut down send it whatever signal the job asked for."""
     text = os.environ.get(SIGNAL, "")
     asked = signal_named(text) if text else signal.SIGTERM
     if asked is None:

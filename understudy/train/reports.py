@@ -1,4 +1,4 @@
-"""Moments of checkpoints into reports on the job: by a thread of its own, now and then, and never in training's way."""
+"""Reports the time of the last checkpoint on the job, from a thread, at most every few seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reporter:
         self._news.set()
 
     def close(self, seconds: float) -> None:
-        """Gives the last report that long."""
+        """Waits that long for the last report."""
         self._closing.set()
         self._news.set()
         self._thread.join(seconds)
@@ -48,7 +48,7 @@ class Reporter:
         self._sent = moment
         try:
             self._send(written(moment))
-        except Exception as problem:  # whatever it is, the training goes on
+        except Exception as problem:  # no failure of a report may stop the training
             if not self._warned:
                 self._warned = True
                 log.warning("the last checkpoint is not reported on the job: %s", problem)

@@ -1,7 +1,7 @@
-"""Signals into a Stop: that the end is coming, since when, and by when.
+"""Turns signals into a Stop: when the signal came, and by when the process must end.
 
-A handler of Python runs only when the main thread comes back from whatever it computes. So a thread notes the moment at
-which the signal came, and the deadline counts from there.
+Python runs a signal handler only when the main thread returns from what it computes. So a thread notes when the signal
+came, and the deadline counts from there.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from understudy.train import job_environment
 
-STOPPED = 128 + signal.SIGTERM  # the exit code of who was told to go; 0 would say that the training is done
+STOPPED = 128 + signal.SIGTERM  # the exit code after a stop; 0 would say that the training is done
 if TYPE_CHECKING:
     _Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Stop:
-    """The process was told to go."""
+    """The process was told to stop."""
 
     reason: str  # the signal, by name
     at: float  # when it came, in seconds since 1970
@@ -44,12 +44,12 @@ class _Listener:
     def __init__(self) -> None:
         self.stop: Stop | None = None
         self.grace: float | None = None
-        self.before: dict[int, _Handler] = {}  # handlers that were there before ours
-        self._came: dict[int, float] = {}  # signals that the main thread has not heard of yet
-        self._ears: tuple[socket.socket, socket.socket] | None = None
+        self.before: dict[int, _Handler] = {}  # handlers installed before ours
+        self._came: dict[int, float] = {}  # signals whose handler has not run yet
+        self._wakeup_pair: tuple[socket.socket, socket.socket] | None = None
 
     def listen(self, numbers: Iterable[int]) -> None:
-        """Again for those that are listened to: libraries in C put handlers of their own in the place of ours."""
+        """Also installs handlers again: C libraries replace ours with their own."""
         self._note_moments()
         for number in numbers:
             found = signal.signal(number, self._heard)
@@ -66,39 +66,39 @@ class _Listener:
             earlier(number, frame)
 
     def _note_moments(self) -> None:
-        """Without it, where somebody else (asyncio, say) wants to be woken, the moment is when the handler runs."""
-        if self._ears is not None:
+        """If another library, such as asyncio, has the wakeup descriptor, the moment is when the handler runs."""
+        if self._wakeup_pair is not None:
             return
-        ears = socket.socketpair()
-        for ear in ears:
-            ear.setblocking(ear is ears[0])
-        taken = signal.set_wakeup_fd(ears[1].fileno(), warn_on_full_buffer=False)
+        pair = socket.socketpair()
+        for end in pair:
+            end.setblocking(end is pair[0])
+        taken = signal.set_wakeup_fd(pair[1].fileno(), warn_on_full_buffer=False)
         if taken != -1:
             signal.set_wakeup_fd(taken, warn_on_full_buffer=False)
-            for ear in ears:
-                ear.close()
+            for end in pair:
+                end.close()
             return
-        self._ears = ears
-        threading.Thread(target=self._keep_noting, args=(ears[0],), name="understudy-stops", daemon=True).start()
+        self._wakeup_pair = pair
+        threading.Thread(target=self._keep_noting, args=(pair[0],), name="understudy-stops", daemon=True).start()
 
-    def _keep_noting(self, ear: socket.socket) -> None:
+    def _keep_noting(self, end: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while numbers := ear.recv(64):
+            while numbers := end.recv(64):
                 for number in numbers:
                     self._came.setdefault(number, time.time())
 
     def forget(self) -> None:
-        """Leaves the signals as they were found."""
+        """Restores the handlers installed before."""
         for number, earlier in self.before.items():
             signal.signal(number, signal.SIG_DFL if earlier is None else earlier)
         self.before.clear()
-        if self._ears is not None:
+        if self._wakeup_pair is not None:
             taken = signal.set_wakeup_fd(-1)
-            if taken not in (-1, self._ears[1].fileno()):  # by somebody who came later
+            if taken not in (-1, self._wakeup_pair[1].fileno()):  # another library has set it in the meantime
                 signal.set_wakeup_fd(taken, warn_on_full_buffer=False)
-            for ear in self._ears:
-                ear.close()
-        self._ears = None
+            for end in self._wakeup_pair:
+                end.close()
+        self._wakeup_pair = None
         self._came.clear()
         self.stop = None
 
@@ -108,7 +108,7 @@ _forking = threading.local()
 
 
 def _before_fork() -> None:
-    """A child that is told to go before it has our handler off would never hear of it again: let it come later."""
+    """Blocks the signals during a fork. Else a signal to the child before it removes our handler would be lost."""
     _forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _listener.before) if _listener.before else None
 
 
@@ -118,7 +118,7 @@ def _after_fork() -> None:
 
 
 def _in_child() -> None:
-    """The workers of a data loader are ended by SIGTERM: with our handler they would only take note of it."""
+    """SIGTERM must end the workers of a data loader; with our handler they would only note it."""
     _listener.forget()
     _after_fork()
 
@@ -150,5 +150,5 @@ def stopping() -> Stop | None:
 
 
 def leave() -> NoReturn:
-    """Ends the process with the exit code that says: not done, not broken, told to go."""
+    """Ends the process with the exit code that says: stopped on request, neither done nor failed."""
     sys.exit(STOPPED)

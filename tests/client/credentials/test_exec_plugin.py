@@ -163,9 +163,9 @@ def test_one_that_is_not_there_comes_with_the_hint_where_to_get_it() -> None:
     assert failure(given) == "not found; Install it: run this"
 
 
-def test_one_that_wants_to_talk_needs_somebody_to_talk_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_that_always_interacts_needs_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    assert "there is no terminal" in failure(plugin(tmp_path, interactive="Always"))
+    assert "there is none" in failure(plugin(tmp_path, interactive="Always"))
 
 
 def test_one_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Credentials from a command, as kubectl runs it: `exec` of a kubeconfig into an identity with an end."""
+"""Credentials from a command, as kubectl runs it: `exec` of a kubeconfig becomes an identity with an expiry."""
 
 import asyncio
 import contextlib
@@ -14,10 +14,10 @@ from understudy.client.config import ExecPlugin
 from understudy.client.credentials.identity import Identity
 from understudy.ports import Unreachable
 
-TIMEOUT = 60.0  # seconds until a command that nobody has to talk to is given up
-INTERACTIVE_TIMEOUT = 600.0  # the same where somebody may have to log in
-SHOWN = 300  # characters of what it complained about
-EARLY, EARLY_SHARE = 30.0, 0.1  # seconds, or share of its life, before the end at which a new one is asked for
+TIMEOUT = 60.0  # seconds for a command without user interaction
+INTERACTIVE_TIMEOUT = 600.0  # seconds for a command that may ask the user to log in
+SHOWN = 300  # characters of the command's error output
+EARLY, EARLY_SHARE = 30.0, 0.1  # seconds, or share of its lifetime, before expiry at which it is renewed
 
 
 class _CredentialStatus(msgspec.Struct, rename="camel"):
@@ -63,7 +63,7 @@ class PluginRunner:
                 *self._plugin.args,
                 stdin=None if talks else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
-                stderr=None if talks else asyncio.subprocess.PIPE,  # whoever logs in has to see what he is asked
+                stderr=None if talks else asyncio.subprocess.PIPE,  # the user who logs in has to see the prompts
                 env=environment,
             )
         except FileNotFoundError:
@@ -87,10 +87,10 @@ class PluginRunner:
         return said
 
     def _talks(self) -> bool:
-        """Whether it may talk to whoever sits at the terminal."""
+        """Whether the command may interact with the user at the terminal."""
         there = self._plugin.interactive != "Never" and sys.stdin is not None and sys.stdin.isatty()
         if self._plugin.interactive == "Always" and not there:
-            raise self._failed("wants to talk to somebody (interactiveMode: Always), and there is no terminal")
+            raise self._failed("needs a terminal (interactiveMode: Always), and there is none")
         return there
 
     def _info(self, talks: bool) -> str:

@@ -24,14 +24,14 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class CredentialSource(Protocol):
-    """Where identities come from. Raises Unreachable where there is none to be had."""
+    """A source of identities. Raises Unreachable if it cannot provide one."""
 
     def kept(self) -> Identity | None:
-        """The one that is good now; None: it has to be asked for."""
+        """The identity that is valid now; None if a new one must be fetched."""
         ...
 
     async def fresh(self) -> Identity:
-        """A new one, whatever becomes of the old."""
+        """Fetches a new identity, even if the present one is still valid."""
         ...
 
 

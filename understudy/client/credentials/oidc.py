@@ -1,7 +1,7 @@
-"""An identity token of an OpenID provider, and a new one for the refresh token when it has run out.
+"""An identity token of an OpenID provider, renewed with the refresh token when it expires.
 
-New tokens are written back into the kubeconfig, as kubectl did: many providers take a refresh token only once, and
-kubectl or our next call would otherwise come with one that is spent. Where it cannot be written they are kept in mind.
+New tokens are written back into the kubeconfig, as kubectl did: many providers accept a refresh token only once, and
+kubectl or the next call would otherwise use a spent one. If the file cannot be written, tokens stay in memory.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from understudy.client.config import OidcProvider
 from understudy.client.credentials.identity import Identity
 from understudy.ports import Unreachable
 
-TIMEOUT = 20.0  # seconds a provider is given for an answer
-EARLY = 10.0  # seconds before its end at which a token counts as run out
+TIMEOUT = 20.0  # seconds for a response of the provider
+EARLY = 10.0  # seconds before its expiry at which a token counts as expired
 
 
 class _Claims(msgspec.Struct):
@@ -52,7 +52,7 @@ class OidcTokens:
 
     async def fresh(self) -> Identity:
         if not self._refresh_token:
-            raise self._failed("the id-token has run out, and there is no refresh-token; log in again")
+            raise self._failed("the id-token has expired, and there is no refresh-token; log in again")
         tokens = await asyncio.to_thread(self._refreshed)
         self._id_token, self._good_until = tokens.id_token, _end(tokens.id_token)
         self._refresh_token = tokens.refresh_token or self._refresh_token
@@ -102,7 +102,7 @@ class OidcTokens:
 
 
 def _end(token: str) -> float:
-    """When a token runs out; one that does not say never does, until the server refuses it."""
+    """When a token expires. A token without an expiry is used until the server refuses it."""
     try:
         payload = token.split(".")[1]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)), type=_Claims)
@@ -112,7 +112,7 @@ def _end(token: str) -> float:
 
 
 def _write_down(kept_in: tuple[str, str], id_token: str, refresh_token: str) -> None:
-    """Aside and then in its place, so that nobody ever reads half of it."""
+    """Writes a temporary file and renames it, so that a reader never sees half of the file."""
     from understudy.client.kubeconfig import parsed
 
     path, name = Path(kept_in[0]), kept_in[1]

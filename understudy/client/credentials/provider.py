@@ -8,7 +8,7 @@ from understudy.client.config import Config
 from understudy.client.credentials.identity import CredentialSource, Identity
 from understudy.ports import Unreachable
 
-TOKEN_AGE = 30.0  # seconds after which the file is looked at again
+TOKEN_AGE = 30.0  # seconds after which the file is read again, since tokens are rotated
 
 
 class TokenFile:
@@ -37,7 +37,7 @@ class TokenFile:
 
 
 class Credentials:
-    """However many requests need a new identity, it is asked for once."""
+    """Fetches a new identity once, however many requests need it."""
 
     def __init__(self, source: CredentialSource) -> None:
         self._source = source
@@ -51,7 +51,7 @@ class Credentials:
             return self._source.kept() or await self._source.fresh()
 
     async def instead_of(self, refused: Identity) -> Identity | None:
-        """Another one than that which the server does not know any more; None: there is no other."""
+        """Another identity than the one that the server refused; None if there is no other."""
         async with self._asking:
             kept = self._source.kept()
             found = kept if kept is not None and kept != refused else await self._source.fresh()
@@ -59,7 +59,7 @@ class Credentials:
 
 
 def credentials_of(config: Config) -> Credentials:
-    """A token that is written down wins over all that would have to be asked for, as kubectl has it."""
+    """A token in the kubeconfig wins over every other source, as with kubectl."""
     fixed = Identity(config.token, config.certificate, config.key)
     if config.token:
         return Credentials(_FixedIdentity(fixed))
@@ -78,7 +78,7 @@ def credentials_of(config: Config) -> Credentials:
 
 class _FixedIdentity:
     def __init__(self, identity: Identity) -> None:
-        identity.header()  # what cannot work is refused at once
+        identity.header()  # fails early for a token that no header may contain
         self._identity = identity
 
     def kept(self) -> Identity:

@@ -114,7 +114,7 @@ async def _answering(folder: ClusterFolder) -> AsyncIterator[KubeClient]:
 
 
 def _impatient(access: Path) -> Config:
-    return msgspec.structs.replace(read_kubeconfig(access), patience=0.0)
+    return msgspec.structs.replace(read_kubeconfig(access), connect_retry=0.0)
 
 
 async def _answers(client: KubeClient, access: Path, known: bytes) -> bool:

@@ -48,7 +48,7 @@ async def cluster_report(folder: ClusterFolder, settings: ClusterSettings, secon
 
 async def _asked(folder: ClusterFolder, found: ClusterReport, seconds: float) -> ClusterReport:
     try:
-        config = msgspec.structs.replace(read_kubeconfig(folder.access(SUPERVISOR)), patience=0.0)
+        config = msgspec.structs.replace(read_kubeconfig(folder.access(SUPERVISOR)), connect_retry=0.0)
         async with asyncio.timeout(seconds), connect(config) as client:
             ready = [_is_ready(node) async for node in _items(client, NODES)]
             pods = Counter([pod.status.phase async for pod in _items(client, PODS)])
