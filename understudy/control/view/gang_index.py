@@ -269,7 +269,9 @@ class GangIndex:
         if group.passed_over and gang is not None:
             if gang.seated():
                 return msgspec.structs.replace(gang, stalled=True)
-            return msgspec.structs.replace(gang, managed=False, holds=())
+            if not gang.holds:
+                return msgspec.structs.replace(gang, managed=False)
+            group.passed_over = False  # it had seats, which have ended; what is held for it is given back as ever
         return gang
 
     def _is_owned(self, group: GangParts) -> bool:
