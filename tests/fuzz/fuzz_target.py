@@ -110,8 +110,16 @@ def check_reply(request: Asked, reply: Reply) -> None:
 
 
 def everything(server: ServerProcess) -> dict[str, list[Any]]:
-    """All objects by the path of their collection, after a look at them in every way there is."""
-    return {path: _all_of(server, path) for path in _collections(server)}
+    """All objects by the path of their collection, each read in every view. A kind whose definition is deleted
+    meanwhile is left out."""
+    found: dict[str, list[Any]] = {}
+    for path in _collections(server):
+        try:
+            found[path] = _all_of(server, path)
+        except AssertionError:
+            if path in _collections(server):
+                raise
+    return found
 
 
 def _all_of(server: ServerProcess, path: str) -> list[Any]:

@@ -12,7 +12,7 @@ import msgspec
 
 from understudy.embedded.api.negotiation import DISCOVERY_VIEWS, View, negotiated
 from understudy.embedded.api.reviews import REVIEWS
-from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.errors import no_such_path
 from understudy.embedded.schema.served_resource import ServedResource
 from understudy.objects.resources import NAMESPACES, Resource
 
@@ -97,7 +97,7 @@ def group(resources: Iterable[DiscoveredResource], name: str) -> Document:
     """/apis/{group}."""
     versions = {one.resource.version for one in resources if one.resource.group == name}
     if not name or not versions:
-        raise _not_found()
+        raise no_such_path()
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, sorted(versions, key=_version_order))}
 
 
@@ -105,7 +105,7 @@ def version(resources: Iterable[DiscoveredResource], group_name: str, version_na
     """/api/v1 and /apis/{group}/{version}."""
     here = [one for one in resources if one.resource.group == group_name and one.resource.version == version_name]
     if not here:
-        raise _not_found()
+        raise no_such_path()
     entries = [entry for one in sorted(here, key=lambda one: one.resource.plural) for entry in _entries(one)]
     api_version = here[0].resource.api_version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": entries}
@@ -227,7 +227,3 @@ def _discovered(one: DiscoveredResource) -> Document:
 
 def _response_kind(offer: Offer) -> Document:
     return {"group": offer.group, "version": offer.version, "kind": offer.kind}
-
-
-def _not_found() -> ApiError:
-    return ApiError(404, "NotFound", "the server could not find the requested resource")

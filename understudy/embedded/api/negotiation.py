@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Collection
 from functools import lru_cache
+from http import HTTPStatus
 
 from understudy.embedded.schema.errors import ApiError
 
@@ -37,7 +38,9 @@ def negotiated(accept: str, offered: Collection[View]) -> View:
     for view in wanted(accept):
         if view in offered:
             return view
-    raise ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json")
+    raise ApiError(
+        HTTPStatus.NOT_ACCEPTABLE, "NotAcceptable", "only the following media types are accepted: application/json"
+    )
 
 
 @lru_cache(128)

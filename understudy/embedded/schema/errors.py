@@ -1,12 +1,13 @@
-"""What the API says no with: a Kubernetes Status, made from what is wrong."""
+"""Errors of the API, each of which becomes a Kubernetes Status."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 import msgspec
 
 
 class Cause(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One field that is wrong. `reason` is Kubernetes' word: FieldValueRequired, FieldValueInvalid, ..."""
+    """One wrong field. `reason` is a Kubernetes constant: FieldValueRequired, FieldValueInvalid, ..."""
 
     reason: str
     message: str
@@ -23,43 +24,51 @@ class Details(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class ApiError(Exception):
-    """Becomes the answer to the request that caused it; nothing was changed."""
+    """Becomes the response to the request. The request has changed nothing."""
 
     def __init__(self, code: int, reason: str, message: str, details: Details | None = None) -> None:
         super().__init__(message)
-        self.code = code
+        self.code = int(code)
         self.reason = reason
         self.message = message
         self.details = details
 
 
 def bad_request(message: str) -> ApiError:
-    return ApiError(400, "BadRequest", message)
+    return ApiError(HTTPStatus.BAD_REQUEST, "BadRequest", message)
 
 
 def forbidden(plural: str, group: str, name: str, why: str) -> ApiError:
     where = f"{plural}.{group}" if group else plural
-    return ApiError(403, "Forbidden", f'{where} "{name}" is forbidden: {why}', Details(name, group, plural))
+    return ApiError(
+        HTTPStatus.FORBIDDEN, "Forbidden", f'{where} "{name}" is forbidden: {why}', Details(name, group, plural)
+    )
 
 
 def not_found(plural: str, group: str, name: str) -> ApiError:
     where = f"{plural}.{group}" if group else plural
-    return ApiError(404, "NotFound", f'{where} "{name}" not found', Details(name, group, plural))
+    return ApiError(HTTPStatus.NOT_FOUND, "NotFound", f'{where} "{name}" not found', Details(name, group, plural))
+
+
+def no_such_path() -> ApiError:
+    return ApiError(HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource")
 
 
 def already_exists(plural: str, group: str, name: str) -> ApiError:
     where = f"{plural}.{group}" if group else plural
-    return ApiError(409, "AlreadyExists", f'{where} "{name}" already exists', Details(name, group, plural))
+    return ApiError(
+        HTTPStatus.CONFLICT, "AlreadyExists", f'{where} "{name}" already exists', Details(name, group, plural)
+    )
 
 
 def conflict(plural: str, group: str, name: str, why: str) -> ApiError:
     where = f"{plural}.{group}" if group else plural
     message = f'Operation cannot be fulfilled on {where} "{name}": {why}'
-    return ApiError(409, "Conflict", message, Details(name, group, plural))
+    return ApiError(HTTPStatus.CONFLICT, "Conflict", message, Details(name, group, plural))
 
 
 def gone(message: str) -> ApiError:
-    return ApiError(410, "Expired", message)
+    return ApiError(HTTPStatus.GONE, "Expired", message)
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
@@ -67,4 +76,6 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
     said = [f"{cause.field}: {cause.message}" for cause in causes]
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     message = f'{where} "{name}" is invalid: {text}'
-    return ApiError(422, "Invalid", message, Details(name, group, kind, causes=tuple(causes)))
+    return ApiError(
+        HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, Details(name, group, kind, causes=tuple(causes))
+    )

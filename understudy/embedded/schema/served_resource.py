@@ -1,4 +1,4 @@
-"""What the API serves, as data: each resource, the form its objects have, and the sub-resources it answers on."""
+"""A served resource as data: its names, the form of its objects, its sub-resources and columns."""
 
 import enum
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from understudy.objects.resources import Resource
 
 
 class Strictness(enum.StrEnum):
-    """What to do about fields nobody knows: Kubernetes' fieldValidation."""
+    """What to do about unknown fields: Kubernetes' fieldValidation."""
 
     STRICT = "Strict"
     WARN = "Warn"
@@ -19,7 +19,7 @@ class Strictness(enum.StrEnum):
 
 
 class Draft(Protocol):
-    """An object on its way into the store, or out of it."""
+    """A decoded object: read from a request or from the store."""
 
     @property
     def metadata(self) -> ObjectMeta: ...
@@ -42,16 +42,17 @@ Lookup = Callable[[Resource, str, str], Draft | None]  # (resource, namespace, n
 
 
 class Form(Protocol):
-    """What the objects of one resource may say. Raises ApiError: 400 where it cannot be read, 422 where it is wrong."""
+    """The schema, defaults and validation of one resource. Raises ApiError: 400 for an unreadable object, 422 for an
+    invalid one."""
 
     @property
     def list_keys(self) -> Mapping[str, tuple[str, ...]]:
         """Lists merged by key, by dotted path without indexes: {'spec.containers': ('name',), ...}.
-        An empty tuple: a set. Not there: replaced as a whole. The first key is the strategic merge key."""
+        An empty tuple: a set. Not listed: replaced as a whole. The first key is the strategic merge key."""
         ...
 
     def read(self, body: bytes, strictness: Strictness) -> DecodedObject:
-        """JSON from outside: typed, unknown fields dealt with, defaults filled in."""
+        """JSON from a request: decoded, with defaults; unknown fields are treated as `strictness` says."""
         ...
 
     def convert(self, document: Mapping[str, Any], strictness: Strictness) -> DecodedObject:
@@ -59,16 +60,17 @@ class Form(Protocol):
         ...
 
     def load(self, body: bytes) -> Draft:
-        """From the store: right already."""
+        """An object from the store, which is valid already."""
         ...
 
     def admit_create(self, draft: Draft, lookup: Lookup) -> None:
-        """What a new object gets from the cluster (a priority by its class), status as it begins, then all checks."""
+        """Fills in what a new object gets from the cluster (a priority by its class) and its first status, then
+        validates."""
         ...
 
     def admit_update(self, draft: Draft, old: Draft, sub: str, lookup: Lookup) -> None:
-        """`sub` is '' or 'status': each leaves the other's part as it was. Then checks, also of what must not change.
-        Sets metadata.generation."""
+        """`sub` is '' or 'status': each leaves the other's part as it was. Validates, also that immutable fields are
+        unchanged. Sets metadata.generation."""
         ...
 
 
@@ -83,7 +85,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class ServedResource(msgspec.Struct, frozen=True):
-    resource: Resource  # in the version it is stored in
+    resource: Resource  # in the stored version
     form: Form
     singular: str
     short_names: tuple[str, ...] = ()
@@ -91,4 +93,4 @@ class ServedResource(msgspec.Struct, frozen=True):
     subresources: tuple[str, ...] = ()  # status, binding, eviction, log, exec
     other_versions: tuple[str, ...] = ()  # the same objects under another version: v1beta1
     printer_columns: tuple[tuple[Column, str], ...] = ()  # of a custom resource: with their JSONPaths
-    keeps_versions: bool = False  # objects stay in the version they were made in, whichever is asked for
+    keeps_versions: bool = False  # objects stay in the version they were created in, whichever version is requested

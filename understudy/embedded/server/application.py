@@ -1,6 +1,7 @@
 """The ASGI application: authenticates a request, has it dispatched, and turns every failure into a Status."""
 
 import logging
+from http import HTTPStatus
 
 from understudy.embedded.schema.errors import ApiError, Details
 from understudy.embedded.server.authorization.impersonation import IMPERSONATED, WITH_IMPERSONATION, impersonated
@@ -67,7 +68,9 @@ class Application:
             if self._streams > MAX_STREAMS:
                 raise _busy()
             if (target.served.resource.key, target.sub) != ("pods", "exec"):
-                raise ApiError(400, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket")
+                raise ApiError(
+                    HTTPStatus.BAD_REQUEST, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket"
+                )
             await serve_exec(self.state, request, target, socket)
         except OSError:
             return  # the client disconnected
@@ -94,7 +97,7 @@ class Application:
 
 def _busy() -> ApiError:
     message = "The server has received too many requests and has asked us to try again later"
-    return ApiError(429, "TooManyRequests", message, Details(retry_after_seconds=1))
+    return ApiError(HTTPStatus.TOO_MANY_REQUESTS, "TooManyRequests", message, Details(retry_after_seconds=1))
 
 
 def _api_error(problem: Exception, scope: Scope) -> ApiError:
@@ -104,12 +107,23 @@ def _api_error(problem: Exception, scope: Scope) -> ApiError:
             return problem
         case StoreFull():
             log.error("%s %r: %s", scope.get("method"), scope["path"], problem)
-            return ApiError(507, "InsufficientStorage", "the write was not stored: the disk of the cluster is full")
+            return ApiError(
+                HTTPStatus.INSUFFICIENT_STORAGE,
+                "InsufficientStorage",
+                "the write was not stored: the disk of the cluster is full",
+            )
         case WriteFailed() | StoreClosed():
             log.error("%s %r: %s", scope.get("method"), scope["path"], problem)
-            return ApiError(503, "ServiceUnavailable", "the write could not be stored", Details(retry_after_seconds=1))
+            return ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "ServiceUnavailable",
+                "the write could not be stored",
+                Details(retry_after_seconds=1),
+            )
         case RecursionError():
-            return ApiError(400, "BadRequest", "the body is nested too deeply")
+            return ApiError(HTTPStatus.BAD_REQUEST, "BadRequest", "the body is nested too deeply")
         case _:
             log.error("%s %r", scope.get("method"), scope["path"], exc_info=problem)
-            return ApiError(500, "InternalError", "Internal error occurred: see the log of the server")
+            return ApiError(
+                HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", "Internal error occurred: see the log of the server"
+            )

@@ -1,11 +1,12 @@
 """From a path and a method to the handler that answers: the API as tables."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 
-from understudy.embedded.schema.errors import ApiError
+from understudy.embedded.schema.errors import ApiError, no_such_path
 from understudy.embedded.server import non_resource_paths, review_endpoint
 from understudy.embedded.server.http.request import Request
-from understudy.embedded.server.http.request_target import Target, locate, no_such_path, not_allowed, resource_parts
+from understudy.embedded.server.http.request_target import Target, locate, not_allowed, resource_parts
 from understudy.embedded.server.http.response import Response, StreamedResponse
 from understudy.embedded.server.registry import create, delete, get, patch, update
 from understudy.embedded.server.registry.state import ServerState
@@ -71,7 +72,7 @@ def _handlers(target: Target) -> Handlers:
 def _not_served(target: Target) -> ApiError:
     if target.served.resource.key == "pods" and target.sub in NOT_SERVED:
         message = f"pods/{target.sub} is not offered by an embedded cluster; {NOT_SERVED[target.sub]}"
-        return ApiError(405, "MethodNotAllowed", message)
+        return ApiError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", message)
     return no_such_path()
 
 

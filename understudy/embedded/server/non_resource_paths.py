@@ -8,8 +8,8 @@ import msgspec
 from understudy import __version__
 from understudy.embedded.api import discovery
 from understudy.embedded.schema import openapi
+from understudy.embedded.schema.errors import no_such_path
 from understudy.embedded.server.http.request import Request
-from understudy.embedded.server.http.request_target import no_such_path
 from understudy.embedded.server.http.response import TEXT, Response
 from understudy.embedded.server.registry.state import ServerState
 

@@ -6,11 +6,12 @@ import msgspec
 
 from understudy.embedded.api import reviews
 from understudy.embedded.api.access_rules import Attributes, Decision, Rule
+from understudy.embedded.schema.errors import no_such_path
 from understudy.embedded.server.authentication.authenticator import User
 from understudy.embedded.server.authentication.service_account_tokens import AUDIENCES
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_body import read_json
-from understudy.embedded.server.http.request_target import no_such_path, not_allowed
+from understudy.embedded.server.http.request_target import not_allowed
 from understudy.embedded.server.http.response import Response
 from understudy.embedded.server.registry.state import ServerState
 from understudy.objects.resources import Resource

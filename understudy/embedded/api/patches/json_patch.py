@@ -1,6 +1,7 @@
 """JSON patch (RFC 6902) and JSON merge patch (RFC 7386): a document and a patch into a new document."""
 
 import re
+from http import HTTPStatus
 from typing import Any, Literal
 
 import msgspec
@@ -32,7 +33,7 @@ class _DoesNotApply(Exception):
 def json_patch(document: dict[str, Any], operations: Any) -> dict[str, Any]:
     if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
         said = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        raise ApiError(413, "RequestEntityTooLarge", said)
+        raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", said)
     refuse_depth(operations)
     refuse_depth(document)
     patching = _Patching(copied(document))
@@ -43,7 +44,7 @@ def json_patch(document: dict[str, Any], operations: Any) -> dict[str, Any]:
             said = (
                 f"JSON patch: operation {place} ({operation.op} {operation.path[:_SHOWN]!r}) does not apply: {misfit}"
             )
-            raise ApiError(422, "Invalid", said) from None
+            raise ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", said) from None
     refuse_depth(patching.result)
     return patching.result
 
@@ -73,7 +74,9 @@ class _Patching:
     def result(self) -> dict[str, Any]:
         document = self._whole.get(_ROOT)
         if not isinstance(document, dict):
-            raise ApiError(422, "Invalid", "JSON patch: nothing is left that could be an object")
+            raise ApiError(
+                HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", "JSON patch: nothing is left that could be an object"
+            )
         return document
 
     def carry_out(self, operation: Operation) -> None:
@@ -114,7 +117,11 @@ class _Patching:
     def _shift(self, places: int) -> None:
         self._shifted += places
         if self._shifted > MAX_SHIFTED:
-            raise ApiError(413, "RequestEntityTooLarge", "JSON patch: too much is put into long lists, or taken out")
+            raise ApiError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                "RequestEntityTooLarge",
+                "JSON patch: too much is put into long lists, or taken out",
+            )
 
     def _replace(self, at: list[str], value: Any) -> None:
         self._get(at)
@@ -134,7 +141,11 @@ class _Patching:
         refuse_depth(value)
         self._copied += len(msgspec.json.encode(value))
         if self._copied > MAX_COPIED:
-            raise ApiError(413, "RequestEntityTooLarge", f"JSON patch: more than {MAX_COPIED} bytes are copied")
+            raise ApiError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                "RequestEntityTooLarge",
+                f"JSON patch: more than {MAX_COPIED} bytes are copied",
+            )
         return copied(value)
 
     def _test(self, at: list[str], value: Any) -> None:

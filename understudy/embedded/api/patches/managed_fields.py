@@ -1,6 +1,7 @@
 """Field ownership: metadata.managedFields into owners with sets of paths, and back."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -132,7 +133,7 @@ def conflict_error(conflicts: Sequence[tuple[Owner, Path]]) -> ApiError:
             lines.append(f"conflicts with {owner}:")
             lines += [f"- {shown(path)}" for other, path in listed if other is owner]
         said = f"{len(conflicts)} conflicts: " + "\n".join(lines)
-    return ApiError(409, "Conflict", f"Apply failed with {said}", Details(causes=causes))
+    return ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {said}", Details(causes=causes))
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:

@@ -4,6 +4,7 @@ No library does this in Python; docs/decisions/0035 says why it is written by ha
 """
 
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from understudy.embedded.api.patches.json_values import refuse_depth, woven
@@ -145,4 +146,6 @@ def _scalars(values: Any, path: str) -> list[Any]:
 
 
 def _refusal(path: str, problem: str) -> ApiError:
-    return ApiError(422, "Invalid", f"strategic merge patch: {path or 'the object'}: {problem}")
+    return ApiError(
+        HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", f"strategic merge patch: {path or 'the object'}: {problem}"
+    )

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -72,4 +73,4 @@ class Authenticator:
             found = self.static.find(token) or self._issued(token)
             if found is not None:
                 return found
-        raise ApiError(401, "Unauthorized", "Unauthorized")
+        raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")

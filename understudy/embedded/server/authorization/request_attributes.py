@@ -1,6 +1,7 @@
 """A request's method and path into Kubernetes' authorization attributes, and the message of a refusal."""
 
 import re
+from http import HTTPStatus
 
 from understudy.embedded.api.access_rules import Attributes
 from understudy.embedded.schema.errors import ApiError, Details
@@ -57,7 +58,7 @@ def forbidden_request(user: User, asked: Attributes, reason: str = "") -> ApiErr
     because = f": {reason}" if reason else ""
     if asked.path:
         message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"{because}'
-        return ApiError(403, "Forbidden", message)
+        return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", message)
     where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     kind = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
     named = f'{kind} "{asked.name}"' if asked.name else kind
@@ -65,4 +66,4 @@ def forbidden_request(user: User, asked: Attributes, reason: str = "") -> ApiErr
         f'{named} is forbidden: User "{user.name}" cannot {asked.verb} resource "{asked.full_resource}" '
         f'in API group "{asked.group}" {where}{because}'
     )
-    return ApiError(403, "Forbidden", message, Details(asked.name, asked.group, asked.resource))
+    return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", message, Details(asked.name, asked.group, asked.resource))

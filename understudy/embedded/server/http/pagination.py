@@ -7,6 +7,7 @@ import base64
 import binascii
 from bisect import bisect_right
 from collections.abc import Sequence
+from http import HTTPStatus
 
 import msgspec
 
@@ -67,7 +68,7 @@ def check_revision(asked: str, match: str, revision: int) -> None:
     if wanted > revision:
         raise too_new(wanted, revision)
     if match == "Exact" and wanted != revision:
-        raise ApiError(410, "Expired", f"The resourceVersion for the provided list is too old: {wanted}")
+        raise ApiError(HTTPStatus.GONE, "Expired", f"The resourceVersion for the provided list is too old: {wanted}")
 
 
 def whole_number(text: str) -> int:
@@ -81,4 +82,4 @@ def whole_number(text: str) -> int:
 def too_new(wanted: int, revision: int) -> ApiError:
     details = Details(causes=(Cause("ResourceVersionTooLarge", "Too large resource version"),), retry_after_seconds=1)
     message = f"Timeout: Too large resource version: {wanted}, current: {revision}"
-    return ApiError(504, "Timeout", message, details)
+    return ApiError(HTTPStatus.GATEWAY_TIMEOUT, "Timeout", message, details)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import msgspec
@@ -58,7 +59,7 @@ def from_protobuf(body: bytes) -> dict[str, Any]:
 def unsupported(*accepted: str) -> ApiError:
     known = ", ".join(accepted)
     message = f"the body of the request was in an unknown format - accepted media types include: {known}"
-    return ApiError(415, "UnsupportedMediaType", message)
+    return ApiError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
 
 
 def from_json(body: bytes) -> Any:
@@ -166,9 +167,11 @@ async def read_body(request: Request) -> bytes:
     if size > MAX_BODY:
         raise too_large()
     if message["type"] == "http.disconnect":
-        raise ApiError(408, "Timeout", "the connection ended before the body did")
+        raise ApiError(HTTPStatus.REQUEST_TIMEOUT, "Timeout", "the connection ended before the body did")
     return b"".join(pieces)
 
 
 def too_large() -> ApiError:
-    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY}")
+    return ApiError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY}"
+    )

@@ -1,5 +1,7 @@
 """What a path points at: the resource, namespace, name and sub-resource."""
 
+from http import HTTPStatus
+
 import msgspec
 
 from understudy.embedded.api.served_resources import ServedResources
@@ -30,12 +32,12 @@ class Target(msgspec.Struct, frozen=True, gc=False):
         return f"{group}/{self.version}" if group else self.version
 
 
-def no_such_path() -> ApiError:
-    return ApiError(404, "NotFound", "the server could not find the requested resource")
-
-
 def not_allowed() -> ApiError:
-    return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return ApiError(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    )
 
 
 def resource_parts(path: str) -> tuple[str, str, list[str]] | None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from http import HTTPStatus
 
 import msgspec
 
@@ -50,7 +51,7 @@ def status_document(error: ApiError) -> bytes:
 
 def refusal(error: ApiError) -> Response:
     headers: Headers = ()
-    if error.code == 401:
+    if error.code == HTTPStatus.UNAUTHORIZED:
         headers = ((b"www-authenticate", b"Bearer"),)
     elif error.details is not None and error.details.retry_after_seconds:
         headers = ((b"retry-after", str(error.details.retry_after_seconds).encode()),)

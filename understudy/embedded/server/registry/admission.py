@@ -1,6 +1,7 @@
 """Admission of new objects: the namespace is open, the service account exists, no built-in name is taken."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from msgspec import UNSET
 
@@ -74,7 +75,7 @@ def check_definition_open(state: ServerState, served: ServedResource) -> None:
     record = state.store.newest(Key(DEFINITIONS.key, "", served.resource.key))
     if record is not None and decode_partial(record.body).metadata.deletion_timestamp:
         said = "create not allowed while custom resource definition is terminating"
-        raise ApiError(405, "MethodNotAllowed", said)
+        raise ApiError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", said)
 
 
 def check_namespace(state: ServerState, target: Target, name: str) -> None:
@@ -91,4 +92,4 @@ def check_namespace(state: ServerState, target: Target, name: str) -> None:
         where = f'{resource.key} "{name}"'
         cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
         details = Details(name, resource.group, resource.plural, causes=(cause,))
-        raise ApiError(403, "Forbidden", f"{where} is forbidden: {why}", details)
+        raise ApiError(HTTPStatus.FORBIDDEN, "Forbidden", f"{where} is forbidden: {why}", details)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from http import HTTPStatus
 
 from msgspec import UNSET
 
@@ -42,7 +43,9 @@ def check_size(size: int) -> None:
     """A kube-apiserver passes on etcd's refusal as a 500, which clients retry. They do not retry a 413."""
     if size > MAX_OBJECT:
         said = f"the object has {size} bytes, at most {MAX_OBJECT} can be stored"
-        raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {said}")
+        raise ApiError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", f"Request entity too large: {said}"
+        )
 
 
 def stamp(meta: ObjectMeta, key: Key, now: str) -> None:

@@ -1,6 +1,7 @@
 """POST pods/{name}/eviction: a deletion that a PodDisruptionBudget may refuse."""
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from math import ceil
 
 import msgspec
@@ -60,7 +61,7 @@ def _check_budgets(state: ServerState, target: Target, pod: PartialPod) -> None:
     concerned = [one for one in budgets if isinstance(one, PodDisruptionBudget) and selects(one, pod.metadata.labels)]
     if len(concerned) > 1:
         message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        raise ApiError(500, "InternalError", message)
+        raise ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", message)
     for budget in concerned:
         pods = [decode_partial_pod(record.body) for record in state.newest_of(PODS.key, target.namespace)]
         counted = count_healthy(budget, pods)
@@ -72,7 +73,7 @@ def budget_refusal(pod: str, budget: str, desired: int, healthy: int) -> ApiErro
     said = f"The disruption budget {budget} needs {desired} healthy pods and has {healthy} currently"
     details = Details(pod, kind=PODS.plural, causes=(Cause("DisruptionBudget", said),))
     message = "Cannot evict pod as it would violate the pod's disruption budget."
-    return ApiError(429, "TooManyRequests", message, details)
+    return ApiError(HTTPStatus.TOO_MANY_REQUESTS, "TooManyRequests", message, details)
 
 
 def _disrupted(pod: Pod, now: str) -> list[PodCondition]:

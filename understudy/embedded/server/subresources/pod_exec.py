@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -40,7 +41,7 @@ async def serve_exec(state: ServerState, request: Request, target: Target, socke
         async with await agent_protocol.open_exec(state.folder.agent_socket, asked) as session:
             status = await _relay(state, session, socket, asked)
     except AgentRefused as closed:
-        status = status_document(ApiError(500, "InternalError", str(closed)))
+        status = status_document(ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", str(closed)))
     if status is not None:
         await socket.send(bytes([_ERROR]) + status)
     await socket.close()
