@@ -1,4 +1,4 @@
-"""Documents that follow the server's own OpenAPI description, but for a few places where something else has grown."""
+"""Documents that follow the server's OpenAPI description, except in a few places."""
 
 import copy
 from collections.abc import Mapping

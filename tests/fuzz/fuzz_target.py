@@ -1,4 +1,4 @@
-"""A server that is asked nonsense: one connection at a time, and what must be true of every answer."""
+"""The fuzzed server: one connection at a time, and what must hold for every response."""
 
 import contextlib
 import ssl

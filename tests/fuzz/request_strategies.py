@@ -1,4 +1,4 @@
-"""Requests nobody sane would send: real ones, of every kind and verb, bent in every way Hypothesis can think of."""
+"""Malformed requests: real ones of every kind and verb, changed at random by Hypothesis."""
 
 import enum
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Definitions of custom kinds whose schemas are bent, and objects that more or less follow them."""
+"""Definitions of custom kinds with random schemas, and objects that follow them more or less."""
 
 from typing import Any
 

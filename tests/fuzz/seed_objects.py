@@ -1,4 +1,4 @@
-"""One object of every kind that the server takes as it is: what fuzzing begins with."""
+"""One valid object of every kind: the seeds of fuzzing."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""A real server under requests that Hypothesis makes up: it never fails, always answers in Kubernetes' words, and can
-still show everything it has stored. UNDERSTUDY_FUZZ_EXAMPLES says how many requests; `make fuzz` takes two minutes."""
+"""A real server under random requests: it never fails, answers every request with a Status or an object, and can show
+all it has stored. UNDERSTUDY_FUZZ_EXAMPLES sets the number of requests; `make fuzz` takes two minutes."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Rules and requests, without a server."""
+"""RBAC rules and request attributes, without a server."""
 
 import pytest
 

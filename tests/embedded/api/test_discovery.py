@@ -1,4 +1,4 @@
-"""Discovery as clients of all ages read it."""
+"""Discovery as old and new clients read it."""
 
 from typing import Any, cast
 
@@ -140,7 +140,7 @@ def test_the_core_at_once_is_one_group_without_a_name() -> None:
     assert by("resource", version["resources"])["nodes"]["scope"] == "Cluster"
 
 
-@pytest.mark.parametrize(("group", "version"), [("nobody.io", "v1"), ("batch", "v2"), ("", "v2")])
+@pytest.mark.parametrize(("group", "version"), [("missing.io", "v1"), ("batch", "v2"), ("", "v2")])
 def test_what_is_not_served_is_not_found(group: str, version: str) -> None:
     with pytest.raises(ApiError) as refusal:
         discovery.version(LISTED, group, version)

@@ -23,7 +23,7 @@ DISCOVERY = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryLis
         pytest.param(f"{PROTOBUF},application/json", View.OBJECT, id="kubectl 1.32 on"),
         pytest.param(f"{PROTOBUF};stream=watch, */*", View.OBJECT, id="client-go"),
         pytest.param(f"{TABLE},{OLD_TABLE},application/json", View.TABLE, id="kubectl get"),
-        pytest.param(f"{OLD_TABLE},application/json", View.OBJECT, id="a table of a version nobody has any more"),
+        pytest.param(f"{OLD_TABLE},application/json", View.OBJECT, id="a table of an old version"),
         pytest.param(f"{PROTOBUF};{PARTIAL},application/json;{PARTIAL}", View.PARTIAL, id="a metadata client"),
         pytest.param(
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", View.PARTIAL_LIST, id="its lists"

@@ -1,4 +1,4 @@
-"""Reviews: who one is and what one may do."""
+"""Access reviews and token reviews."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -77,7 +77,7 @@ def test_the_administrator_may_do_everything(spec: dict[str, Any]) -> None:
         ({"user": "mallory", "groups": ["guests"]}, False),
     ],
 )
-def test_nobody_else_may_do_anything(kind: str, who: dict[str, Any], allowed: bool) -> None:
+def test_other_users_have_no_rights(kind: str, who: dict[str, Any], allowed: bool) -> None:
     spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}, **who}
     assert ask(kind, spec)["status"]["allowed"] is allowed
 

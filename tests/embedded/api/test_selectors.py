@@ -1,4 +1,4 @@
-"""Label and field selectors as people and clients write them, held against objects as they lie in the store."""
+"""Label and field selectors, matched against stored objects."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Requests whose answers Kubernetes has decided: the embedded server and a real kube-apiserver are asked the same."""
+"""Requests that the embedded server and a real kube-apiserver have to answer alike."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

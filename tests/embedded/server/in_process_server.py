@@ -1,4 +1,4 @@
-"""The API server without a network: its application, called as a coroutine, on a store of the test's own."""
+"""The API server without a network: its application called as a coroutine, on a store of its own."""
 
 import asyncio
 import contextlib

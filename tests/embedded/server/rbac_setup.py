@@ -1,4 +1,4 @@
-"""Service accounts, roles and tokens of a server without a network, in few words."""
+"""Service accounts, roles and tokens for tests of the server."""
 
 from collections.abc import Mapping
 from typing import Any

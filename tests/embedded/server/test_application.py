@@ -1,4 +1,4 @@
-"""Who may ask, how much at a time, and what becomes of failures."""
+"""Authentication, limits and failures of requests."""
 
 import asyncio
 import logging

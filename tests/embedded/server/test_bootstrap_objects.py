@@ -1,4 +1,4 @@
-"""What a cluster has from the start, once."""
+"""The objects every cluster starts with."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The embedded server answers as a kube-apiserver does, whom tests/kube asks the same."""
+"""The embedded server answers as a kube-apiserver does; tests/kube sends the same requests to a real one."""
 
 import asyncio
 from pathlib import Path

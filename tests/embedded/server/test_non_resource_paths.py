@@ -1,4 +1,4 @@
-"""What the API says about itself."""
+"""Version, health, discovery and OpenAPI."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The server as it is met by clients: a port with TLS, slow and rude peers, a signal to stop."""
+"""The server process: TLS, slow and invalid requests, signals."""
 
 import asyncio
 import contextlib

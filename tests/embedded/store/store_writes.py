@@ -1,4 +1,4 @@
-"""Writes and what comes of them, in as few words as tests need."""
+"""Short forms for writes to a store and their events."""
 
 import contextlib
 from collections.abc import AsyncIterator, Iterable

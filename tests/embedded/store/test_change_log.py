@@ -1,4 +1,4 @@
-"""The file: private, safe against power cuts, and refused in words when it is not what it should be."""
+"""The database file: private, durable, and refused with a message when it is not ours or damaged."""
 
 import asyncio
 import contextlib
@@ -64,10 +64,10 @@ def test_an_interrupted_creation_is_completed(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "db"
-    path.write_bytes(b"somebody's letters, and quite long ones\n" * 100)
+    path.write_bytes(b"other people's letters, and quite long ones\n" * 100)
     with pytest.raises(StoreDamaged, match=r"db cannot be read as a cluster's database: .*Put a backup in its place"):
         Store.open(path)
-    assert path.read_bytes().startswith(b"somebody's letters")
+    assert path.read_bytes().startswith(b"other people's letters")
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""kill -9 at any moment: what was acknowledged is there, revisions never go back, a resumed watch misses nothing."""
+"""kill -9 at any moment: acknowledged writes survive, revisions only grow, a resumed watch misses no event."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ def killed_while_writing(path: Path, limits: Limits, seed: int) -> list[Acknowle
         lines += writer.stdout.readlines()
     assert writer.returncode == -signal.SIGKILL
     if not lines[-1].endswith(b"\n"):
-        lines.pop()  # cut off in the middle: nobody has read it
+        lines.pop()  # cut off in the middle, so not acknowledged
     return [msgspec.json.decode(line, type=Acknowledged) for line in lines]
 
 

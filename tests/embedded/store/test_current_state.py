@@ -1,4 +1,4 @@
-"""The current state: records in order, and what a restart reads back from the log."""
+"""The current state: records in order, and what a restart reads from the log."""
 
 import asyncio
 import contextlib

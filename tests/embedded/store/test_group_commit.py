@@ -1,4 +1,4 @@
-"""When the disk says no: nobody is told a lie, memory is as before, and the store goes on when the disk does."""
+"""Failed commits: all writes in flight fail, memory is restored, and later writes succeed."""
 
 import asyncio
 import contextlib

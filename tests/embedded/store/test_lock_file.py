@@ -1,4 +1,4 @@
-"""Two processes never have one database open."""
+"""Only one process has a database open."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Whatever is written, closed and reopened, in whatever order: the store is a dict, and remembers how it got there."""
+"""After any sequence of writes and restarts the store equals a dict with a history."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""Watches tell every durable change once and in order, however slow, late or interrupted their reader is."""
+"""Subscriptions deliver every durable event once and in order, to slow, late and interrupted readers."""
 
 import asyncio
 from pathlib import Path

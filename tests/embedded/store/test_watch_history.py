@@ -1,4 +1,4 @@
-"""How far back the history goes, and what becomes of what it forgets."""
+"""The limits of the history, and what compaction leaves."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""JSON made up by Hypothesis."""
+"""Hypothesis strategies for JSON."""
 
 from typing import Any
 

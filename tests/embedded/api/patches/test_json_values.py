@@ -1,4 +1,4 @@
-"""Two orders of one list, woven into one."""
+"""Two orders of one list, merged into one."""
 
 import pytest
 from hypothesis import given

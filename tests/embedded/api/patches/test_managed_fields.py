@@ -1,4 +1,4 @@
-"""Ordinary writes to objects that somebody applied: whoever changes a field owns it."""
+"""Ordinary writes to applied objects: the writer owns the fields it changes."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_who_changes_a_field_owns_it_alone() -> None:
     }
 
 
-def test_what_is_taken_away_belongs_to_nobody() -> None:
+def test_a_removed_field_has_no_owner() -> None:
     live = applied(None, "kubectl", thing(replicas=2, color="red"))
     result = track_update(live, live | {"spec": {"color": "red"}}, writer("editor"), KEYS)
     assert owned(result, "kubectl") == {"f:spec": {"f:color": {}}}

@@ -1,4 +1,4 @@
-"""Server-side apply: who owns what, who is in whose way, and what goes when nobody wants it any more."""
+"""Server-side apply: owners, conflicts, and fields that lose their last owner."""
 
 import re
 from typing import Any
@@ -117,7 +117,7 @@ def test_an_item_of_which_others_want_a_part_stays() -> None:
     assert spec(result) == {"containers": [{"name": "a", "env": "y"}, {"name": "b"}]}
 
 
-def test_an_item_of_which_somebody_changed_a_part_stays_and_keeps_its_name() -> None:
+def test_an_item_with_a_field_of_another_owner_stays_with_its_key() -> None:
     live = applied(None, "kubectl", thing(containers=[{"name": "a", "image": "x"}]))
     live = track_update(
         live, live | thing(containers=[{"name": "a", "image": "x", "env": "y"}]), writer("editor"), KEYS

@@ -1,4 +1,4 @@
-"""What holds for server-side apply whatever managers do, one after the other."""
+"""Laws of server-side apply, for any sequence of managers."""
 
 from typing import Any
 

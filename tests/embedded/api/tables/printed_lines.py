@@ -1,4 +1,4 @@
-"""Rows of tables, by column, as a person reads them."""
+"""Rows of tables by column."""
 
 from typing import Any, cast
 

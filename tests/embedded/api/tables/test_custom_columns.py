@@ -1,4 +1,4 @@
-"""Custom resources in tables: the columns of their definitions, found by JSONPath."""
+"""Printer columns of custom resources, found by JSONPath."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lengths of time as kubectl writes them."""
+"""Durations as kubectl prints them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`kubectl get` of everything but pods: the line of each kind."""
+"""`kubectl get` of every kind but pods."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`kubectl get pods`: the one word for how a pod is doing, whatever its containers are up to."""
+"""`kubectl get pods`: the status column for all states of containers."""
 
 from typing import Any
 

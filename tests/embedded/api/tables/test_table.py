@@ -1,4 +1,4 @@
-"""Tables as documents: headers, and how much of its object a row carries."""
+"""Table documents: columns, and the object that each row includes."""
 
 from typing import Any
 

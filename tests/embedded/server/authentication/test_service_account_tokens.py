@@ -1,4 +1,4 @@
-"""TokenRequest: what may be asked for, what a token says, and when it ends."""
+"""TokenRequests, the claims of a token, and how long it is valid."""
 
 import asyncio
 import base64

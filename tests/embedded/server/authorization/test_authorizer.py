@@ -1,4 +1,4 @@
-"""What service accounts may do: next to nothing by themselves, and what roles grant them."""
+"""Service accounts have the rights that roles grant them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Users grant only what they have themselves."""
+"""Users may grant only rights that they have."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

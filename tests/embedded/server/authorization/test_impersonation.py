@@ -1,4 +1,4 @@
-"""`kubectl --as`: requests on behalf of other users."""
+"""Impersonation: `kubectl --as`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

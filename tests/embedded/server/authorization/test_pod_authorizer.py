@@ -1,4 +1,4 @@
-"""What every pod may do without any role: read itself and its jobs, and report checkpoints there."""
+"""The rights of every pod: to read itself and its jobs, and to report checkpoints on them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

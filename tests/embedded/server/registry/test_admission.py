@@ -1,4 +1,4 @@
-"""Admission: namespaces that close, and the service accounts of new pods."""
+"""Admission: namespaces that are being deleted, and the service accounts of new pods."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""POST: names, namespaces, what the server adds, what it refuses."""
+"""POST: names, namespaces, fields the server sets, refusals."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Custom resources come with their definition, and go with it."""
+"""Custom resources are served and deleted with their definition."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""DELETE: at once, gracefully, held by finalizers, many at a time."""
+"""DELETE: at once, with a grace period, with finalizers, of collections."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GET: one object, many, pages of them, tables, metadata alone."""
+"""GET: objects, lists, pages, tables, metadata alone."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A kind whose versions share a name and nothing else: each object stays in the version it was made in."""
+"""A kind whose versions have different schemas: each object keeps the version it was created in."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""PUT: whose turn it is, what stays as it was, what goes for good."""
+"""PUT: conflicts, immutable fields, the end of a deletion."""
 
 import asyncio
 from pathlib import Path

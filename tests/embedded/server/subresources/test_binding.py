@@ -1,4 +1,4 @@
-"""Pods onto nodes, one by one and by the gang."""
+"""Binding of single pods and of gangs."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pods that have to go together: told why and deleted in one write, and nobody else with them."""
+"""Departures: pods are deleted together in one write, each with a condition that gives the reason."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Evictions: what a disruption budget lets go, and what it does not."""
+"""Evictions that a disruption budget allows or refuses."""
 
 import asyncio
 from pathlib import Path

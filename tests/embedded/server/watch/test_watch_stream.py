@@ -1,4 +1,4 @@
-"""Watches: nothing is missed, nothing is told twice, selectors decide what is news."""
+"""Watches: every event once, filtered by selectors."""
 
 import asyncio
 from pathlib import Path
