@@ -84,13 +84,13 @@ class AgentSocket:
                     await ExecStream(reader, writer, request).run(self._requests)
                 case FailNode(node, how):
                     await self._requests.fail_node(node, how)
-                    await _say(writer, Accepted())
+                    await _send(writer, Accepted())
                 case RecoverNode(node):
                     await self._requests.recover_node(node)
-                    await _say(writer, Accepted())
+                    await _send(writer, Accepted())
         except (LookupError, NotRunning, OSError, msgspec.DecodeError) as problem:
             with contextlib.suppress(AgentRefused):
-                await _say(writer, Denied(str(problem)))
+                await _send(writer, Denied(str(problem)))
         except AgentRefused:
             pass
         finally:
@@ -99,7 +99,7 @@ class AgentSocket:
                 await writer.wait_closed()
 
 
-async def _say(writer: asyncio.StreamWriter, message: ControlMessage) -> None:
+async def _send(writer: asyncio.StreamWriter, message: ControlMessage) -> None:
     await agent_protocol.write_frame(writer, CONTROL, msgspec.json.encode(message))
 
 
@@ -122,7 +122,7 @@ class ExecStream:
             for file in (*streams, *self._own_descriptors()):
                 os.close(file)
             raise
-        await _say(self._writer, Accepted())
+        await _send(self._writer, Accepted())
         copies = [asyncio.create_task(self._copy(channel, file)) for channel, file in self._outputs]
         inward = asyncio.create_task(self._copy_input())
         inward.add_done_callback(lambda task: _hang_up_if_gone(task, exec_process))
@@ -130,7 +130,7 @@ class ExecStream:
             how = await asyncio.shield(exec_process.finished)
             if not how.problem:  # after a problem, the output may never end
                 await asyncio.gather(*copies)
-            await _say(self._writer, Denied(how.problem) if how.problem else Ended(how.exit_code))
+            await _send(self._writer, Denied(how.problem) if how.problem else Ended(how.exit_code))
         finally:
             exec_process.kill()
             for task in (inward, *copies):

@@ -107,10 +107,10 @@ class MpiRun:
             async with asyncio.timeout(self._options.timeout):
                 return await work
         except TimeoutError:
-            _say(f"the time of --timeout {self._options.timeout} is over")
+            _print_error(f"the time of --timeout {self._options.timeout} is over")
             return TIMED_OUT
         except WorkerUnreachable as problem:
-            _say(str(problem))
+            _print_error(str(problem))
             return LOST_WORKER if isinstance(problem, WorkerLeaving) else NOT_STARTED
         except asyncio.CancelledError:
             if self._signalled is None:
@@ -181,7 +181,7 @@ class MpiRun:
         code = _KILLED if code == rank_supervisor.KILLED else code
         if code and self._signalled is None:
             lost = "the worker is gone, or going, and its processes with it"
-            _say(f"{host}: {lost if code == LOST_WORKER else f'a process ended with code {code}'}")
+            _print_error(f"{host}: {lost if code == LOST_WORKER else f'a process ended with code {code}'}")
         return code
 
     async def _stop(self) -> None:
@@ -207,6 +207,6 @@ class MpiRun:
         task.add_done_callback(self._background.discard)
 
 
-def _say(words: str) -> None:
+def _print_error(words: str) -> None:
     sys.stderr.write(f"mpirun: {words}\n")
     sys.stderr.flush()

@@ -40,7 +40,7 @@ def _on_sigterm(*_: object) -> None:
     raise _Disconnected
 
 
-def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socket) -> None:
+def run_exec(order: messages.ExecOrder, files: Sequence[int], connection: socket.socket) -> None:
     """Runs until the command ends. On SIGTERM, or when the agent is gone, the command is killed."""
     os.setsid()
     with contextlib.suppress(OSError):
@@ -58,20 +58,20 @@ def run_exec(order: messages.ExecOrder, files: Sequence[int], news: socket.socke
         problem = report.read().decode(errors="replace")
     code = None
     with contextlib.suppress(_Disconnected):
-        code = _wait_for_end(pid, children, news)
+        code = _wait_for_end(pid, children, connection)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     child_processes.kill_descendants()
     if code is not None:
-        send_message(news, messages.ExecEnded(order.session, _NOT_RUN if problem else _exit_code(code), problem))
+        send_message(connection, messages.ExecEnded(order.session, _NOT_RUN if problem else _exit_code(code), problem))
 
 
-def _wait_for_end(pid: int, children: child_processes.ChildProcesses, news: socket.socket) -> int:
+def _wait_for_end(pid: int, children: child_processes.ChildProcesses, connection: socket.socket) -> int:
     poll = select.poll()
     poll.register(children.wake, select.POLLIN)
-    poll.register(news.fileno(), select.POLLHUP)
+    poll.register(connection.fileno(), select.POLLHUP)
     while True:
         for file, _ in poll.poll():
-            if file == news.fileno():
+            if file == connection.fileno():
                 raise _Disconnected
             code = children.ended().get(pid)
             if code is not None:

@@ -54,19 +54,19 @@ def _become(launch: Launch, streams: Streams, report: int) -> NoReturn:
     try:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         hold_folder = os.open(launch.hold_folder, flags) if launch.hold_folder else None
-        _say(report, _prepare(launch, streams))
+        _write_report(report, _prepare(launch, streams))
         env = environment(launch)
         if hold_folder is not None:
             os.set_inheritable(hold_folder, True)
             env[HOLD_FOLDER] = str(hold_folder)
         execute(launch.argv, env)
     except BaseException as problem:
-        _say(report, ["!" + error_text(problem)])
+        _write_report(report, ["!" + error_text(problem)])
     finally:
         os._exit(_CANNOT_EXEC)
 
 
-def _say(report: int, lines: list[str]) -> None:
+def _write_report(report: int, lines: list[str]) -> None:
     os.write(report, "".join(line.replace("\n", " ") + "\n" for line in lines).encode())
 
 

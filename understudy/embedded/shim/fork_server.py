@@ -37,21 +37,23 @@ class ForkServer:
     The fork server of a node is that node's life: when it is killed or stopped, so is the node.
     """
 
-    def __init__(self, news: socket.socket, hello: messages.Hello, lock: int | None = None, reserve: int = 0) -> None:
+    def __init__(
+        self, connection: socket.socket, hello: messages.Hello, lock: int | None = None, reserve: int = 0
+    ) -> None:
         """`lock` is the lock of the machine's fork server; none of its children may hold it."""
         self._unwritten_pid_file: Path | None = None  # the pid file that could not be written yet
-        self._news = news
+        self._connection = connection
         self._reserve = ShimPool(reserve, lambda work: self._fork(work, Path(os.devnull)))
         self._hello = hello
         self._lock = lock
         self._due = time.monotonic() + messages.HEARTBEAT_SECONDS
 
     def serve(self) -> None:
-        send_message(self._news, msgspec.structs.replace(self._hello, pid=os.getpid()))
+        send_message(self._connection, msgspec.structs.replace(self._hello, pid=os.getpid()))
         while True:
             if self._lock is None:
                 self._beat()
-            data, files, _, _ = socket.recv_fds(self._news, messages.LARGEST_PACKET, _STREAMS)
+            data, files, _, _ = socket.recv_fds(self._connection, messages.LARGEST_PACKET, _STREAMS)
             if not data:
                 return
             match messages.decode_order(data):
@@ -65,7 +67,7 @@ class ForkServer:
     def _beat(self) -> None:
         """Returns when there is an order; sends heartbeats and forks idle shims meanwhile."""
         poll = select.poll()
-        poll.register(self._news, select.POLLIN)
+        poll.register(self._connection, select.POLLIN)
         while True:
             left = self._due - time.monotonic()
             if left <= 0:
@@ -73,7 +75,7 @@ class ForkServer:
                 if self._unwritten_pid_file is not None:
                     self.write_pid(self._unwritten_pid_file)
                 with contextlib.suppress(OSError):  # a full socket already holds unread heartbeats
-                    self._news.send(
+                    self._connection.send(
                         messages.encode(messages.Heartbeat(time.time())), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
                     )
             elif poll.poll(min(left, _LULL) * 1000 if self._reserve.is_short else left * 1000):
@@ -86,18 +88,18 @@ class ForkServer:
         pid = self._fork(lambda: self._live(record, files[0], order.reserve), record.with_suffix(".fault"))
         for file in files:
             os.close(file)
-        send_message(self._news, messages.NodeForked(order.serial, pid))
+        send_message(self._connection, messages.NodeForked(order.serial, pid))
 
     def _live(self, record: Path, file: int, reserve: int) -> None:
         """Writes its pid file before its first message, so that a later agent can end it."""
-        self._news.close()
+        self._connection.close()
         os.setsid()
         with contextlib.suppress(OSError):
             linux.set_name("understudy-node")
             linux.adopt_orphans()
-        news = socket.socket(fileno=file)
-        news.set_inheritable(False)
-        node = ForkServer(news, self._hello, reserve=reserve)
+        connection = socket.socket(fileno=file)
+        connection.set_inheritable(False)
+        node = ForkServer(connection, self._hello, reserve=reserve)
         node.write_pid(record)
         node.serve()
 
@@ -120,21 +122,21 @@ class ForkServer:
         except BlockingIOError:
             os.close(lock)
             return
-        pid = self._reserve.send(folder, lock) or self._fork(lambda: run_shim(folder, self._news), folder.fault)
+        pid = self._reserve.send(folder, lock) or self._fork(lambda: run_shim(folder, self._connection), folder.fault)
         os.close(lock)
-        send_message(self._news, messages.ShimForked(str(folder.path), pid))
+        send_message(self._connection, messages.ShimForked(str(folder.path), pid))
 
     def _keep(self, folder: AttemptFolder) -> None:
         try:
-            run_shim(folder, self._news)
+            run_shim(folder, self._connection)
         except BaseException:
             _write_fault(folder.fault)
 
     def _enter(self, order: messages.ExecOrder, files: list[int]) -> None:
-        pid = self._fork(lambda: run_exec(order, files, self._news), Path(os.devnull))
+        pid = self._fork(lambda: run_exec(order, files, self._connection), Path(os.devnull))
         for file in files:
             os.close(file)
-        send_message(self._news, messages.ExecStarted(order.session, pid))
+        send_message(self._connection, messages.ExecStarted(order.session, pid))
 
     def _fork(self, work: Callable[[], None], fault: Path) -> int:
         """`fault` is the file for the traceback of an error."""
@@ -166,7 +168,7 @@ def _detach_streams() -> None:
     os.close(nothing)
 
 
-def machine_fork_server(news: socket.socket, home: Path) -> ForkServer:
+def machine_fork_server(connection: socket.socket, home: Path) -> ForkServer:
     """The machine's fork server. Only one at a time holds the lock on its folder `home`."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -174,7 +176,7 @@ def machine_fork_server(news: socket.socket, home: Path) -> ForkServer:
     problem = mounts.why_not_private(home)
     if not problem:
         mounts.enter_private_view(home)
-    return ForkServer(news, messages.Hello(mounts=not problem, why_not=problem), lock)
+    return ForkServer(connection, messages.Hello(mounts=not problem, why_not=problem), lock)
 
 
 def main() -> None:
@@ -183,9 +185,9 @@ def main() -> None:
     with contextlib.suppress(OSError):
         linux.set_name("understudy-fork")
         linux.adopt_orphans()  # adopts the children of killed shims
-    news = socket.socket(fileno=int(sys.argv[1]))
-    news.set_inheritable(False)  # for shims, not for containers
-    server = machine_fork_server(news, Path(sys.argv[2]))
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection.set_inheritable(False)  # for shims, not for containers
+    server = machine_fork_server(connection, Path(sys.argv[2]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()
     gc.freeze()

@@ -25,7 +25,7 @@ _CLEAN_UP_SECONDS = 60
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds until a failed write is repeated
 
 
-def run_shim(folder: AttemptFolder, news: socket.socket) -> None:
+def run_shim(folder: AttemptFolder, connection: socket.socket) -> None:
     """Runs the container to its end. The caller holds the lock on the folder and exits afterwards."""
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -36,11 +36,11 @@ def run_shim(folder: AttemptFolder, news: socket.socket) -> None:
     launch = container_files.read(folder.launch, Launch)
     if launch is None or folder.state.exists() or folder.exit.exists():
         return  # the order was sent twice
-    ending = _run(folder, launch, news)
+    ending = _run(folder, launch, connection)
     if launch.afterwards:
         _clean_up(launch)
     _retry_until_written(folder, lambda: container_files.write(folder.exit, ending, durable=True))
-    send_message(news, messages.ContainerEnded(str(folder.path)))
+    send_message(connection, messages.ContainerEnded(str(folder.path)))
 
 
 def _retry_until_written(folder: AttemptFolder, work: Callable[[], None]) -> None:
@@ -56,7 +56,7 @@ def _retry_until_written(folder: AttemptFolder, work: Callable[[], None]) -> Non
             pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> ContainerExit:
+def _run(folder: AttemptFolder, launch: Launch, connection: socket.socket) -> ContainerExit:
     journal, children = ContainerLog(folder), child_processes.ChildProcesses()
     try:
         # Before the container starts: a running container must have a state file.
@@ -74,7 +74,7 @@ def _run(folder: AttemptFolder, launch: Launch, news: socket.socket) -> Containe
         container_files.write(
             folder.state, ShimState(shim=os.getpid(), pid=pid, pid_birth=birth, started_at=started_at, notes=notes)
         )
-        send_message(news, messages.ContainerStarted(str(folder.path)))
+        send_message(connection, messages.ContainerStarted(str(folder.path)))
         code = _wait_for_end(pid, children, outputs, journal)
         child_processes.kill_descendants()
         for stream, file in outputs.items():
@@ -166,7 +166,7 @@ def _clean_up(launch: Launch) -> None:
         )
 
 
-def send_message(news: socket.socket, message: messages.ForkServerMessage) -> None:
+def send_message(connection: socket.socket, message: messages.ForkServerMessage) -> None:
     """A message only speeds the agent up: an agent that misses it finds the same in the files."""
     with contextlib.suppress(OSError):
-        news.send(messages.encode(message), socket.MSG_NOSIGNAL)
+        connection.send(messages.encode(message), socket.MSG_NOSIGNAL)

@@ -59,14 +59,14 @@ async def run_in_container(interior: ContainerInterior, argv: Sequence[str], sec
     try:
         async with asyncio.timeout(seconds):
             how = await asyncio.shield(exec_process.finished)
-            said = await output
+            text = await output
     except TimeoutError:
         return CheckResult(False, f'command "{" ".join(argv)}" timed out after {seconds:g}s')
     finally:
         exec_process.kill()
         output.cancel()
         await asyncio.gather(output, return_exceptions=True)
-    return CheckResult(how.exit_code == 0 and not how.problem, how.problem or said or f"exit code {how.exit_code}")
+    return CheckResult(how.exit_code == 0 and not how.problem, how.problem or text or f"exit code {how.exit_code}")
 
 
 async def _output(pipe: IO[bytes]) -> str:

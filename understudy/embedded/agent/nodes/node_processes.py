@@ -70,60 +70,60 @@ class NodeProcesses:
         """Does nothing where the process has been started."""
         if node in self._known:
             return
-        body = self._known[node] = _NodeProcess(next(self._serials))
-        self._request_fork(node, body)
+        process = self._known[node] = _NodeProcess(next(self._serials))
+        self._request_fork(node, process)
 
-    def _request_fork(self, node: str, body: _NodeProcess) -> None:
+    def _request_fork(self, node: str, process: _NodeProcess) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if body.line is None:
-            body.line = ForkServerConnection(ours, lambda news: self._heard(node, body, news))
+        if process.line is None:
+            process.line = ForkServerConnection(ours, lambda message: self._received(node, process, message))
         else:
-            body.line.connect(ours)
-        self._root.fork_node(body.serial, node_pid_files.pid_file(self._records, node), theirs, self._reserve)
+            process.line.connect(ours)
+        self._root.fork_node(process.serial, node_pid_files.pid_file(self._records, node), theirs, self._reserve)
 
     def has_heartbeats(self, node: str) -> bool:
         """Whether the node's process has sent a heartbeat."""
-        body = self._known.get(node)
-        return body is not None and body.last_heartbeat is not None
+        process = self._known.get(node)
+        return process is not None and process.last_heartbeat is not None
 
     def hangs(self, node: str) -> bool:
-        body = self._known.get(node)
-        if body is None or body.watched is None:
+        process = self._known.get(node)
+        if process is None or process.watched is None:
             return False
-        return body.is_silent or linux.is_stopped(body.watched.pid)
+        return process.is_silent or linux.is_stopped(process.watched.pid)
 
     def is_live(self, node: str) -> bool:
         """Whether the node's process exists and does not hang."""
-        body = self._known.get(node)
-        return body is not None and not self.hangs(node)
+        process = self._known.get(node)
+        return process is not None and not self.hangs(node)
 
     def processes(self) -> list[int]:
-        return [body.watched.pid for body in self._known.values() if body.watched is not None]
+        return [process.watched.pid for process in self._known.values() if process.watched is not None]
 
     def launch(self, node: str, folder: Path) -> None:
         """Does nothing where the node has no process: the node has failed, and its pods with it."""
-        body = self._known.get(node)
-        if body is not None and body.line is not None:
-            body.line.send(messages.LaunchOrder(str(folder)))
+        process = self._known.get(node)
+        if process is not None and process.line is not None:
+            process.line.send(messages.LaunchOrder(str(folder)))
 
     def enter(self, node: str, folder: Path, argv: Sequence[str], streams: Sequence[int], *, tty: bool) -> ExecProcess:
         """Raises LookupError; the streams then stay with the caller."""
-        body = self._known.get(node)
-        if body is None or body.line is None:
+        process = self._known.get(node)
+        if process is None or process.line is None:
             raise LookupError(f"node {node!r} is dead")
-        return body.line.enter(folder, argv, streams, tty=tty)
+        return process.line.enter(folder, argv, streams, tty=tty)
 
     def freeze(self, node: str) -> None:
-        body = self._known.get(node)
-        if body is not None and body.watched is not None:
-            body.watched.signal(signal.SIGSTOP)
-            body.is_silent = True
+        process = self._known.get(node)
+        if process is not None and process.watched is not None:
+            process.watched.signal(signal.SIGSTOP)
+            process.is_silent = True
 
     def end(self, node: str) -> None:
         """Kills the process without a report to the listener. It has ended when this returns."""
-        body = self._known.pop(node, None)
-        if body is not None:
-            self._close(node, body)
+        process = self._known.pop(node, None)
+        if process is not None:
+            self._close(node, process)
 
     def close(self) -> None:
         """Ends all node processes; containers keep running. A process that hangs is left to the next agent."""
@@ -135,64 +135,64 @@ class NodeProcesses:
         for node in hanging:
             self._detach(node, self._known.pop(node))
 
-    def _close(self, node: str, body: _NodeProcess) -> None:
-        if body.watched is not None:
-            body.watched.signal(signal.SIGKILL)
-            body.watched.wait(_LAST_WORDS)
-        self._detach(node, body)
+    def _close(self, node: str, process: _NodeProcess) -> None:
+        if process.watched is not None:
+            process.watched.signal(signal.SIGKILL)
+            process.watched.wait(_LAST_WORDS)
+        self._detach(node, process)
         node_pid_files.pid_file(self._records, node).unlink(missing_ok=True)
 
-    def _detach(self, node: str, body: _NodeProcess) -> None:
-        if body.watched is not None:
-            body.watched.close()
-        if body.line is not None:
-            body.line.close(f"node {node} is dead")
+    def _detach(self, node: str, process: _NodeProcess) -> None:
+        if process.watched is not None:
+            process.watched.close()
+        if process.line is not None:
+            process.line.close(f"node {node} is dead")
 
     def _node_forked(self, serial: int, pid: int) -> None:
         """A process that is no longer wanted ends by itself when it finds its connection closed."""
-        node = next((node for node, body in self._known.items() if body.serial == serial), None)
+        node = next((node for node, process in self._known.items() if process.serial == serial), None)
         if node is not None:
             self._watch(node, self._known[node], pid)
 
-    def _watch(self, node: str, body: _NodeProcess, pid: int) -> None:
-        if body.watched is None:
-            body.watched = watch_process(pid, lambda: self._died(node, body))
+    def _watch(self, node: str, process: _NodeProcess, pid: int) -> None:
+        if process.watched is None:
+            process.watched = watch_process(pid, lambda: self._died(node, process))
 
     def _repeat_requests(self) -> None:
         """The machine's fork server was killed: the orders that it may not have received are sent again."""
-        for node, body in self._known.items():
-            if body.watched is None:
-                body.serial = next(self._serials)
-                self._request_fork(node, body)
+        for node, process in self._known.items():
+            if process.watched is None:
+                process.serial = next(self._serials)
+                self._request_fork(node, process)
 
-    def _died(self, node: str, body: _NodeProcess) -> None:
+    def _died(self, node: str, process: _NodeProcess) -> None:
         """Reads the last messages first: they name processes that are known from nowhere else."""
-        if body.line is not None:
-            body.line.read()
-        if self._known.get(node) is body:
+        if process.line is not None:
+            process.line.read()
+        if self._known.get(node) is process:
             del self._known[node]
             if self.listener is not None:
                 self.listener.died(node)
-            self._close(node, body)
+            self._close(node, process)
 
-    def _heard(self, node: str, body: _NodeProcess, news: messages.ForkServerMessage) -> None:
+    def _received(self, node: str, process: _NodeProcess, message: messages.ForkServerMessage) -> None:
         if self.listener is None:
             return
-        match news:
+        match message:
             case messages.Hello(pid=pid):
-                self._watch(node, body, pid)
-                self._heartbeat(node, body, time.time())
+                self._watch(node, process, pid)
+                self._heartbeat(node, process, time.time())
             case messages.Heartbeat(at):
-                self._heartbeat(node, body, at)
+                self._heartbeat(node, process, at)
             case messages.ShimForked() | messages.ContainerStarted() | messages.ContainerEnded():
-                self.listener.shim_message(news)
+                self.listener.shim_message(message)
             case _:
                 pass
 
-    def _heartbeat(self, node: str, body: _NodeProcess, moment: float) -> None:
-        if body.is_silent and body.watched is not None and linux.is_stopped(body.watched.pid):
+    def _heartbeat(self, node: str, process: _NodeProcess, moment: float) -> None:
+        if process.is_silent and process.watched is not None and linux.is_stopped(process.watched.pid):
             return  # the heartbeat was sent before the process was stopped
-        body.last_heartbeat, body.is_silent = time.monotonic(), False
+        process.last_heartbeat, process.is_silent = time.monotonic(), False
         if self.listener is not None:
             self.listener.heartbeat(node, moment)
 
@@ -202,12 +202,12 @@ class NodeProcesses:
         Others that are late may only lack processor time; if they stay late, their lease expires.
         """
         self._timer = asyncio.get_running_loop().call_later(_LOOK, self._check_heartbeats)
-        for node, body in list(self._known.items()):
-            if _is_late(body) and not body.is_silent and self.hangs(node):
-                body.is_silent = True
+        for node, process in list(self._known.items()):
+            if _is_late(process) and not process.is_silent and self.hangs(node):
+                process.is_silent = True
                 if self.listener is not None:
                     self.listener.silent(node)
 
 
-def _is_late(body: _NodeProcess) -> bool:
-    return body.last_heartbeat is not None and time.monotonic() - body.last_heartbeat > _SILENT_AFTER
+def _is_late(process: _NodeProcess) -> bool:
+    return process.last_heartbeat is not None and time.monotonic() - process.last_heartbeat > _SILENT_AFTER

@@ -103,7 +103,7 @@ class PodManager:
             return
         for uid, folder in pod_records.found_pod_folders(self._deps.folder.pods):
             if uid not in pods:
-                log.warning("pod %s is no longer in the cluster; what is left of it ends", uid)
+                log.warning("pod %s is no longer in the cluster; its processes are killed", uid)
                 self._end_orphan(uid, folder)
         for pod in warm_start.start_order(pods.values()):
             self._updated(pod)
@@ -119,7 +119,7 @@ class PodManager:
         try:
             self._handle(pod)
         except OSError as problem:
-            log.error("pod %s cannot be looked after yet: %s", pod.title, problem)
+            log.error("pod %s cannot be handled yet: %s", pod.title, problem)
             self._failed[uid] = pod
             asyncio.get_running_loop().call_later(_LATER, self._try_again, uid)
 
@@ -150,12 +150,12 @@ class PodManager:
             self._waiting[_full_name(pod)] = pod
             return
         self._deps.node_processes.begin(pod.spec.node_name)
-        stepped_in = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
+        taken_over = STEPS_IN in pod.metadata.annotations and self._take_over(pod)
         worker = self._add_worker(pod)
         if self._node_failures.is_silent(pod.spec.node_name):
             worker.pause()
         worker.wake_up()
-        if stepped_in:
+        if taken_over:
             self._begin_task(warm_start.activate_pod(self._deps, pod))
         else:
             folder = pod_folder(self._deps.folder.pods, pod.metadata.uid)
@@ -176,12 +176,12 @@ class PodManager:
     def _take_over(self, pod: Pod) -> bool:
         """Whether the understudy has become this pod. One that cannot is deleted, so that its seat is free."""
         understudy = warm_start.understudy_of(pod, self._workers)
-        stepped_in = warm_start.take_over(self._deps, pod, understudy)
+        taken_over = warm_start.take_over(self._deps, pod, understudy)
         if understudy is not None:
-            if stepped_in:
+            if taken_over:
                 self._remove_worker(self._workers[understudy.pod.metadata.uid])
-            self._remove(understudy.pod, 0 if stepped_in else None)
-        return stepped_in
+            self._remove(understudy.pod, 0 if taken_over else None)
+        return taken_over
 
     def _remove(self, understudy: Pod, grace: int | None) -> None:
         self._begin_task(warm_start.delete_understudy(self._deps, understudy, grace))

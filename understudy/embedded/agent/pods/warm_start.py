@@ -72,7 +72,7 @@ def take_over(deps: PodDependencies, pod: Pod, understudy: Kept | None) -> bool:
         return False
     if not link.is_symlink():
         if understudy is None or (why := _why_not(deps, pod, understudy)):
-            log.info("pod %s starts from nothing: %s", pod.title, why if understudy else "its understudy is not there")
+            log.info("pod %s starts cold: %s", pod.title, why if understudy else "its understudy is not there")
             return False
         if not _exchange_folders(folder, link, understudy):
             return False

@@ -56,7 +56,7 @@ class ForkServerClient:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self._line = ForkServerConnection(ours, self._heard)
+        self._line = ForkServerConnection(ours, self._received)
         self._watched = watch_process(self._process.pid, self._died)
 
     def _died(self) -> None:
@@ -83,12 +83,12 @@ class ForkServerClient:
             self._line.close("the fork server was killed")
             self._line = None
 
-    def _heard(self, news: messages.ForkServerMessage) -> None:
-        match news:
+    def _received(self, message: messages.ForkServerMessage) -> None:
+        match message:
             case messages.Hello():
                 self._pause = _FIRST_PAUSE
                 if not self._hello.done():
-                    self._hello.set_result(news)
+                    self._hello.set_result(message)
             case messages.NodeForked(serial, pid):
                 self.on_node_forked(serial, pid)
             case _:

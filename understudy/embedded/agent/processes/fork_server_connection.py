@@ -55,10 +55,10 @@ class ExecProcess:
 
 
 class ForkServerConnection:
-    def __init__(self, connection: socket.socket, on_news: Callable[[messages.ForkServerMessage], None]) -> None:
+    def __init__(self, connection: socket.socket, on_message: Callable[[messages.ForkServerMessage], None]) -> None:
         """Orders wait for the hello of the fork server: before, it is not on record, should this agent be killed."""
         self._socket: socket.socket | None = None
-        self._on_news = on_news
+        self._on_message = on_message
         self._is_ready = False
         self._waiting: list[tuple[bytes, Sequence[int]]] = []
         self._exec_processes: dict[int, ExecProcess] = {}
@@ -120,7 +120,7 @@ class ForkServerConnection:
                 if self._socket is not None:
                     asyncio.get_running_loop().remove_reader(self._socket)
                 return
-            self._heard(messages.decode_message(packet))
+            self._received(messages.decode_message(packet))
 
     def _flush(self) -> None:
         loop = asyncio.get_running_loop()
@@ -143,8 +143,8 @@ class ForkServerConnection:
             _close(files)
         self._waiting.clear()
 
-    def _heard(self, news: messages.ForkServerMessage) -> None:
-        match news:
+    def _received(self, message: messages.ForkServerMessage) -> None:
+        match message:
             case messages.ExecStarted(session, pid):
                 if session in self._exec_processes:
                     self._exec_processes[session].entered(pid, watch_process(pid, lambda: self._shim_ended(session)))
@@ -152,10 +152,10 @@ class ForkServerConnection:
                 self._left(session, ExecResult(exit_code, problem))
             case messages.Hello():
                 self._is_ready = True
-                self._on_news(news)
+                self._on_message(message)
                 self._flush()
             case _:
-                self._on_news(news)
+                self._on_message(message)
 
     def _shim_ended(self, session: int) -> None:
         """Its last message may still be unread; without one, it was killed."""
