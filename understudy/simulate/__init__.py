@@ -1,1 +1,1 @@
-"""WORLD 3: the loops of both other worlds on a simulated cluster and a virtual clock, all ordered by one seed."""
+"""WORLD 3: the scheduling loops on a simulated cluster and a virtual clock; a seed decides the order of everything."""

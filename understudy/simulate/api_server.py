@@ -1,6 +1,6 @@
 """The simulated API server: objects in memory with versions, conflicts, graceful deletion, finalizers and watches.
 
-It applies one request at a time. What is stored is never changed in place, so every version can be handed out.
+It applies one request at a time. Stored versions never change, so readers can share them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ PROPAGATIONS = {"Foreground": FOREGROUND}
 
 
 class Version:
-    """One state of one object. Text and decoded object are made when they are first asked for."""
+    """One state of one object. JSON text and decoded object are built when they are first needed."""
 
     __slots__ = ("_obj", "_raw", "document", "name", "node", "resource", "revision", "seen", "uid")
 
@@ -37,7 +37,7 @@ class Version:
         self.revision = revision
         self.uid: str = document["metadata"]["uid"]
         self.node: str = document["spec"].get("nodeName", "") if resource is PODS else ""
-        self.seen: Any = None  # what the simulated operators read of it
+        self.seen: Any = None  # the object as the simulated operators decoded it
         self._raw = b""
         self._obj: KubeObject | BadObject | None = None
 
@@ -49,7 +49,7 @@ class Version:
 
     @property
     def obj(self) -> KubeObject | None:
-        """None where it cannot be read."""
+        """None where it cannot be decoded."""
         if self._obj is None:
             try:
                 self._obj = decode_json(self.raw)
@@ -73,7 +73,7 @@ class Version:
 
     @property
     def takes_room(self) -> bool:
-        """Whether it is a pod that fills a seat."""
+        """Whether it is a pod that occupies a seat."""
         return bool(self.node) and self.phase not in ENDED
 
 
@@ -83,13 +83,13 @@ class Watcher(Protocol):
     def push(self, change: ChangeType, version: Version) -> None: ...
 
 
-Observer = Callable[[Version | None, Version | None, str], None]  # before, after, who wrote
+Observer = Callable[[Version | None, Version | None, str], None]  # before, after, writer
 Rule = Callable[[Resource, Document], None]  # may raise Refused
 
 
 class ApiServer:
     def __init__(self, now: Callable[[], float], served: Iterable[Resource]) -> None:
-        """`served` are the resources it knows; of several versions of one, the one that is named."""
+        """`served` are the resources it knows. Of several versions of one resource, it serves the listed one."""
         self._now = now
         self._served = {resource.key: resource for resource in served}
         self._revision = 100
@@ -100,7 +100,7 @@ class ApiServer:
         self.watchers: dict[str, list[Watcher]] = {key: [] for key in self._served}
         self.observers: list[Observer] = []
         self.is_down = False  # a fault: no request is answered
-        self.rules: list[Rule] = []  # what refuses new objects
+        self.rules: list[Rule] = []  # admission: may refuse new objects
         self.classes: dict[str, Document] = {}  # PriorityClasses
 
     # Reading
@@ -172,7 +172,7 @@ class ApiServer:
             raise Refused(409, "Conflict", f"{version.name[1]} has been changed")
 
     def merge(self, version: Version, patch: Document, writer: str) -> Version:
-        """What an actor beside the loops writes: a merge patch, conditions by their type."""
+        """A write of a simulated actor: a merge patch that merges conditions by type."""
         return self.replace(version, merged(version.document, patch, by_type=True), writer)
 
     def replace(self, version: Version, document: Document, writer: str) -> Version:
@@ -191,7 +191,7 @@ class ApiServer:
         self.remove(version, grace, propagation, writer)
 
     def remove(self, version: Version, grace: int | None, propagation: str, writer: str) -> None:
-        """At once, or marked, and gone when nothing holds it any longer."""
+        """Deletes at once, or marks the object, which goes when no finalizer or grace period is left."""
         document = self._marked(version, grace, PROPAGATIONS.get(propagation, ""))
         meta = document["metadata"]
         if meta.get("finalizers") or meta["deletionGracePeriodSeconds"]:
@@ -215,7 +215,7 @@ class ApiServer:
     # Seats
 
     def bind(self, namespace: str, seatings: Sequence[PodBinding], writer: str) -> None:
-        """All or none."""
+        """Binds all pods or none."""
         pods = [self._seatable(namespace, seating, again=True) for seating in seatings]
         for pod, seating in zip(pods, seatings, strict=True):
             if not pod.node:
@@ -247,7 +247,7 @@ class ApiServer:
         self.replace(pod, {**document, "status": status}, writer)
 
     def depart(self, namespace: str, departures: Sequence[PodEviction], writer: str) -> None:
-        """Marks and deletes pods, all in one write."""
+        """Marks and deletes pods in one write."""
         for departure in departures:
             pod = self.get(Ref(PODS, namespace, departure.pod))
             if pod is None or pod.uid != departure.uid:
@@ -257,14 +257,14 @@ class ApiServer:
                 document = merged(document, {"metadata": {"$deleteFromPrimitiveList/finalizers": [TRACKING]}}, True)
             self.remove(self.replace(pod, document, writer), departure.grace, "", writer)
 
-    # Inside
+    # Storage
 
     def _store(self, resource: Resource, name: Name, document: Document, writer: str) -> Version:
         self._revision += 1
         document = {**document, "metadata": {**document["metadata"], "resourceVersion": str(self._revision)}}
-        shelf = self.objects[resource.key]
-        before = shelf.get(name)
-        after = shelf[name] = Version(self._served[resource.key], name, document, self._revision)
+        stored = self.objects[resource.key]
+        before = stored.get(name)
+        after = stored[name] = Version(self._served[resource.key], name, document, self._revision)
         self.by_uid[after.uid] = after
         self._index(before, after)
         self._tell(ChangeType.ADDED if before is None else ChangeType.MODIFIED, after)
@@ -273,7 +273,7 @@ class ApiServer:
         return after
 
     def _remove(self, version: Version, document: Document, writer: str) -> None:
-        """`document` is the last state, which those who watch are told."""
+        """`document` is the last state, which watches deliver."""
         self._revision += 1
         del self.objects[version.resource.key][version.name], self.by_uid[version.uid]
         meta = {**document["metadata"], "resourceVersion": str(self._revision)}
@@ -287,11 +287,11 @@ class ApiServer:
         for version, there in ((before, False), (after, True)):
             for owner in version.metadata.get("ownerReferences", ()) if version is not None else ():
                 assert version is not None
-                shelf = self.by_owner.setdefault(owner["uid"], {})
+                stored = self.by_owner.setdefault(owner["uid"], {})
                 if there:
-                    shelf[version.uid] = version
+                    stored[version.uid] = version
                 else:
-                    shelf.pop(version.uid, None)
+                    stored.pop(version.uid, None)
 
     def _tell(self, change: ChangeType, version: Version) -> None:
         for watcher in self.watchers[version.resource.key]:

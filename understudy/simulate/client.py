@@ -1,4 +1,4 @@
-"""What a process has for a cluster: ports.Cluster on the simulated server, with all that can go wrong in between."""
+"""The client of a simulated process: ports.Cluster on the simulated API server, with faults on the way."""
 
 import asyncio
 import contextlib
@@ -15,12 +15,12 @@ from understudy.simulate.connection import Connection, Watch
 CONFLICT = 409
 TIMEOUT = 4.0  # seconds after which a request without an answer is given up
 REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 403: "Forbidden"}
-_TOLD = (EVENTS.key, SERIES_EVENTS.key)
+EVENT_KEYS = (EVENTS.key, SERIES_EVENTS.key)
 Apply = Callable[[], Any]
 
 
 class RequestObserver(Protocol):
-    """Is told what a client is about to do."""
+    """Is informed of what a client does."""
 
     def bind_begins(self, seatings: Sequence[PodBinding]) -> None: ...
 
@@ -32,7 +32,7 @@ class RequestObserver(Protocol):
 
 
 class Client:
-    """Of one life of one process. `kill` ends that life; `whole_gangs`: the server binds and releases gangs whole."""
+    """Belongs to one life of a process, which `kill` ends. `whole_gangs`: the server binds and releases whole gangs."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Client:
     # Requests
 
     async def _request(self, what: str, apply: Apply, write: bool, swaps: bool = False) -> Any:
-        """Sends, waits for the answer. In between, everything else may happen. `swaps`: it names a version."""
+        """Sends a request and awaits the answer. `swaps`: the request names a resourceVersion."""
         if self.connection.dead:
             raise asyncio.CancelledError
         if write and self._check is not None:
@@ -79,7 +79,7 @@ class Client:
             if faults.refusals:
                 refusal = faults.refusals.pop(0)
                 if refusal == CONFLICT and not swaps:
-                    refusal = 500  # to anything but a compare-and-swap, a server says so only where it is true
+                    refusal = 500  # a server reports a conflict only to a compare-and-swap
             elif faults.lost_answers:
                 faults.lost_answers -= 1
                 lost_answer = True
@@ -105,7 +105,7 @@ class Client:
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
         server, name = self.server, self.name
-        if ref.resource.key in _TOLD:
+        if ref.resource.key in EVENT_KEYS:
             self._observer.event_written(body["metadata"]["name"], body)
             return b"{}"
         if sub == "eviction":
@@ -118,7 +118,7 @@ class Client:
         return version.raw
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:
-        if ref.resource.key in _TOLD:
+        if ref.resource.key in EVENT_KEYS:
             self._observer.event_written(ref.name, None)
             return b"{}"
         server, name = self.server, self.name
@@ -135,7 +135,7 @@ class Client:
         await self._request(what, lambda: server.delete(ref, grace, uid, propagation, name), write=True)
 
     async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        """Whole or not at all in embedded mode; pod by pod in kube mode."""
+        """Whole gangs in embedded mode; pod by pod in kube mode."""
         self._observer.bind_begins(seatings)
         try:
             if self._whole_gangs:
@@ -178,7 +178,7 @@ class Client:
 
 
 class Request:
-    """On its way to the server, and its answer on the way back."""
+    """A request on its way to the server, and its answer on the way back."""
 
     __slots__ = ("_answer", "_apply", "_client", "_what", "_write", "lost_answer", "refusal")
 
@@ -229,6 +229,6 @@ def _fail(answer: "asyncio.Future[Any]", error: Exception) -> None:
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """What is told in passing may fail."""
+    """Requests in the background may fail."""
     with contextlib.suppress(Refused, Unreachable):
         await work

@@ -31,7 +31,7 @@ class PodQuotas:
         server.rules.append(self._check)
 
     def limit(self, job: str, pods: int, seconds: float) -> None:
-        """No seconds: for ever."""
+        """Without seconds: for ever."""
         self._quotas[job] = (self._context.loop.time() + seconds if seconds else float("inf"), pods)
 
     def limits_for_ever(self, plan: JobPlan) -> bool:

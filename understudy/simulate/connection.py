@@ -76,7 +76,7 @@ class Connection:
 
 
 class Watch:
-    """Keeps what ports.Cluster.follow promises: nothing is missed for good, nothing is told twice."""
+    """Keeps the promise of ports.Cluster.follow: no change is lost for good, and none is delivered twice."""
 
     def __init__(self, connection: Connection, resource: Resource, namespace: str, label: str, decoded: bool) -> None:
         self.resource = resource
@@ -90,7 +90,7 @@ class Watch:
         self._travelling: deque[tuple[float, ChangeType, Version | None]] = deque()
         self._last_due = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._told: dict[Name, Version] = {}
+        self._delivered: dict[Name, Version] = {}
         self._ready: deque[Change] = deque()
         self._reader: asyncio.Future[None] | None = None
         self._broken_since: float | None = None
@@ -114,7 +114,7 @@ class Watch:
         self._send(change, version)
 
     def _coalesced(self, version: Version) -> bool:
-        """Whether an older state of the same object is still on its way, and makes place for this one."""
+        """Replaces an older state of the same object that is still on its way. Whether there was one."""
         for number in range(len(self._travelling) - 1, -1, -1):
             due, change, other = self._travelling[number]
             if other is not None and other.name == version.name:
@@ -134,14 +134,14 @@ class Watch:
     # The process's side
 
     def list(self) -> None:
-        """All there is, as changes of what was told."""
+        """Sends the difference between the server's objects and what was delivered."""
         server = self._server
         found = {version.name: version for version in server.all(self.resource) if self.wants(version)}
-        for name in sorted(self._told):
-            if name not in found or found[name].uid != self._told[name].uid:
-                self._send(ChangeType.DELETED, self._told[name])
+        for name in sorted(self._delivered):
+            if name not in found or found[name].uid != self._delivered[name].uid:
+                self._send(ChangeType.DELETED, self._delivered[name])
         for name, version in found.items():
-            known = self._told.get(name)
+            known = self._delivered.get(name)
             if known is None or known.uid != version.uid:
                 self._send(ChangeType.ADDED, version)
             elif known.revision != version.revision:
@@ -150,7 +150,7 @@ class Watch:
             self._send(ChangeType.SYNCED, None)
 
     def deliver(self) -> None:
-        """What has arrived is there to be read, unless the process stands still or is cut off."""
+        """Hands what has arrived to the process, unless it is paused or cut off."""
         self._timer = None
         connection, loop = self._connection, self._context.loop
         if connection.stalled:
@@ -172,16 +172,16 @@ class Watch:
             self.synced = True
             return SYNCED
         if change is ChangeType.DELETED:
-            known = self._told.pop(version.name, None)
+            known = self._delivered.pop(version.name, None)
             if self._decoded and known is not None and known.revision == version.revision:
-                return Change(change, _bare(version))  # it went unseen
+                return Change(change, _bare(version))  # the process has not seen its last state
         else:
-            self._told[version.name] = version
+            self._delivered[version.name] = version
         obj = version.obj if self._decoded else None
         return Change(change, b"", obj) if obj is not None else Change(change, version.raw)
 
     def break_off(self, seconds: float) -> None:
-        """What is under way is lost; it is listed anew after a while."""
+        """Drops what is on its way; the watch lists again after a while."""
         if self._broken_since is not None or not self.synced:
             return
         loop = self._context.loop

@@ -1,4 +1,4 @@
-"""What users and faults do: turns the events of a scenario into what happens to the world, and heals it in the end."""
+"""Users and faults: applies the events of a scenario to the simulated cluster, and heals it after the last fault."""
 
 from collections.abc import Callable, Mapping
 
@@ -22,7 +22,7 @@ NOTICE = "cloud.google.com/impending-node-termination"
 
 
 class EventInjector:
-    """One method for each thing an event can do; `table` has them by name."""
+    """One method for each kind of event; `table` maps the kinds to the methods."""
 
     def __init__(self, cluster: SimulatedCluster, invariants: StepInvariants, processes: Mapping[str, Process]) -> None:
         self._context = cluster.context
@@ -62,7 +62,7 @@ class EventInjector:
             "notice": self._notice,
         }
 
-    def happen(self, event: Event) -> None:
+    def inject(self, event: Event) -> None:
         self._context.step("event", event.does, event.target, event.number)
         self._disturbed(event)
         self.table[event.does](event)
@@ -103,7 +103,7 @@ class EventInjector:
         self._switch(event.target, False)
 
     def _switch(self, name: str, suspended: bool) -> None:
-        """A user's own suspension; one by the scheduler is ended by the scheduler."""
+        """Suspends or resumes as a user. A suspension by the scheduler is left to the scheduler."""
         job = self._job(name)
         if job is None or not isinstance(job.obj, Workload):
             return
@@ -114,7 +114,7 @@ class EventInjector:
             self._server.merge(job, patch, USER)
 
     def _claim(self, event: Event) -> None:
-        """A claim appears; with a number, of a class that waits for its first consumer."""
+        """Creates a claim; with a number, of a class that waits for its first consumer."""
         spec: Document = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
         if event.number:
             spec["storageClassName"] = "waits"
@@ -139,7 +139,7 @@ class EventInjector:
         self._change(event.target, {"metadata": {"annotations": {f"{PREFIX}drain-deadline": deadline}}})
 
     def _notice(self, event: Event) -> None:
-        """The cloud announces the end of a node, which comes."""
+        """The cloud announces that a node will go, and later it goes."""
         node = self._node(event.target)
         if node is not None:
             taint = {"key": NOTICE, "effect": "NoSchedule", "timeAdded": format_time(int(self._context.now()))}
@@ -185,7 +185,7 @@ class EventInjector:
         self._context.loop.call_later(event.seconds, process.resume)
 
     def _break_watches(self, event: Event) -> None:
-        """All watches of a process; with a number, every so many of them."""
+        """All watches of a process; with a number n, every n-th of them."""
         for client in self._processes[event.target].clients[:1]:
             for number, watch in enumerate(client.connection.watches):
                 if not event.number or number % event.number == 0:
@@ -222,7 +222,7 @@ class EventInjector:
     # Nodes
 
     def _leases_stop(self, event: Event) -> None:
-        """No node renews: their agent stands still."""
+        """No node renews its lease: the agent of all nodes is stuck."""
         context = self._context
         self._cluster.leases.stand_still = True
         context.loop.call_later(event.seconds, self._leases_go_on)
@@ -231,7 +231,7 @@ class EventInjector:
         self._cluster.leases.stand_still = False
 
     def _power_off(self, event: Event) -> None:
-        """With a notice, this may come after all other faults: the world is not at rest before it was noticed."""
+        """After a notice, this may be later than all faults: rest begins only when the loops have noticed it."""
         self._disturbed(event)
         self._kubelets[event.target].power_off()
 
@@ -268,7 +268,7 @@ class EventInjector:
             self._server.remove(node, None, "", USER)
 
     def _unready(self, event: Event) -> None:
-        """Its kubelet is alive and says that it is unwell, for a while."""
+        """The kubelet reports the node as not ready for a while."""
         now = format_time(int(self._context.now()))
         condition = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "lastTransitionTime": now}
         if self._kubelets[event.target].heard:
@@ -284,7 +284,7 @@ class EventInjector:
     # The end of the faults
 
     def heal(self) -> None:
-        """Processes run, messages are prompt, silent nodes are back. What was switched off stays off."""
+        """Processes run, messages are prompt, silent nodes are back. Nodes that were switched off stay off."""
         context = self._context
         context.step("heal", "", "")
         context.channels.heal()

@@ -1,4 +1,4 @@
-"""An asyncio event loop on virtual time: it never waits, time jumps to the next timer, no input comes from outside."""
+"""An asyncio event loop on virtual time: it never waits, and time jumps to the next timer."""
 
 import asyncio
 import heapq
@@ -51,10 +51,10 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
         return asyncio.Task(coro, loop=self, context=given.get("context"))
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It stays in the heap until its time, and is passed over then."""
+        """A cancelled timer stays in the heap and is skipped at its time."""
 
     def _run_once(self) -> None:
-        """Everything that is ready; nothing is: what comes next in time."""
+        """Runs everything that is ready; if nothing is, the next timer."""
         ready = self._ready  # type: ignore[attr-defined]
         if not ready:
             timers = self._timers
@@ -72,7 +72,7 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
                 handle._context.run(handle._callback, *handle._args)
 
     def _process_events(self, event_list: list[Any]) -> None:
-        """There are none: no file or socket is watched."""
+        """No file or socket is watched."""
 
     def _write_to_self(self) -> None:
-        """No other thread waits for this loop."""
+        """No other thread uses this loop."""

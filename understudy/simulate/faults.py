@@ -15,10 +15,10 @@ from understudy.simulate.search import Result, keep, prepare, read_found, search
 from understudy.simulate.simulation import simulate
 
 FOUND = Path("tests/simulate/found")
-ENOUGH = 10  # failing seeds after which the search ends
-SHOWN = 3  # of them that are shrunk and printed, one an invariant
-LINES = 120  # of a trace that are printed: its end
-TOLD_EVERY = 5.0  # seconds
+MAX_FAILURES = 10  # failing seeds after which the search ends
+MAX_SHRUNK = 3  # of these, how many are shrunk and printed: one per invariant
+TRACE_LINES = 120  # printed of a trace, from its end
+PROGRESS_EVERY = 5.0  # seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=1000, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that run them")
-    parser.add_argument("--enough", type=int, default=ENOUGH, help="failing seeds after which the search ends")
+    parser.add_argument("--enough", type=int, default=MAX_FAILURES, help="failing seeds after which the search ends")
     parser.add_argument("--found", type=Path, default=FOUND, help="the folder in which shrunk scenarios are kept")
     parser.add_argument("--seed", type=int, help="run this seed alone")
     parser.add_argument("--trace", action="store_true", help="with --seed: print what happens")
@@ -64,7 +64,7 @@ def _shown(scenario: Scenario, trace: bool) -> int:
 
 
 def _searched(seeds: range, workers: int, enough: int) -> list[Result]:
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     done = steps = 0
     failures: list[Result] = []
     for result in search(seeds, workers):
@@ -72,8 +72,8 @@ def _searched(seeds: range, workers: int, enough: int) -> list[Result]:
         if result.violation is not None:
             failures.append(result)
             print(f"seed {result.seed}: {result.violation.invariant}: {result.violation.words}", flush=True)
-        if time.monotonic() - told > TOLD_EVERY:
-            told = time.monotonic()
+        if time.monotonic() - reported > PROGRESS_EVERY:
+            reported = time.monotonic()
             print(f"{done} of {len(seeds)} seeds, {steps} steps, {len(failures)} failed", file=sys.stderr, flush=True)
         if len(failures) >= enough:
             break
@@ -83,17 +83,17 @@ def _searched(seeds: range, workers: int, enough: int) -> list[Result]:
 
 
 def _explained(failures: Sequence[Result], folder: Path) -> None:
-    """The first failure of each invariant: shrunk, printed, and kept."""
+    """Shrinks, prints and keeps the first failure of each invariant."""
     first: dict[str, Result] = {}
     for result in sorted(failures, key=lambda one: one.seed):
         if result.violation is not None:
             first.setdefault(result.violation.invariant, result)
-    for invariant, result in list(first.items())[:SHOWN]:
+    for invariant, result in list(first.items())[:MAX_SHRUNK]:
         found = shrunk(result.seed, invariant)
         outcome = simulate(found.scenario, tracing=True)
         path = keep(found, folder)
         print(f"\nseed {result.seed} made small: {found.invariant}: {found.words}")
-        print(written(found.scenario).decode(), *outcome.trace[-LINES:], sep="\n")
+        print(written(found.scenario).decode(), *outcome.trace[-TRACE_LINES:], sep="\n")
         print(f"kept as {path}")
 
 

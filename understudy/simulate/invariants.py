@@ -1,4 +1,4 @@
-"""The invariants that hold at every step, checked on the API's truth and on what really runs."""
+"""Invariants that hold at every step, checked on the objects of the API server and on the processes that run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,14 +29,18 @@ LOST = "a lost node gets no seat before its lease is renewed"
 FENCE = "only the leader writes"
 CLAIMED = "no pod gets a seat before its claim exists"
 PROCESSES = "no accelerator is used twice"
-FOR_LONG = (
+LONGEST_PARTLY_SEATED = (
     360.0  # seconds a gang may be partly seated after the last disturbance: a controller has 300 to make a pod again
 )
-SEATED_WITHIN = 150.0  # seconds in which a gang has to have the seats that others left for it
+SEATED_WITHIN = 150.0  # seconds in which a gang has to use the seats that others were preempted from
 SILENT = RENEW + 2.0  # seconds without a renewal after which a node is silent
-OF_SILENCE = ("lease has run out", "NodeStatusUnknown", "unreachable")  # causes of a loss
-UNHEARD = 3.5  # seconds by which news and requests may be late: a loss that is younger cannot be known to a scheduler
-BIND_AGAIN = 15.0  # seconds in which a seat counts as given whose binding failed by a fault
+SILENCE_CAUSES = (
+    "lease has run out",
+    "NodeStatusUnknown",
+    "unreachable",
+)  # causes of a loss that a missed lease explains
+MESSAGE_DELAY = 3.5  # seconds by which messages may be late: a scheduler may not know of a younger loss
+BIND_AGAIN = 15.0  # seconds in which a seat counts as given although a fault failed the binding
 
 
 class StepInvariants:
@@ -50,11 +54,13 @@ class StepInvariants:
         self._renewed = cluster.leases.renewed
         self.gangs = {plan.name: GangState(plan) for plan in cluster.context.scenario.jobs}
         self._by_key = {gang.key: gang for gang in self.gangs.values()}
-        self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that takes room there
-        self._given_up: dict[str, dict[str, float]] = {}  # life of a loop -> node -> when its lease was renewed last
-        self._binding: dict[str, int] = {}  # uid -> bindings under way
+        self._seats: dict[str, dict[str, Version]] = {}  # node -> uid -> pod that occupies a seat there
+        self._given_up: dict[
+            str, dict[str, float]
+        ] = {}  # life of a loop -> node it counts as lost -> last renewal of the node's lease
+        self._binding: dict[str, int] = {}  # uid -> bindings in progress
         self._gone_at: dict[str, float] = {}  # node -> when it was deleted
-        self._decided_at: dict[str, float] = {}  # uid -> when its last binding was begun
+        self._decided_at: dict[str, float] = {}  # uid -> when its last binding began
         self._failed_binding: dict[str, float] = {}
         self._preempted_for: dict[str, float] = {}
         self._lives: dict[str, int] = {}  # process -> number of its present life
@@ -63,7 +69,7 @@ class StepInvariants:
         for kubelet in cluster.kubelets.values():
             kubelet.on_start.append(self.started)
 
-    # What the world tells
+    # What users and processes do
 
     def submitted(self, plan: JobPlan) -> None:
         gang = self.gangs[plan.name]
@@ -76,7 +82,7 @@ class StepInvariants:
         self.gangs[name].suspended = yes
 
     def disturbed(self, event: Event) -> None:
-        """Something happens that may keep gangs from the seats that others left for them."""
+        """An event that may keep gangs from the seats that others were preempted from."""
         other = self.gangs.get(event.target)
         for key in list(self._preempted_for):
             gang = self._by_key[key]
@@ -109,7 +115,7 @@ class StepInvariants:
             self._failed_binding[one.uid] = now + BIND_AGAIN
 
     def writes(self, client: str, what: str) -> None:
-        """A write of a process is about to be applied."""
+        """Called before the server applies a write of a process."""
         if self._context.scenario.mode != "kube" or client.endswith("-lease"):
             return
         lease = next((one for one in self._server.all(LEASES) if one.name[0] == "default"), None)
@@ -137,8 +143,8 @@ class StepInvariants:
                 self._judge(gang)
 
     def _before_loss(self, before: Version | None, after: Version | None, writer: str) -> None:
-        """Notes what was true until now of a gang that loses a pod by a crash, a user, or a controller: a scheduler
-        hears of that later."""
+        """Notes the state of a gang before it loses a pod by a crash, a user or a controller: a scheduler hears of that
+        later."""
         if before is None or before.leaving or writer.startswith("replica"):
             return
         gang = self.gangs.get(before.metadata.get("labels", {}).get(JOB_LABEL, ""))
@@ -147,7 +153,7 @@ class StepInvariants:
             if gang.first <= gang.made():
                 gang.made_at = now
             if before.takes_room and self._is_whole(gang):
-                gang.struck_at = now
+                gang.lost_pod_at = now
 
     def _pod(self, before: Version | None, after: Version | None) -> None:
         version = after or before
@@ -169,7 +175,7 @@ class StepInvariants:
             if after.phase == "Succeeded":
                 gang.done.add(slot)
             elif before is None:
-                gang.done.discard(slot)  # it is made once more, after a restart
+                gang.done.discard(slot)  # it is created again, after a restart
         if bound:
             assert after is not None
             gang.bound_at[after.uid] = self._context.loop.time()
@@ -213,7 +219,7 @@ class StepInvariants:
                 self._context.fail(LOST, f"{pod.name[1]} got a seat on {pod.node}, which {life} had given up")
 
     def _is_known_to_be_dead(self, node: str) -> bool:
-        """A node that renewed its lease less than `leaseSuspect` renewals ago looks alive to every observer."""
+        """Whether observers can know it: for `leaseSuspect` renewals, a dead node looks alive to all of them."""
         silent = self._context.loop.time() - self._renewed.get(node, 0.0)
         return not self._kubelets[node].powered and silent > EMBEDDED_DEFAULTS.limits.lease_suspect * RENEW
 
@@ -224,7 +230,7 @@ class StepInvariants:
             self._context.fail(LOST, f"{writer} wrote Ready=True for {name}, which is dead")
 
     def _judge(self, gang: GangState) -> None:
-        """After anything about a gang has changed: whether it is whole, or partly seated."""
+        """After every change of a gang: notes whether it is whole, or partly seated."""
         now = self._context.loop.time()
         seated = gang.seated()
         if self._is_whole(gang):
@@ -242,16 +248,16 @@ class StepInvariants:
             gang.partly_since = now
 
     def _is_there(self, node: str) -> bool:
-        """As far as a scheduler can know."""
+        """Whether the node exists as far as a scheduler can know."""
         there = ("", node) in self._server.objects[NODES.key]
-        return there or self._gone_at.get(node, float("-inf")) > self._context.loop.time() - UNHEARD
+        return there or self._gone_at.get(node, float("-inf")) > self._context.loop.time() - MESSAGE_DELAY
 
     def _is_whole(self, gang: GangState) -> bool:
         """Whether all members have seats, or seats held for them."""
         return len(gang.seated() | self._held(gang)) >= gang.needed
 
     def _held(self, gang: GangState) -> set[str]:
-        """Members without a seat for which one is held, or being given."""
+        """Members without a seat for which a seat is held or a binding is in progress."""
         now = self._context.loop.time()
         found = {slot for slot, node in gang.holds.items() if self._is_there(node)}
         for slot, pod in gang.pods.values():
@@ -273,11 +279,11 @@ class StepInvariants:
             context.fail(PROCESSES, f"{', '.join(names)} run on {kubelet.name}, which has {kubelet.plan.accelerators}")
         gang = self.gangs.get(container.gang)
         if gang is None or not gang.there or gang.suspended:
-            return  # its user does not want it to run: what the loops have not heard of yet may start for a moment
+            return  # the user does not want it to run; until the loops know, it may start for a moment
         self._judge(gang)
         bound_at = gang.bound_at.get(pod.uid, context.loop.time())
         decided_at = self._decided_at.get(pod.uid, bound_at)
-        if gang.whole_at < bound_at and gang.struck_at < decided_at - UNHEARD:
+        if gang.whole_at < bound_at and gang.lost_pod_at < decided_at - MESSAGE_DELAY:
             missing = sorted(set(gang.slots) - gang.seated() - self._held(gang))
             context.fail(WHOLE, f"{pod.name[1]} started; no seat is held for {', '.join(missing)}")
         elif not gang.begun and not gang.elastic:
@@ -293,18 +299,18 @@ class StepInvariants:
     # Plans
 
     def cycle(self, life: str, cycle: Cycle) -> None:
-        """What a loop saw and did."""
+        """Called after every cycle of a scheduling loop."""
         snapshot = cycle.snapshot
         healths = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy}
         lost = sorted(name for name, health in healths.items() if health.verdict is Verdict.LOST)
-        book = self._given_up.setdefault(life, {})
+        given_up = self._given_up.setdefault(life, {})
         now, renewed = self._context.loop.time(), self._renewed
-        for name in [name for name in book if name not in lost and renewed.get(name, 0.0) > book[name]]:
-            del book[name]  # it was back
+        for name in [name for name in given_up if name not in lost and renewed.get(name, 0.0) > given_up[name]]:
+            del given_up[name]  # it was back
         for name in lost:
             silent = now - renewed.get(name, 0.0) > SILENT
-            if name not in book and silent and any(words in healths[name].cause for words in OF_SILENCE):
-                book[name] = renewed.get(name, 0.0)
+            if name not in given_up and silent and any(words in healths[name].cause for words in SILENCE_CAUSES):
+                given_up[name] = renewed.get(name, 0.0)
         if self._context.trace is not None:
             for action in cycle.done:
                 self._context.note(f"  {life} did: {action}")
@@ -324,7 +330,7 @@ class StepInvariants:
         made = taker.made()
         missing = [] if taker.elastic and len(made) >= taker.needed else sorted(taker.first - made)
         repaired = any(member.node for member in cycle.snapshot.gangs[action.by].members())
-        unheard = taker.made_at > context.loop.time() - UNHEARD
+        unheard = taker.made_at > context.loop.time() - MESSAGE_DELAY
         if (
             missing
             and not unheard
@@ -339,18 +345,18 @@ class StepInvariants:
     # Time
 
     def waits_for_pods(self) -> bool:
-        """Whether a gang is partly seated, and may be for a while: then nothing happens, and it is no rest."""
+        """Whether a gang is partly seated and may stay so for now. Then no change does not mean rest."""
         now, disturbed = self._context.loop.time(), self._context.last_disturbance
         partly = [gang.partly_since for gang in self.gangs.values() if gang.partly_since is not None]
-        return any(now - max(since, disturbed) <= FOR_LONG for since in partly)
+        return any(now - max(since, disturbed) <= LONGEST_PARTLY_SEATED for since in partly)
 
     def look(self) -> None:
-        """After the faults: what may not last any longer."""
+        """After the faults: checks what may not last any longer."""
         context, now = self._context, self._context.loop.time()
         for gang in self.gangs.values():
             since = gang.partly_since
             silent = self._cluster.silent  # then no node counts as lost
-            if since is not None and not silent and now - max(since, context.last_disturbance) > FOR_LONG:
+            if since is not None and not silent and now - max(since, context.last_disturbance) > LONGEST_PARTLY_SEATED:
                 missing = sorted(set(gang.slots) - gang.seated())
                 context.fail(PARTLY, f"{gang.key} has no seats for {', '.join(missing)} since {since:.1f}")
         for key, since in self._preempted_for.items():
@@ -385,7 +391,7 @@ def _ready(node: Version) -> str:
 
 
 def _is_requeued(gang: GangState, server: ApiServer) -> bool:
-    """Its pods were taken away by the loop itself, and are made again when it goes on."""
+    """Whether the scheduler requeued it. Then its pods are missing on purpose."""
     job = server.get(Ref(_resource(gang), "default", gang.plan.name))
     return job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {})
 

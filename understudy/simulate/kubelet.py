@@ -1,4 +1,4 @@
-"""Kubelets and their processes, which are the ground truth: what really runs where, whatever the API says."""
+"""Kubelets and their containers, which are the ground truth: what really runs where, whatever the API says."""
 
 import contextlib
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from understudy.simulate.scenario import ACCELERATOR, SLICE, NodePlan
 
 LEASE_DURATION = 40  # seconds; it is renewed four times within that
 RENEW = LEASE_DURATION / 4
-LOOK_AGAIN = 5.0  # seconds after which a pod that cannot start yet is tried again
+RETRY_DELAY = 5.0  # seconds after which a pod that cannot start yet is tried again
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
 StartObserver = Callable[["Kubelet", "Container", Version], None]
 
@@ -51,13 +51,13 @@ class Kubelet:
         self._durations = {job.name: job.duration for job in context.scenario.jobs}
         self.name = plan.name
         self.powered = True
-        self.reachable = True  # as seen from the API
-        self.works = True  # a hung kubelet does nothing, and its containers go on
+        self.reachable = True  # from the API server
+        self.works = True  # a hung kubelet does nothing, while its containers run on
         self.registered = False
         self.boots = 1
         self.containers: dict[str, Container] = {}
         self._channel = context.channels.channel(f"kubelet-{plan.name}")
-        self._due: dict[str, float] = {}  # uid of a pod -> when it is looked at
+        self._due: dict[str, float] = {}  # uid of a pod -> when it is synced
 
     @property
     def heard(self) -> bool:
@@ -88,7 +88,7 @@ class Kubelet:
         return {"bootID": f"{self.name}-{self.boots}"}
 
     def renew(self) -> None:
-        """Renews the lease now if the kubelet is able to, and comes back for the next time."""
+        """Renews the lease if the kubelet can, and schedules the next renewal."""
         context = self._context
         if not self.registered:
             return
@@ -101,7 +101,7 @@ class Kubelet:
         self.containers.clear()
 
     def come_back(self, rebooted: bool = False) -> None:
-        """After silence: the lease is renewed, and what the API says is compared with what runs."""
+        """After silence: renews the lease and syncs what runs with what the API says."""
         if rebooted:
             self.containers.clear()
             self.boots += 1
@@ -125,7 +125,7 @@ class Kubelet:
                 self.touch(pod.uid)
 
     def _end_badly(self, pod: Version) -> None:
-        """A container that ended with an error is started again where its pod wants that."""
+        """A container that failed is restarted if its pod says so."""
         if pod.document["spec"].get("restartPolicy") == "OnFailure":
             self.containers[pod.uid] = Container(pod)
         else:
@@ -134,7 +134,7 @@ class Kubelet:
     # Pods
 
     def touch(self, uid: str, after: float | None = None) -> None:
-        """Looks at a pod soon; of several moments the earliest counts."""
+        """Syncs a pod soon; of several times the earliest counts."""
         loop = self._context.loop
         at = loop.time() + (0.02 + 0.6 * self._channel.share() if after is None else after)
         if at < self._due.get(uid, float("inf")):
@@ -146,7 +146,7 @@ class Kubelet:
             return
         del self._due[uid]
         if not self.heard:
-            return  # it looks at everything when it is back
+            return  # it syncs all pods when it is back
         pod = self._server.by_uid.get(uid)
         container = self.containers.get(uid)
         if pod is None or pod.node != self.name:
@@ -163,7 +163,7 @@ class Kubelet:
     def _start(self, pod: Version) -> None:
         context = self._context
         if self._lacks_a_claim(pod) or self._is_still_full(pod):
-            self.touch(pod.uid, LOOK_AGAIN)
+            self.touch(pod.uid, RETRY_DELAY)
             return
         context.step("run", self.name, pod.name[1])
         container = self.containers[pod.uid] = Container(pod)
@@ -175,8 +175,8 @@ class Kubelet:
             context.loop.call_later(duration, self._finish, pod.uid, "Succeeded")
 
     def _is_still_full(self, pod: Version) -> bool:
-        """The agent of an embedded cluster hands out accelerators only when those who had them have ended; a kubelet
-        goes by what the API says."""
+        """The agent of an embedded cluster gives out accelerators when their previous containers have ended; a kubelet
+        relies on the API."""
         used = sum(one.accelerators for one in self.containers.values())
         return self._context.scenario.mode == "embedded" and used + accelerators_of(pod) > self.plan.accelerators
 
@@ -201,12 +201,12 @@ class Kubelet:
         self._server.merge(pod, {"status": status}, self.name)
 
     def _finish(self, uid: str, phase: str) -> None:
-        """A process ends by itself; its kubelet says so as soon as it can."""
+        """A process ends by itself; its kubelet reports that as soon as it can."""
         container = self.containers.get(uid)
         if container is None or container.stopping:
             return
         if not self.heard:
-            self._context.loop.call_later(LOOK_AGAIN, self._finish, uid, phase)
+            self._context.loop.call_later(RETRY_DELAY, self._finish, uid, phase)
             return
         self._context.step("end", self.name, container.name)
         del self.containers[uid]
@@ -236,14 +236,14 @@ class Kubelet:
         self.touch(container.uid, 0.0)
 
     def _let_go(self, pod: Version) -> None:
-        """It has stopped, or never ran."""
+        """The container has stopped or never ran."""
         with contextlib.suppress(Refused):
             self._server.delete(Ref(PODS, *pod.name), 0, pod.uid, "", self.name)
 
 
 class NodeLeases:
-    """The leases of nodes. They are renewed so often that they have a way of their own into the server, and their time
-    is written without the calendar: a run is shorter than half a day."""
+    """The leases of nodes. Renewals are so frequent that they bypass requests, and their times are written without the
+    calendar: a run is shorter than half a day."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server

@@ -9,20 +9,20 @@ from understudy.simulate.kubelet import LEASE_DURATION, NodeLeases
 from understudy.simulate.patches import Document
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
-MONITOR = 5.0  # seconds between two looks at the leases
+MONITOR = 5.0  # seconds between two checks of the leases
 GRACE = LEASE_DURATION + 5.0  # silence after which a node is Unknown
-MISSING = 20.0  # seconds a node may be gone before its pods are
+MISSING = 20.0  # seconds after the deletion of a node until its pods are deleted
 WRITER = "node-lifecycle"
 
 
 class NodeLifecycleController:
-    """Marks silent nodes, unless all are silent; drives pods out that do not tolerate that; clears up after nodes."""
+    """Taints silent nodes, unless all are silent; evicts pods that do not tolerate it; deletes pods of gone nodes."""
 
     def __init__(self, context: SimulationContext, server: ApiServer, leases: NodeLeases) -> None:
         self._context = context
         self._server = server
         self._leases = leases
-        self._gone: dict[str, float] = {}  # nodes that do not exist and have pods, since when
+        self._gone: dict[str, float] = {}  # deleted node with pods -> since when
 
     def look(self) -> None:
         context, server = self._context, self._server
@@ -55,7 +55,7 @@ class NodeLifecycleController:
         self._server.merge(node, {"spec": {"taints": taints}}, WRITER)
 
     def _evict(self) -> None:
-        """The taint manager: deletes pods that do not tolerate a NoExecute taint, by their names."""
+        """The taint manager: deletes pods that do not tolerate a NoExecute taint, in the order of their names."""
         server = self._server
         driven = {
             node.name[1]
@@ -68,7 +68,7 @@ class NodeLifecycleController:
                 server.remove(pod, None, "", WRITER)
 
     def _collect(self, nodes: set[str], now: float) -> None:
-        """Pods of nodes that are no more."""
+        """Deletes pods of deleted nodes."""
         lost = [pod for pod in self._server.all(PODS) if pod.node and pod.node not in nodes]
         self._gone = {pod.node: self._gone.get(pod.node, now) for pod in lost}
         for pod in lost:
@@ -78,7 +78,7 @@ class NodeLifecycleController:
 
 
 class VolumeProvisioner:
-    """Makes volumes for claims: at once, or for the node that was selected where the class waits for a consumer."""
+    """Creates volumes for claims: at once, or for the selected node where the class waits for a consumer."""
 
     def __init__(self, context: SimulationContext, server: ApiServer) -> None:
         self._context = context

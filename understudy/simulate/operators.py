@@ -1,6 +1,6 @@
-"""Operators of job kinds that are no part of the product: they make pods slowly, in any order, in stages, or never.
+"""Operators of job kinds outside the product: they create pods slowly, in any order, in stages, or never.
 
-What a kind wants is asked of understudy.kinds.children; when and in which portions it is made is decided here.
+understudy.kinds.children says what a job wants; this module decides when and in which portions it is created.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _CONTROLLERS = {(controller.resource.group, controller.resource.kind): controlle
 
 
 class Operators:
-    """Works by the uid of the parent, on the objects as they are when it comes to it."""
+    """Works by uid of the parent, on the objects as they are at that time."""
 
     def __init__(self, context: SimulationContext, server: ApiServer) -> None:
         self._context = context
@@ -31,8 +31,8 @@ class Operators:
         self._channel = context.channels.channel("operators")
         self._names = 0  # of pods with a generated name
         self._due: dict[str, float] = {}
-        self._refused: dict[str, int] = {}  # uid -> how often in a row
-        self._made: dict[str, int] = {}  # uid -> pods the next portion has at most
+        self._refused: dict[str, int] = {}  # uid -> refusals in a row
+        self._made: dict[str, int] = {}  # uid -> the most pods of its next portion
         self._departed: dict[str, list[Version]] = {}
         self._parents: dict[str, Version] = {}
         self._decoders = {
@@ -91,7 +91,7 @@ class Operators:
             self._departed.pop(uid, None)
 
     def _free(self, uid: str) -> None:
-        """Pods whose Job is no more are held by no finalizer."""
+        """Removes the finalizer from pods whose Job is deleted."""
         server = self._server
         for pod in [one for one in server.by_owner.get(uid, {}).values() if one.resource is PODS]:
             if TRACKING in pod.metadata.get("finalizers", ()):
@@ -116,7 +116,7 @@ class Operators:
         return child.seen
 
     def _carry_out(self, parent: Version, wanted: ChildActions) -> bool:
-        """One portion of it; whether anything was done."""
+        """Applies one portion. Whether anything was done."""
         server, acted = self._server, False
         if wanted.status is not None:
             change = merge_patch(parent.document.get("status") or {}, wanted.status)
@@ -146,7 +146,7 @@ class Operators:
         return True
 
     def _create(self, parent: Version, creates: Sequence[CreateChild]) -> bool:
-        """Slow start: one, then two, then four. Pods come in any order."""
+        """Slow start: one pod, then two, then four, in any order."""
         ready = [create for create in creates if self._may_be_made(parent, create)]
         if not ready:
             return False
@@ -193,7 +193,7 @@ def _ref(version: Version) -> Ref:
 
 
 class GarbageCollector:
-    """Kubernetes' own, where the product's does not run: dependents go with their owners, or before them."""
+    """Kubernetes' own garbage collector, where the product's does not run: dependents go with their owners."""
 
     def __init__(self, context: SimulationContext, server: ApiServer) -> None:
         self._context = context

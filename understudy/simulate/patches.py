@@ -1,4 +1,4 @@
-"""JSON merge patches, strategic ones as far as the loops use them, and JSON patches; what is patched is not changed."""
+"""JSON merge patches, JSON patches, and as much of strategic merge patches as the loops use. Inputs never change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ _DELETE_FROM = "$deleteFromPrimitiveList/"
 
 
 def patched(document: Document, patch: Any, form: PatchForm) -> Document:
-    """The document after the patch. Parts that are the same are shared with the old one."""
+    """The document after the patch. It shares unchanged parts with the old one."""
     if form is PatchForm.JSON:
         return _operated(document, patch)
     return merged(document, patch, by_type=form is PatchForm.STRATEGIC)
 
 
 def merged(target: Mapping[str, Any], patch: Mapping[str, Any], by_type: bool) -> Document:
-    """`by_type`: conditions are merged by their type, as a strategic patch does, and listed values can be deleted."""
+    """`by_type` merges conditions by type and deletes listed values, as a strategic merge patch does."""
     result = dict(target)
     for field, value in patch.items():
         if value is None:

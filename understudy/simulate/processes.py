@@ -1,6 +1,6 @@
-"""The processes that are simulated whole: the control process of an embedded cluster, and a replica in kube mode.
+"""The processes under test: the control process of an embedded cluster, and a replica in kube mode.
 
-Each life of a process has a client of its own. A killed one unwinds without sending anything more, and starts anew.
+Each life of a process has its own client. A killed process sends nothing more, and starts again.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ from understudy.simulate.connection import Connection
 from understudy.simulate.context import SimulationContext
 
 TERMS = LeaseTimes(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
-RESTART = 0.5  # seconds after which a part that failed begins anew
+RESTART = 0.5  # seconds after which a failed part is started again
 Begin = Callable[[], Awaitable[None]]
 
 
 class ProcessClock:
-    """The virtual time as one life of a process sees it: in a pause, no sleep ends."""
+    """The virtual time as one life of a process sees it: no sleep ends during a pause."""
 
     def __init__(self, client: Client) -> None:
         self._connection = client.connection
@@ -75,7 +75,7 @@ class ProcessObserver(RequestObserver, Protocol):
 
 
 class Process:
-    """`start`, `kill`, `pause`, `cut_off`; subclasses say what runs in it."""
+    """`start`, `kill`, `pause`, `cut_off`; subclasses define what runs in it."""
 
     def __init__(self, context: SimulationContext, server: ApiServer, observer: ProcessObserver, name: str) -> None:
         self.context = context
@@ -93,7 +93,7 @@ class Process:
 
     @property
     def working(self) -> Client | None:
-        """The client through which it does its work, while it runs."""
+        """The client for its work, while it runs."""
         return self.clients[0] if self.clients else None
 
     def start(self) -> None:
@@ -211,7 +211,7 @@ class ControlProcess(Process):
 
 
 class ReplicaProcess(Process):
-    """One of several that may lead, with its fence."""
+    """One of several replicas that may lead, with its fence."""
 
     async def _live(self) -> None:
         context = self.context

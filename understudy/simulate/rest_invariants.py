@@ -1,4 +1,4 @@
-"""The invariants that hold when nothing happens any more: what waits has a true reason, and nothing is left open."""
+"""Invariants that hold at rest: every wait has a true reason, and nothing is left open."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def check_at_rest(cluster: SimulatedCluster, gangs: Gangs) -> None:
 
 
 def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
-    """What the planner makes of the objects as they are, without anything a loop remembers."""
+    """The plan for the objects as they are, without anything that a loop remembers."""
     context = cluster.context
     limits = HealthLimits() if context.kube else EMBEDDED_DEFAULTS.limits
     scheduler = context.scheduler if context.kube else None
@@ -60,7 +60,7 @@ def planned(cluster: SimulatedCluster, gangs: Gangs, now: float) -> Plan:
     for source in WATCHED_RESOURCES:
         for resource in source.versions:
             if resource == LEASES or not cluster.server.serves(resource):
-                continue  # by now, silent nodes are marked, and of the others a new view would have to see a renewal
+                continue  # a new view would have to wait for a renewal of each lease; silent nodes are marked by now
             for version in cluster.server.all(resource):
                 if version.obj is not None:
                     view.put(version.obj)
@@ -109,20 +109,20 @@ def _check_waiting(cluster: SimulatedCluster, gang: GangState, made: Plan) -> No
         return
     waiting = next((one for one in made.actions if isinstance(one, Wait) and one.gang == gang.key), None)
     if waiting is None or waiting.reason.code is WaitCode.SUSPENDED:
-        return  # _check_plan looks at what is planned for it
+        return  # _check_plan judges what is planned for it
     true = _without_causes(reason_with_holder(waiting.reason))
-    told = [_told(pod) for _, pod in gang.pods.values() if not pod.node and not pod.leaving] or [gang.waits]
-    wrong = [words for words in told if _without_causes(words) != true]
+    messages = [_message(pod) for _, pod in gang.pods.values() if not pod.node and not pod.leaving] or [gang.waits]
+    wrong = [words for words in messages if _without_causes(words) != true]
     if wrong:
         cluster.context.fail(REASON, f"{gang.key} was told {wrong[0]!r}; the reason is {true!r}")
 
 
 def _without_causes(words: str) -> str:
-    """A lost node has several signs, of which a new view does not know the silence."""
+    """Removes the causes of a loss: a new view does not know the silence of a lease."""
     return re.sub(r"is lost \([^)]*\)", "is lost", words)
 
 
-def _told(pod: Version) -> str:
+def _message(pod: Version) -> str:
     for condition in pod.document.get("status", {}).get("conditions") or ():
         if condition["type"] == "PodScheduled":
             return str(condition.get("message", ""))
@@ -130,7 +130,7 @@ def _told(pod: Version) -> str:
 
 
 def lacks_pods(cluster: SimulatedCluster, gang: GangState) -> bool:
-    """Whether its controller does not make pods that could be made now. A requeued job has none on purpose."""
+    """Whether its controller does not create pods that it could create now. A requeued job has none on purpose."""
     job = cluster.server.get(Ref(RESOURCES[gang.plan.kind], "default", gang.plan.name))
     if job is not None and "understudy.dev/requeued-at" in job.metadata.get("annotations", {}):
         return False
@@ -139,7 +139,7 @@ def lacks_pods(cluster: SimulatedCluster, gang: GangState) -> bool:
 
 
 def _check_plan(cluster: SimulatedCluster, gangs: Gangs, made: Plan) -> None:
-    """A plan that is made anew of the same objects must not want to do anything."""
+    """A new plan for the same objects must contain nothing but waits."""
     by_key = {gang.key: gang for gang in gangs.values()}
     for action in made.actions:
         if isinstance(action, Wait):
@@ -171,7 +171,7 @@ def _check_incidents(cluster: SimulatedCluster, gangs: Gangs) -> None:
         whole = gang is not None and gang.there and len(gang.seated()) >= gang.needed and not gang.suspended
         gone = gang is None or not gang.there
         if whole and gang is not None and _sits_on_drained(gang, incident.nodes, cluster.server):
-            continue  # a node is to leave, and nothing can replace it: it is not over
+            continue  # a node should leave and nothing can replace it: the incident is not over
         if incident.open and (gone or whole):
             state = "gone" if gone else "whole"
             cluster.context.fail(INCIDENT, f"{incident.name} of {incident.gang} is open; the gang is {state}")

@@ -1,7 +1,6 @@
-"""A run as a value: cluster, jobs, what users and faults do and when, which messages are late. JSON in and out.
+"""A scenario as a value: nodes, jobs, the events of users and faults, late messages. It is stored as JSON.
 
-Everything a seed decides is listed here, one entry a decision, so that a failing run can be shrunk by leaving entries
-out. Whatever is not listed does not happen.
+Each decision of a seed is one entry, so that a failing scenario can be shrunk by leaving entries out.
 """
 
 import msgspec
@@ -19,7 +18,7 @@ class NodePlan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`parts` replicated parts of `size` pods each; kinds without parts have one."""
+    """`parts` replicated jobs of `size` pods each; kinds without parts have one."""
 
     name: str
     kind: str  # Job, JobSet, PyTorchJob, MPIJob, TrainJob
@@ -30,7 +29,7 @@ class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     preempts: bool = True
     topology: str = ""  # exclusive, required: each part sits in one slice
     stages: str = ""  # InOrder, dependsOn, WaitForWorkersReady
-    minimum: int = 0  # members without which it does not run; 0: all of them
+    minimum: int = 0  # members it needs to run; 0: all of them
     claim: str = ""  # the name of a PersistentVolumeClaim that every pod mounts
     duration: float = 0.0  # seconds after which its processes succeed; 0: they run for ever
     grace: int = 10
@@ -38,7 +37,7 @@ class JobPlan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something a user or a fault does. What `target`, `seconds` and `number` mean depends on `does`."""
+    """An action of a user or a fault. The meaning of `target`, `seconds` and `number` depends on `does`."""
 
     at: float
     does: str
@@ -48,7 +47,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Lateness(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Messages on some channels take up to so many seconds. No resource: requests and answers."""
+    """Messages of a channel take up to so many seconds. Without a resource: requests and answers."""
 
     process: str
     resource: str = ""
@@ -65,7 +64,7 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
     jobs: tuple[JobPlan, ...] = ()
     events: tuple[Event, ...] = ()
     late: tuple[Lateness, ...] = ()
-    outside: bool = False  # in embedded mode: operators from outside make the pods, not the controllers of the product
+    outside: bool = False  # in embedded mode: simulated operators make the pods, not the product's controllers
     operator_pace: float = 0.2  # seconds between two actions of a simulated operator
 
 

@@ -19,7 +19,7 @@ from understudy.simulate.simulation import simulate
 MOST_RUNS = 400
 
 
-# What makes a job simpler, one field at a time.
+# What makes a job simpler, one field at a time
 _SIMPLER: tuple[tuple[str, Any], ...] = (
     ("claim", ""), ("duration", 0.0), ("minimum", 0), ("topology", ""), ("stages", ""), ("parts", 1), ("size", 1),
     ("size", 2), ("parts", 2), ("accelerators", 1), ("preempts", True), ("tolerates", True),
@@ -28,7 +28,7 @@ _SIMPLER: tuple[tuple[str, Any], ...] = (
 
 
 class Shrinker:
-    """Counts its runs: a scenario that is small enough soon is better than the smallest one tomorrow."""
+    """Has a limit of runs: small enough soon is better than smallest later."""
 
     def __init__(self, invariant: str, most_runs: int = MOST_RUNS) -> None:
         self._invariant = invariant
@@ -36,7 +36,7 @@ class Shrinker:
         self.runs = 0
 
     def shrunk(self, scenario: Scenario) -> Scenario:
-        """The smallest one found that violates the same invariant."""
+        """The smallest scenario found that violates the same invariant."""
         before = None
         while before != scenario and self._left > 0:
             before = scenario
@@ -57,7 +57,7 @@ class Shrinker:
         return violation is not None and violation.invariant == self._invariant
 
     def _without_entries(self, scenario: Scenario, field: str) -> Scenario:
-        """Leaves out halves, quarters, and in the end single entries."""
+        """Leaves out halves, then quarters, in the end single entries."""
         entries = list(getattr(scenario, field))
         portion = max(1, len(entries) // 2)
         while entries:
@@ -97,7 +97,7 @@ class Shrinker:
         return scenario
 
     def _simplified(self, scenario: Scenario, candidates: Callable[[Scenario], Iterator[Scenario]]) -> Scenario:
-        """Each success is the start of new candidates; what failed once is not tried again."""
+        """Each success starts new candidates; a candidate that failed is not tried again."""
         tried: set[bytes] = set()
         while True:
             for candidate in candidates(scenario):
@@ -146,7 +146,7 @@ def _with_event(scenario: Scenario, number: int, event: Event) -> Scenario:
 
 
 CHUNK = 20  # seeds a worker takes at a time
-COLLECT_EVERY = 50  # seeds after which a worker looks for garbage: worlds are circles, and small
+COLLECT_EVERY = 50  # seeds after which a worker collects garbage: simulations have reference cycles
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -156,7 +156,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A scenario that failed, made small. The file of it is a test."""
+    """A scenario that failed, shrunk. Its file is a test."""
 
     invariant: str
     words: str
@@ -164,7 +164,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def prepare() -> None:
-    """In every process that runs seeds."""
+    """Called in every process that runs seeds."""
     logging.disable(logging.CRITICAL)
     gc.disable()
 
@@ -177,7 +177,7 @@ def run_seed(seed: int) -> Result:
 
 
 def search(seeds: Iterable[int], workers: int) -> Iterator[Result]:
-    """In the order in which they end."""
+    """Results in the order in which they end."""
     if workers <= 1:
         yield from map(run_seed, seeds)
         return

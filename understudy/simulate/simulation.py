@@ -18,12 +18,12 @@ from understudy.simulate.rest_invariants import check_at_rest
 from understudy.simulate.scenario import Scenario
 from understudy.simulate.workloads import RESOURCES, definition_of, priority_classes
 
-# A standby works every change into its snapshot; how often it looks makes no difference but to the time a run takes.
+# A standby applies every change to its snapshot; a longer interval only makes runs faster.
 control_loop.STANDBY_INTERVAL = 20.0
 
-QUIET = 75.0  # seconds without a change after which the world is at rest: longer than every patience of the loops
-LONGEST = 1500.0  # seconds after the last fault within which it has to come to rest
-LOOK = 5.0
+QUIET = 75.0  # seconds without a change that count as rest: longer than every timeout of the loops
+LONGEST = 1500.0  # seconds after the last fault until rest, at most
+CHECK_INTERVAL = 5.0
 
 
 class SimulationOutcome(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Simulation:
         self._start_controllers()
 
     def _start_controllers(self) -> None:
-        """The controllers of a cluster that are not under test."""
+        """Starts the controllers that are not under test."""
         context, server = self.context, self.cluster.server
         if context.operated:
             server.observers.append(Operators(context, server).observe)
@@ -66,7 +66,7 @@ class Simulation:
         for process in self.processes.values():
             process.start()
         for event in context.scenario.events:
-            context.loop.call_at(event.at, self.injector.happen, event)
+            context.loop.call_at(event.at, self.injector.inject, event)
         try:
             await self._until(context.scenario.faults_until)
             if context.violation is None:
@@ -104,7 +104,7 @@ class Simulation:
             if now - began > LONGEST:
                 context.fail("the cluster comes to rest", f"something still changes after {LONGEST:.0f} s")
                 return
-            await self._until(now + LOOK)
+            await self._until(now + CHECK_INTERVAL)
             invariants.look()
 
 

@@ -24,7 +24,7 @@ PRIORITIES = (0, 10, 20, 30)
 
 
 class MemberSlot(NamedTuple):
-    """One member: the name of its place, the part that sits together with it, and when its pod is made."""
+    """One member: the name of its slot, its island, and when its pod is created."""
 
     name: str
     island: str
@@ -70,8 +70,8 @@ def key_of(plan: JobPlan) -> str:
 
 
 def slots_of(plan: JobPlan) -> list[MemberSlot]:
-    """With exclusive placement, the first pod of each part of a JobSet has to have a node before the others are made:
-    JobSet's webhook wants it so."""
+    """With exclusive placement, JobSet's webhook requires the first pod of each part to have a node before others are
+    created."""
     name, amount = plan.name, plan.accelerators
     if plan.kind == "PyTorchJob":
         others = [MemberSlot(f"{name}-worker-{i}", name, 0, amount) for i in range(plan.size - 1)]
@@ -176,7 +176,7 @@ def _mpijob(plan: JobPlan, scheduler: str) -> Document:
 
 
 def _trainjob(plan: JobPlan, _: str) -> Document:
-    """Its pods are described by its runtime."""
+    """The runtime describes its pods."""
     return {"runtimeRef": {"name": f"{RUNTIME}-{plan.name}"}, "trainer": {"numNodes": plan.size}}
 
 
@@ -194,7 +194,7 @@ def runtime_of(plan: JobPlan, scheduler: str) -> Document:
 
 
 class GangState:
-    """One job of the scenario as the API has it."""
+    """The state of one job in the simulated API."""
 
     def __init__(self, plan: JobPlan) -> None:
         self.plan = plan
@@ -202,7 +202,7 @@ class GangState:
         self.slots = {slot.name: slot for slot in slots_of(plan)}
         self.needed = minimum_of(plan, len(self.slots))
         self.elastic = self.needed < len(self.slots)
-        # The launcher of an MPIJob may be held back until its workers run again: then it belongs to a later stage.
+        # The launcher of an MPIJob may wait until its workers run again: then it belongs to a later stage.
         launcher = f"{plan.name}-launcher" if plan.kind == "MPIJob" else ""
         self.first = {name for name, slot in self.slots.items() if slot.stage == 0 and name != launcher}
         self.there = False  # submitted, and not deleted
@@ -211,21 +211,21 @@ class GangState:
         self.holds: dict[str, str] = {}
         self.done: set[str] = set()  # slots whose processes have succeeded
         self.bound_at: dict[str, float] = {}  # uid -> when it got its seat
-        self.whole_at = float("-inf")  # when all members had seats, or seats held for them
-        self.struck_at = float("-inf")  # when it was whole, and lost a pod by no scheduler's doing
-        self.made_at = float("-inf")  # when all pods of its first stage existed, and one was lost
+        self.whole_at = float("-inf")  # when all members last had seats or holds
+        self.lost_pod_at = float("-inf")  # when it last was whole and lost a pod by anything but a scheduler
+        self.made_at = float("-inf")  # when all pods of its first stage last existed and one was lost
         self.begun = False  # whether all pods of its first stage had seats since it last had none
         self.partly_since: float | None = None
-        self.waits: str = ""  # what its user was told last
+        self.waits: str = ""  # the last message of a Waiting event
 
     def next_stage(self) -> set[str]:
-        """Members whose pods are made before any other has a seat, of those that are not done."""
+        """Slots of the earliest stage that is not done."""
         left = [slot for name, slot in self.slots.items() if name not in self.done]
         lowest = min((slot.stage for slot in left), default=0)
         return {slot.name for slot in left if slot.stage == lowest}
 
     def made(self) -> set[str]:
-        """Members whose pods exist."""
+        """Slots whose pods exist."""
         return {slot for slot, pod in self.pods.values() if not pod.leaving and pod.phase != "Failed"} | self.done
 
     def seated(self) -> set[str]:
