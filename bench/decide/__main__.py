@@ -34,7 +34,7 @@ QUICK = {
     "events": (100,),
     "growth": (320,),
 }
-WARM_UP = 640  # nodes of the rounds nobody counts, in which Python gets to know the code
+WARM_UP = 640  # nodes of the warm-up rounds, which are not measured
 GROWTH = ("kai-reclaim", "slices", "cold-start")
 
 

@@ -82,7 +82,7 @@ def everybody_waits(plan: Plan, gangs: int) -> None:
 
 
 def keeps_places(snapshot: Snapshot, plan: Plan, wanted: Mapping[str, int], enough_for: int) -> None:
-    """Of the gangs in `wanted`, as many as there is room for keep that many places on healthy nodes; nobody goes."""
+    """As many of the gangs in `wanted` as there is room for hold that many seats on healthy nodes; no gang moves."""
     _expect(all(isinstance(action, Hold) for action in plan.actions), "something else is done than to keep places")
     holds = {action.gang: action.seats for action in plan.actions if isinstance(action, Hold)}
     kept = {gang: holds[gang] for gang in wanted if gang in holds}

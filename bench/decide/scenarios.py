@@ -155,7 +155,7 @@ def mass_suspect(nodes: int) -> Scenario:
 
 
 def quiet(nodes: int) -> Scenario:
-    """The full cluster of kai_reclaim with nobody waiting: there is nothing to do."""
+    """The full cluster of kai_reclaim without waiting gangs: there is nothing to do."""
     wanting = kai_reclaim(nodes).documents
 
     def check(_: Snapshot, plan: Plan) -> None:

@@ -125,7 +125,7 @@ def planned(*things: Node | Gang | Budget | Iterable[Node], policy: Policy = Pol
     return plan(cluster(*things), policy, NOW)
 
 
-def told(*things: Node | Gang | Budget | Iterable[Node], policy: Policy = Policy()) -> list[str]:  # noqa: B008
+def plan_lines(*things: Node | Gang | Budget | Iterable[Node], policy: Policy = Policy()) -> list[str]:  # noqa: B008
     """The plan in words, with gangs by their bare names."""
     return [describe(action).replace("Job/default/", "") for action in planned(*things, policy=policy).actions]
 

@@ -131,7 +131,7 @@ def without(board: reference_rules.Board, chosen: Iterable[Loss]) -> reference_r
 
 
 def cheapest(setting: Setting, by: Gang, board: reference_rules.Board, feasible: Feasible) -> Cost | None:
-    """The least that has to be paid so that `feasible` holds; None where nobody's leaving is enough."""
+    """The least cost for which `feasible` holds; None where no preemption is enough."""
     everything = list(choices(setting, by))
     if not feasible(without(board, everything[-1])):
         return None

@@ -80,7 +80,7 @@ def leaving(gang: Gang, origin: Gang) -> Iterator[Sitter]:
 
 
 def respects_hold(gang: Gang, holder: Gang, policy: Policy, now: float) -> bool:
-    """Seats are held from everybody less important, and from whoever may not drive others out for them."""
+    """Held seats are closed to less important gangs, and to gangs that may not preempt."""
     return holder.key != gang.key and (holder.priority >= gang.priority or not may_preempt(gang, policy, now))
 
 
@@ -99,12 +99,12 @@ def held(gang: Gang) -> Iterator[Sitter]:
 def board_of(
     snapshot: Snapshot, with_leaving: bool = True, holders: Iterable[Gang] = (), origin: Snapshot | None = None
 ) -> Board:
-    """Everybody in the snapshot. `origin`, where given, remembers the islands of gangs that have ended since."""
+    """All gangs of the snapshot. `origin` remembers the islands of gangs that have ended since."""
     board = Board(real_nodes(snapshot))
     for key in sorted(snapshot.gangs):
         gang = snapshot.gangs[key]
         if gang.warm_for:
-            continue  # understudies take up no room: whoever needs it has it
+            continue  # the seats of warm understudies count as free
         for sitter in seated(gang):
             board.add(sitter)
         for sitter in leaving(gang, (origin or snapshot).gangs[key]) if with_leaving else ():

@@ -1,4 +1,4 @@
-"""The order of one cycle: who has a turn when, what each turn does, and what is said to whoever is left."""
+"""The order of one cycle: the order of turns, what each turn does, and the reasons of gangs that wait."""
 
 import pytest
 from msgspec.structs import replace
@@ -12,13 +12,13 @@ from tests.decide.builders import (
     lost,
     node,
     nodes,
+    plan_lines,
     planned,
     queued,
     running,
     seats,
     shape,
     slices,
-    told,
 )
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy
@@ -35,32 +35,32 @@ TWO = nodes("a b")
 # Whose turn it is
 
 
-def test_the_more_important_goes_first_however_late_it_came() -> None:
+def test_the_more_important_gang_goes_first_even_if_it_came_later() -> None:
     early, late = queued("early", priority=1, queued_at=1.0), queued("late", priority=2, queued_at=9.0)
-    assert told(node("a"), early, late)[0] == "start late on a"
+    assert plan_lines(node("a"), early, late)[0] == "start late on a"
 
 
-def test_at_equal_priority_whoever_waited_longest_goes_first() -> None:
-    assert told(node("a"), queued("a", queued_at=9.0), queued("b", queued_at=1.0))[0] == "start b on a"
+def test_at_equal_priority_the_longest_waiting_gang_goes_first() -> None:
+    assert plan_lines(node("a"), queued("a", queued_at=9.0), queued("b", queued_at=1.0))[0] == "start b on a"
 
 
-def test_the_last_word_is_the_name() -> None:
-    assert told(node("a"), queued("y"), queued("x"))[0] == "start x on a"
+def test_the_name_breaks_ties() -> None:
+    assert plan_lines(node("a"), queued("y"), queued("x"))[0] == "start x on a"
 
 
 def test_a_small_gang_goes_ahead_of_a_large_one_that_does_not_fit() -> None:
-    assert told(node("a"), queued("big", members=2, priority=9), queued("small"))[0] == "start small on a"
+    assert plan_lines(node("a"), queued("big", members=2, priority=9), queued("small"))[0] == "start small on a"
 
 
-def test_but_not_into_seats_that_the_large_one_is_having_cleared() -> None:
+def test_a_small_gang_does_not_take_seats_that_preemption_frees_for_a_large_one() -> None:
     big, low = queued("big", members=2, priority=9), running("low", on="a", priority=1)
-    assert told(*TWO, big, low, queued("small", priority=5))[:2] == [
+    assert plan_lines(*TWO, big, low, queued("small", priority=5))[:2] == [
         "preempt low (1 pod) for big: priority 9 goes before 1",
         "start big on a, b once low left",
     ]
 
 
-def test_nobody_is_started_and_preempted_in_one_plan() -> None:
+def test_no_gang_is_started_and_preempted_in_one_plan() -> None:
     made = planned(node("a"), queued("low", priority=1), queued("high", priority=2))
     assert not any(isinstance(action, Preempt) for action in made.actions)
 
@@ -89,7 +89,9 @@ def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None
     state = cluster(node("a"), requeued)
     resumed = snapshot_after(state, plan(state, Policy(), NOW)).gangs["Job/default/g"]
     assert (resumed.suspension, resumed.seated()[0].node) == (Suspension.NONE, "a")
-    assert told(node("a"), queued("g", suspension=Suspension.BY_OWNER)) == ["g waits: it is suspended by its owner"]
+    assert plan_lines(node("a"), queued("g", suspension=Suspension.BY_OWNER)) == [
+        "g waits: it is suspended by its owner"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,11 +104,11 @@ def test_a_requeued_gang_is_resumed_and_one_its_owner_suspended_is_not() -> None
         pytest.param(queued("g", failures=(NOW - 1.0,) * 2), WaitCode.GUARDED, id="backing off"),
     ],
 )
-def test_who_is_not_even_tried_gives_up_its_holds(gang: Gang, code: WaitCode) -> None:
+def test_a_gang_that_cannot_start_releases_its_holds(gang: Gang, code: WaitCode) -> None:
     made = planned(*TWO, gang).actions
     assert [a.reason.code for a in made if isinstance(a, Wait)] == [code]
     holding = replace(gang, holds=(("g-0", "a"),))
-    assert told(*TWO, holding)[0].startswith("give up the seats held for g: ")
+    assert plan_lines(*TWO, holding)[0].startswith("give up the seats held for g: ")
 
 
 def test_a_gang_on_the_move_keeps_the_seats_held_for_it_until_its_pods_have_left() -> None:
@@ -116,10 +118,10 @@ def test_a_gang_on_the_move_keeps_the_seats_held_for_it_until_its_pods_have_left
     assert wait.reason.code is WaitCode.STILL_LEAVING
 
 
-def test_what_is_promised_to_a_lesser_gang_is_taken_only_where_nothing_else_will_do() -> None:
+def test_seats_held_for_a_less_important_gang_are_used_last() -> None:
     lesser = queued("lesser", priority=1, holds=(("lesser-0", "a"),))
-    assert told(*TWO, lesser, queued("hero", priority=9)) == ["start hero on b", "start lesser on a"]
-    both = told(*TWO, lesser, queued("hero", members=2, priority=9))
+    assert plan_lines(*TWO, lesser, queued("hero", priority=9)) == ["start hero on b", "start lesser on a"]
+    both = plan_lines(*TWO, lesser, queued("hero", members=2, priority=9))
     assert both[0] == "start hero on a, b"
 
 
@@ -174,7 +176,7 @@ def test_fewer_gangs_are_better_than_more_where_no_work_is_lost() -> None:
 def test_surplus_goes_before_whole_gangs_and_the_last_member_first() -> None:
     elastic = running("e", on="a b", priority=5, min_members=1)
     low = running("low", on="c", priority=1)
-    assert told(nodes("a b c"), elastic, low, queued("hero", priority=9)) == [
+    assert plan_lines(nodes("a b c"), elastic, low, queued("hero", priority=9)) == [
         "take e-1 from e for hero: priority 9 goes before 5",
         "start hero on b once e left",
     ]
@@ -187,26 +189,26 @@ def test_an_elastic_gang_that_goes_whole_gives_up_no_surplus() -> None:
     assert (preempt.whole, preempt.members) == (True, ("e-0", "e-1"))
 
 
-def test_nobody_goes_for_a_missing_member_behind_a_gate() -> None:
+def test_a_gated_member_causes_no_preemption() -> None:
     hurt = queued("g", members=2, priority=9, gates=("example.com/quota",), started_at=LONG_AGO)
     (waits,) = planned(*TWO, hurt.reseated({"g-0": "a"}), running("low", on="b")).actions
     assert isinstance(waits, Wait)
     assert waits.reason.code is WaitCode.GATED
 
 
-def test_an_elastic_gang_has_others_go_only_for_its_minimum() -> None:
+def test_an_elastic_gang_preempts_only_for_its_minimum() -> None:
     low = [running(f"low{i}", on=name, priority=1) for i, name in enumerate("ab")]
     made = planned(*TWO, *low, queued("hero", members=2, min_members=1, priority=9)).actions
     assert sum(isinstance(action, Preempt) for action in made) == 1
 
 
 def test_a_gang_that_is_seated_by_another_scheduler_is_no_victim() -> None:
-    assert told(node("a"), running("foreign", on="a", managed=False), queued("hero", priority=9)) == [
+    assert plan_lines(node("a"), running("foreign", on="a", managed=False), queued("hero", priority=9)) == [
         "hero waits: needs 1 x 8 nvidia.com/gpu; room for 0 of 1 pods; 1 x too little nvidia.com/gpu is free"
     ]
 
 
-def test_what_is_being_cleared_is_waited_for_rather_than_clear_more() -> None:
+def test_a_start_waits_for_terminating_pods_rather_than_preempt_more() -> None:
     going = queued("going", priority=1, leaving=tuple(running("going", on="a").members()))
     made = planned(*TWO, going, running("low", on="b", priority=1), queued("hero", priority=9)).actions
     [start] = [action for action in made if isinstance(action, Start)]
@@ -227,28 +229,28 @@ def test_a_preemption_plays_out_in_two_plans() -> None:
 # Growing
 
 
-def test_growth_comes_after_everybody_has_had_a_turn() -> None:
+def test_growth_comes_after_all_turns() -> None:
     wide = queued("e", members=2, priority=9, min_members=1, started_at=LONG_AGO).reseated({"e-0": "a"})
-    assert told(*TWO, wide, queued("small", priority=1)) == ["start small on b"]
+    assert plan_lines(*TWO, wide, queued("small", priority=1)) == ["start small on b"]
     [grow] = planned(*TWO, wide).actions
     assert isinstance(grow, Grow)
     assert grow.seats == (("e-1", "b"),)
 
 
-def test_growth_drives_nobody_out() -> None:
+def test_growth_preempts_no_gang() -> None:
     wide = queued("e", members=2, priority=9, min_members=1, started_at=LONG_AGO).reseated({"e-0": "a"})
-    assert told(*TWO, wide, running("low", on="b", priority=1)) == []
+    assert plan_lines(*TWO, wide, running("low", on="b", priority=1)) == []
 
 
 # The plan as a whole
 
 
-def test_an_idle_cluster_and_a_content_one_need_nothing() -> None:
+def test_a_cluster_without_waiting_or_damaged_gangs_needs_no_actions() -> None:
     assert planned(node("a")).actions == ()
     assert planned(node("a"), running("g", on="a")).actions == ()
 
 
-def test_whoever_waits_is_told_of_the_cluster_as_the_plan_leaves_it() -> None:
+def test_reasons_describe_the_cluster_after_the_plan() -> None:
     first, second = queued("first", queued_at=1.0), queued("second", queued_at=2.0)
     [_, waits] = planned(node("a"), first, second).actions
     assert isinstance(waits, Wait)
@@ -256,5 +258,5 @@ def test_whoever_waits_is_told_of_the_cluster_as_the_plan_leaves_it() -> None:
     assert [holder.gang for holder in waits.reason.holders] == ["Job/default/first"]
 
 
-def test_without_a_guard_the_clock_alone_changes_nothing() -> None:
+def test_without_a_guard_time_alone_changes_nothing() -> None:
     assert planned(node("a"), queued("first"), queued("second")).recheck_at is None

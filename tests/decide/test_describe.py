@@ -67,7 +67,7 @@ def test_a_reason_in_a_line(reason: WaitReason, line: str) -> None:
     assert reason_summary(reason) == line
 
 
-def test_whoever_waits_is_told_who_has_the_seats() -> None:
+def test_a_reason_names_the_holders_of_the_seats() -> None:
     full = WaitReason(
         WaitCode.NO_ROOM, "2 x 1 cpu", 2, 0, holders=(Holder("low", 5, 3, "so"), Holder("lower", 4, 1, "so too"))
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.decide.builders import GPU, NOW, node, planned, queued, running, seats, shape, tainted, told
+from tests.decide.builders import GPU, NOW, node, plan_lines, planned, queued, running, seats, shape, tainted
 from understudy.decide import fit
 from understudy.model.gangs import HostPort, Shape
 from understudy.model.nodes import (
@@ -244,7 +244,7 @@ def test_resources(asked: dict[str, int], offered: dict[str, int], welcome: bool
 
 def test_what_others_take_is_not_there() -> None:
     asks = shape(gpus=1, cpu=40_000)
-    assert told(node("n"), running("other", on="n", asks=asks), queued("one", asks=asks)) == [
+    assert plan_lines(node("n"), running("other", on="n", asks=asks), queued("one", asks=asks)) == [
         "one waits: needs 1 x 1 nvidia.com/gpu + 40 cpu; room for 0 of 1 pods; 1 x too little cpu is free"
     ]
 
@@ -255,7 +255,7 @@ def test_a_node_holds_no_more_pods_than_it_says() -> None:
     assert seats(planned(small, running("other", on="n", gpus=1), queued("one", gpus=1))) == {"one-0": "n"}
 
 
-def test_a_resource_that_is_over_committed_matters_only_to_those_who_want_it() -> None:
+def test_an_over_committed_resource_matters_only_to_pods_that_request_it() -> None:
     crowded = running("other", on="n", asks=shape(gpus=0, cpu=80_000), managed=False)
     assert seats(planned(node("n"), crowded, queued("one", asks=shape(gpus=1)))) == {"one-0": "n"}
     assert seats(planned(node("n"), crowded, queued("one", asks=shape(gpus=1, cpu=1)))) == {}

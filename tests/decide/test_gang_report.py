@@ -9,12 +9,12 @@ from tests.decide.builders import (
     jobset,
     node,
     nodes,
+    plan_lines,
     planned,
     queued,
     running,
     shape,
     slices,
-    told,
 )
 from understudy.decide.describe import describe
 from understudy.decide.gang_report import GangReport, gang_report
@@ -73,7 +73,7 @@ def test_holders_say_why_they_keep_their_seats(holder: Gang, new: Gang, keeps: s
     assert (found.gang, found.seats, found.keeps) == ("Job/default/x", 1, keeps)
 
 
-def test_whoever_waits_for_an_accelerator_is_told_of_those_who_have_some() -> None:
+def test_a_reason_for_lack_of_accelerators_names_the_gangs_that_use_them() -> None:
     shared_blockers = running("crowd", on="a", gpus=0, priority=9)
     assert [
         h.gang for h in reason(node("a"), shared_blockers, running("x", on="a", priority=9), queued("new")).holders
@@ -95,7 +95,7 @@ def test_the_member_that_finds_no_node_is_the_one_told_of() -> None:
     gang = queued("new")
     island = gang.islands[0]
     mixed = type(gang)(gang.key, gang.kind, gang.namespace, gang.name, (type(island)("i0", (launcher, worker)),))
-    assert told(node("a"), mixed) == [
+    assert plan_lines(node("a"), mixed) == [
         "new waits: needs 1 x 8 nvidia.com/gpu and 1 x 1 cpu; room for 1 of 2 pods; 1 x label role=cpu is asked for"
     ]
 
@@ -103,15 +103,15 @@ def test_the_member_that_finds_no_node_is_the_one_told_of() -> None:
 # The whole story
 
 
-def tale(*things: Node | Gang, key: str = "Job/default/g") -> GangReport:
+def report(*things: Node | Gang, key: str = "Job/default/g") -> GangReport:
     return gang_report(cluster(*things), Policy(), NOW, key)
 
 
-def test_a_story_tells_of_every_domain_and_what_it_would_cost() -> None:
+def test_a_report_has_every_domain_and_its_cost() -> None:
     racks = [*slices(s0="a b", s1="c d"), node("e", slice="s2", unschedulable=True)]
     low, high = jobset("low", on="a b", priority=1), jobset("high", on="c d", priority=9)
-    told = tale(*racks, low, high, jobset("g", priority=5))
-    found = {look.place: look for look in told.looks}
+    whole = report(*racks, low, high, jobset("g", priority=5))
+    found = {look.place: look for look in whole.places}
     assert {place: look.refused for place, look in found.items()} == {
         "s0": "Job/default/low sits there",
         "s1": "Job/default/high sits there",
@@ -122,22 +122,22 @@ def test_a_story_tells_of_every_domain_and_what_it_would_cost() -> None:
     assert found["s0"].occupants == ("Job/default/low",)
 
 
-def test_a_story_tells_of_every_node_where_no_domain_is_asked_for() -> None:
-    told = tale(*nodes("a b"), running("x", on="a", priority=1), queued("g", priority=5))
-    assert [(look.place, look.refused, look.occupants) for look in told.looks] == [
+def test_a_report_has_every_node_where_no_domain_is_required() -> None:
+    found = report(*nodes("a b"), running("x", on="a", priority=1), queued("g", priority=5))
+    assert [(look.place, look.refused, look.occupants) for look in found.places] == [
         ("a", "too little nvidia.com/gpu is free", ("Job/default/x",)),
         ("b", "", ()),
     ]
 
 
-def test_a_story_knows_the_turn_and_what_is_done_to_others_for_it() -> None:
-    told = tale(
+def test_a_report_has_the_turn_and_the_actions_for_the_gang() -> None:
+    found = report(
         node("a"), running("low", on="a", priority=1), queued("g", priority=5), queued("first", priority=9, gpus=9)
     )
-    assert (told.turn, told.turns, told.priority) == (2, 2, 5)
-    assert [describe(action).split()[0] for action in told.actions] == ["preempt", "start"]
+    assert (found.turn, found.turns, found.priority) == (2, 2, 5)
+    assert [describe(action).split()[0] for action in found.actions] == ["preempt", "start"]
 
 
 def test_a_content_gang_has_a_short_story() -> None:
-    told = tale(node("a"), running("g", on="a"))
-    assert (told.turn, told.looks, told.actions) == (0, (), ())
+    found = report(node("a"), running("g", on="a"))
+    assert (found.turn, found.places, found.actions) == (0, (), ())

@@ -10,12 +10,12 @@ from tests.decide.builders import (
     lost,
     node,
     nodes,
+    plan_lines,
     planned,
     queued,
     running,
     seats,
     slices,
-    told,
 )
 from understudy.decide.guards import backing_off, failed_lately, lemon, mass_failure, over_budget
 from understudy.decide.policy import Policy
@@ -80,14 +80,14 @@ def test_preemption_budget(ages: tuple[float, ...], ends: float | None) -> None:
     assert (guard.until if guard else None) == (NOW + ends if ends is not None else None)
 
 
-def test_over_budget_a_gang_starts_where_there_is_room_and_drives_nobody_out() -> None:
+def test_over_budget_a_gang_starts_where_there_is_room_and_preempts_no_gang() -> None:
     policy = Policy(preemptions_per_hour=1)
     hero = queued("hero", priority=9, preempted_for_it=(NOW - 60.0,))
-    assert told(node("a"), hero, policy=policy) == ["start hero on a"]
+    assert plan_lines(node("a"), hero, policy=policy) == ["start hero on a"]
     [waits] = planned(node("a"), running("low", on="a"), hero, policy=policy).actions
     assert isinstance(waits, Wait)
     assert (waits.reason.code, waits.reason.until) == (WaitCode.GUARDED, NOW - 60.0 + HOUR)
-    assert told(node("a"), running("low", on="a"), queued("hero", priority=9), policy=policy) == [
+    assert plan_lines(node("a"), running("low", on="a"), queued("hero", priority=9), policy=policy) == [
         "preempt low (1 pod) for hero: priority 9 goes before 0",
         "start hero on a once low left",
     ]
@@ -97,10 +97,10 @@ def test_over_budget_a_broken_gang_is_repaired_from_idle_nodes_only() -> None:
     policy = Policy(preemptions_per_hour=1)
     hero = running("hero", on="a", priority=9, preempted_for_it=(NOW - 60.0,))
     low = running("low", on="b")
-    assert told(lost(node("a")), nodes("b c"), hero, low, policy=policy) == [
+    assert plan_lines(lost(node("a")), nodes("b c"), hero, low, policy=policy) == [
         "swap hero: hero-0 a -> c (idle); a lost: it died"
     ]
-    assert told(lost(node("a")), node("b"), hero, low, policy=policy)[0] == (
+    assert plan_lines(lost(node("a")), node("b"), hero, low, policy=policy)[0] == (
         "requeue hero: a lost: it died; nothing can replace it"
     )
 
@@ -108,7 +108,7 @@ def test_over_budget_a_broken_gang_is_repaired_from_idle_nodes_only() -> None:
 def test_an_occasion_that_was_counted_and_not_carried_out_goes_on() -> None:
     policy = Policy(preemptions_per_hour=1)
     hero = queued("hero", priority=9, preempted_for_it=(NOW - 5.0,), holds=(("hero-0", "a"),))
-    assert told(node("a"), running("low", on="a"), hero, policy=policy)[0] == (
+    assert plan_lines(node("a"), running("low", on="a"), hero, policy=policy)[0] == (
         "preempt low (1 pod) for hero: priority 9 goes before 0"
     )
     late = queued("hero", priority=9, preempted_for_it=(NOW - 65.0,), holds=(("hero-0", "a"),))
@@ -125,10 +125,10 @@ def test_lemon(ages: tuple[float, ...], is_one: bool) -> None:
     assert (lemon(node("a", failures=tuple(NOW - age for age in ages)), Policy(), NOW) is not None) is is_one
 
 
-def test_a_lemon_gets_no_seat_and_keeps_those_who_sit_there() -> None:
+def test_a_lemon_gets_no_new_seats_and_keeps_its_pods() -> None:
     bad = node("a", failures=(NOW - 3.0, NOW - 2.0, NOW - 1.0))
     guard = "lemon node: failed 3 times lately, until 1970-01-03T03:46:37Z"
-    assert told(bad, running("old", on="a", gpus=4), queued("new", gpus=4)) == [
+    assert plan_lines(bad, running("old", on="a", gpus=4), queued("new", gpus=4)) == [
         f"new waits: needs 1 x 4 nvidia.com/gpu; room for 0 of 1 pods; 1 x {guard}"
     ]
 
@@ -177,12 +177,12 @@ def test_pools_are_judged_apart() -> None:
     assert guard.until == NOW - 5.0 + 300.0
 
 
-def test_in_a_mass_failure_nobody_is_moved_and_other_pools_are_mended() -> None:
+def test_in_a_mass_failure_no_gang_moves_and_other_pools_are_repaired() -> None:
     policy = Policy(mass_failure_nodes=2)
     one = running("one", on="h100-bad0 h100-good0")
     other = running("other", on="l4-bad0")
     guard = "mass failure: 2 of 4 nodes of h100 turned bad at once, until 1970-01-02T03:51:35Z"
-    assert told(pool(2, 2), pool(1, 3, kind="l4"), one, other, policy=policy) == [
+    assert plan_lines(pool(2, 2), pool(1, 3, kind="l4"), one, other, policy=policy) == [
         f"one waits: {guard}; needs 2 x 8 nvidia.com/gpu",
         "swap other: other-0 l4-bad0 -> h100-good1 (idle); l4-bad0 lost: it died",
     ]

@@ -61,7 +61,7 @@ def case(family: str, seed: int) -> Cluster:
 
 
 def with_a_lost_node(cluster: Cluster, seed: int) -> Cluster:
-    """A node that a gang sits on is lost, and nobody waits."""
+    """A node with a gang is lost, and no gang waits."""
     gangs = tuple(g for g in cluster.gangs if g.seated())
     taken = sorted({m.node for g in gangs for m in g.seated()})
     if not taken:
@@ -87,7 +87,7 @@ def decisions(cluster: Cluster, policy: Policy) -> Iterator[Decision]:
         first = next((i for i in mine if not isinstance(actions[i], Wait)), len(actions))
         state = apply_actions(snapshot, actions[:first])
         if state.gangs[key].leaving:
-            continue  # somebody's victim: its own pods have to leave first
+            continue  # a victim: its own pods have to leave first
         setting = exhaustive_search.Setting(state, policy, cluster.now)
         yield Decision(key, paid(setting, [actions[i] for i in mine], key), least(setting, state.gangs[key]))
 

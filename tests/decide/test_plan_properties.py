@@ -1,4 +1,4 @@
-"""What holds of every plan, on random clusters: something bad never happens, and whoever waits is told the truth."""
+"""What holds of every plan, on random clusters: nothing forbidden happens, and reasons are true."""
 
 import random
 from collections.abc import Iterator
@@ -195,7 +195,7 @@ def test_a_victim_goes_whole_or_gives_only_its_surplus(cluster: Cluster) -> None
 
 
 @given(BUSY)
-def test_whoever_causes_victims_gets_their_seats(cluster: Cluster) -> None:
+def test_a_preemptor_gets_the_seats_of_its_victims(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     taken = {a.gang: set(a.waits_for) for a in decision.actions if isinstance(a, Start | Swap) and a.waits_for}
     victims: dict[str, set[str]] = {}
@@ -224,7 +224,7 @@ def test_every_victim_is_necessary(cluster: Cluster) -> None:
 
 
 def preemptions(snapshot: Snapshot, decision: Plan) -> dict[str, tuple[Snapshot, list[exhaustive_search.Loss]]]:
-    """For each preemptor the state in which it chose, and whom it chose."""
+    """For each preemptor the state in which it chose, and its victims."""
     found: dict[str, tuple[Snapshot, list[exhaustive_search.Loss]]] = {}
     for state, action in states(snapshot, decision):
         if isinstance(action, Preempt):
@@ -303,7 +303,7 @@ def test_an_exclusive_island_with_a_lost_node_moves_whole_or_not_at_all(cluster:
 
 
 @given(BUSY)
-def test_after_a_plan_nobody_counts_on_a_lost_node_but_those_who_are_told_to_wait(cluster: Cluster) -> None:
+def test_after_a_plan_only_waiting_gangs_count_on_a_lost_node(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     soon = snapshot_after(snapshot, decision)
     waiting = {a.gang for a in decision.actions if isinstance(a, Wait)}
@@ -316,7 +316,7 @@ def test_after_a_plan_nobody_counts_on_a_lost_node_but_those_who_are_told_to_wai
 
 
 @given(BUSY)
-def test_nobody_less_important_slips_into_held_seats(cluster: Cluster) -> None:
+def test_no_less_important_gang_takes_held_seats(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     given_up = {a.gang for a in decision.actions if isinstance(a, Hold | Start | Swap | Requeue)}
     for state, action in states(snapshot, decision):

@@ -133,12 +133,12 @@ def test_anti_affinity(terms: tuple[PodTerm, ...], others: list[Gang], expected:
         pytest.param(to("new", everywhere=True), "prod", "b1 nowhere", id="of every namespace"),
     ],
 )
-def test_those_who_sit_there_repel_too(term: PodTerm, namespace: str, expected: str) -> None:
+def test_anti_affinity_of_placed_pods_counts_too(term: PodTerm, namespace: str, expected: str) -> None:
     hermit = pod("hermit", "a1", asks=shape(gpus=1, anti_affinity=(term,)), namespace=namespace)
     assert welcome(queued("new", gpus=1, labels={"app": "new"}), hermit) == expected
 
 
-def test_preferred_anti_affinity_of_others_repels_nobody() -> None:
+def test_preferred_anti_affinity_of_placed_pods_forbids_nothing() -> None:
     mild = pod("mild", "a1", asks=shape(gpus=1, preferred_affinity=((-100, to("new")),)))
     assert welcome(queued("new", gpus=1, labels={"app": "new"}), mild) == "a1 a2 b1 nowhere"
 
@@ -151,7 +151,7 @@ def test_members_of_a_gang_keep_apart() -> None:
     assert seats(planned(node("a"), node("b"), gang)) == {}
 
 
-def test_whoever_is_repelled_may_preempt_the_one_that_repels() -> None:
+def test_a_gang_may_preempt_the_gang_whose_anti_affinity_keeps_it_away() -> None:
     hermit = pod("hermit", "a1", asks=shape(gpus=1, anti_affinity=(to("new"),)))
     new = queued("new", gpus=1, priority=5, labels={"app": "new"})
     made = planned(node("a1", labels={ZONE: "a"}), node("a2", labels={ZONE: "a"}), hermit, new)

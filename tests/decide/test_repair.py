@@ -11,13 +11,13 @@ from tests.decide.builders import (
     lost,
     node,
     nodes,
+    plan_lines,
     planned,
     queued,
     running,
     slices,
     spare,
     suspect,
-    told,
 )
 from understudy.decide.cycle import plan
 from understudy.decide.damage import damaged_gangs
@@ -36,7 +36,7 @@ def moves(swap: Swap) -> dict[str, tuple[str, str, SeatSource]]:
 # Who is damaged
 
 
-def test_damaged_are_those_on_sick_nodes_and_those_with_members_missing() -> None:
+def test_gangs_on_unhealthy_nodes_or_with_missing_members_are_damaged() -> None:
     state = cluster(
         lost(node("a")),
         suspect(node("b")),
@@ -51,15 +51,15 @@ def test_damaged_are_those_on_sick_nodes_and_those_with_members_missing() -> Non
     assert sorted(damaged_gangs(state)) == [f"Job/default/{name}" for name in ("on-a", "on-b", "on-c", "part")]
 
 
-def test_a_member_that_is_gone_from_a_lost_node_knows_why_it_has_no_seat() -> None:
-    """Its pod was deleted there and is yet to be made again: to whoever reads it, that is the same swap."""
+def test_a_member_deleted_from_a_lost_node_names_that_node_as_the_cause() -> None:
+    """Its pod was deleted there and is not created again yet: for a reader that is the same swap."""
     gang = running("g", on="a b")
     [island] = gang.islands
     hypothesis, *rest = island.members
     members = (replace(hypothesis, node="", last_node="a"), *rest)
     gang = replace(gang, islands=(replace(island, members=members),))
-    assert told(lost(node("a")), nodes("b c"), gang) == ["swap g: g-0 (no seat) -> c (idle); a lost: it died"]
-    assert told(nodes("a b"), gang) == ["swap g: g-0 (no seat) -> a (idle); a member has no seat"]
+    assert plan_lines(lost(node("a")), nodes("b c"), gang) == ["swap g: g-0 (no seat) -> c (idle); a lost: it died"]
+    assert plan_lines(nodes("a b"), gang) == ["swap g: g-0 (no seat) -> a (idle); a member has no seat"]
 
 
 def test_a_seat_on_a_node_that_no_longer_exists_is_lost() -> None:
@@ -69,7 +69,7 @@ def test_a_seat_on_a_node_that_no_longer_exists_is_lost() -> None:
     assert moves(swap) == {"g-0": ("a", "b", SeatSource.IDLE)}
 
 
-def test_what_is_left_of_an_island_goes_where_a_plan_was_carried_out_only_in_part() -> None:
+def test_an_island_that_is_only_partly_seated_is_dropped() -> None:
     """An elastic gang has more members than it needs; but of its second island one alone does nothing."""
     torn = jobset("g", islands=2, on="a1 a2 b1", min_members=2)
     [shrink] = planned(slices(a="a1 a2", b="b1"), lost(node("b2", slice="b")), torn).actions
@@ -77,7 +77,7 @@ def test_what_is_left_of_an_island_goes_where_a_plan_was_carried_out_only_in_par
     assert shrink.members == ("g-1-0",)
 
 
-def test_the_lost_go_also_where_their_new_seats_were_promised_before_they_did() -> None:
+def test_lost_members_are_released_although_their_new_seats_are_held_already() -> None:
     """A loop that was killed after the promise: the victim is on its way, and the dead still has its seat."""
     hero = replace(running("hero", on="a", priority=9), holds=(("hero-0", "b"),))
     going = queued("going", leaving=tuple(running("going", on="b").members()), priority=1)
@@ -97,7 +97,7 @@ def test_idle_nodes_are_used_and_the_healthy_stay() -> None:
     assert (swap.waits_for, swap.why) == ((), "a lost: it died")
 
 
-def test_then_the_cheapest_less_important_gang_goes() -> None:
+def test_then_the_cheapest_less_important_gang_is_preempted() -> None:
     low, middle = running("low", on="b", priority=1), running("middle", on="c", priority=5)
     preempt, swap = planned(lost(node("a")), nodes("b c"), running("g", on="a", priority=9), low, middle).actions
     assert isinstance(preempt, Preempt)
@@ -107,7 +107,7 @@ def test_then_the_cheapest_less_important_gang_goes() -> None:
     assert swap.waits_for == ("Job/default/low",)
 
 
-def test_room_that_is_being_cleared_already_is_waited_for_before_anybody_else_goes() -> None:
+def test_a_repair_waits_for_terminating_pods_before_it_preempts_more() -> None:
     going = queued("going", leaving=tuple(running("going", on="b").members()), priority=1)
     low = running("low", on="c", priority=1)
     made = planned(lost(node("a")), nodes("b c"), running("g", on="a", priority=9), going, low).actions
@@ -116,7 +116,7 @@ def test_room_that_is_being_cleared_already_is_waited_for_before_anybody_else_go
     assert (moves(swap)["g-0"][:2], swap.waits_for) == (("a", "b"), ("Job/default/going",))
 
 
-def test_then_an_elastic_gang_goes_on_with_fewer() -> None:
+def test_then_an_elastic_gang_continues_with_fewer_members() -> None:
     [shrink] = planned(lost(node("a")), nodes("b c"), running("g", on="a b c", min_members=2)).actions
     assert isinstance(shrink, Shrink)
     assert shrink.members == ("g-0",)
@@ -144,22 +144,22 @@ def test_an_elastic_gang_below_its_minimum_gives_up() -> None:
     assert isinstance(requeue, Requeue)
 
 
-def test_else_it_gives_up_all_its_seats() -> None:
+def test_otherwise_the_gang_gives_up_all_seats() -> None:
     [requeue] = planned(lost(node("a")), node("b"), running("g", on="a b")).actions
     assert isinstance(requeue, Requeue)
     assert requeue.members == ("g-0", "g-1")
     assert requeue.why == "a lost: it died; nothing can replace it"
 
 
-def test_a_gang_that_may_not_preempt_gives_up_rather_than_drive_others_out() -> None:
+def test_a_gang_that_may_not_preempt_gives_up_its_seats() -> None:
     low = running("low", on="b", priority=1)
     hero = running("g", on="a", priority=9, preempts=False)
-    assert told(lost(node("a")), node("b"), hero, low)[0] == "requeue g: a lost: it died; nothing can replace it"
+    assert plan_lines(lost(node("a")), node("b"), hero, low)[0] == "requeue g: a lost: it died; nothing can replace it"
 
 
-def test_gangs_of_equal_priority_are_not_driven_out_for_a_repair() -> None:
+def test_a_repair_preempts_no_gang_of_equal_priority() -> None:
     peer = running("peer", on="b", priority=9)
-    assert told(lost(node("a")), node("b"), running("g", on="a", priority=9), peer)[0].startswith("requeue g")
+    assert plan_lines(lost(node("a")), node("b"), running("g", on="a", priority=9), peer)[0].startswith("requeue g")
 
 
 # Islands
@@ -179,7 +179,7 @@ def test_it_moves_whole_where_its_domain_has_no_room() -> None:
     assert {m: to for m, (_, to, _) in moves(swap).items()} == {"g-0": "d", "g-1": "e"}
 
 
-def test_a_victim_in_its_own_domain_is_dearer_than_an_idle_domain() -> None:
+def test_an_idle_domain_is_preferred_to_a_victim_in_the_own_domain() -> None:
     racks = [lost(node("a", slice="s0")), *slices(s0="b c", s1="d e")]
     low = running("low", on="c", priority=1)
     made = planned(racks, running("g", on="a b", topology=TOGETHER, priority=9), low).actions
@@ -218,32 +218,34 @@ def test_one_that_nothing_can_replace_runs_on_and_says_until_when() -> None:
     assert (waits.reason.code, waits.reason.until) == (WaitCode.NO_REPLACEMENT, NOW + 77.0)
 
 
-def test_a_suspect_node_drives_nobody_out() -> None:
+def test_a_suspect_node_causes_no_preemption() -> None:
     low = running("low", on="b", priority=1)
-    assert told(suspect(node("a")), node("b"), running("g", on="a", priority=9), low) == []
+    assert plan_lines(suspect(node("a")), node("b"), running("g", on="a", priority=9), low) == []
 
 
-def test_a_place_kept_for_a_repair_that_is_in_doubt_is_waited_for_and_nobody_goes_for_it() -> None:
+def test_a_held_seat_on_a_suspect_node_is_waited_for_without_preemption() -> None:
     hurt = replace(running("g", on="a", priority=9), holds=(("g-0", "b"),))
     low = running("low", on="c", priority=1)
     [wait] = planned(lost(node("a")), suspect(node("b")), node("c"), hurt, low).actions
     assert isinstance(wait, Wait)
     assert wait.reason.refusals[0].why.endswith("b, kept for it, is suspect, and is waited for")
-    assert told(lost(node("a")), lost(node("b")), node("c"), hurt, low)[-1].startswith("swap g: g-0 a -> c (victim)")
+    assert plan_lines(lost(node("a")), lost(node("b")), node("c"), hurt, low)[-1].startswith(
+        "swap g: g-0 a -> c (victim)"
+    )
 
 
 def test_a_seat_is_held_for_a_suspect_node_and_given_up_when_it_is_well() -> None:
     gang = running("g", on="a")
-    assert told(suspect(node("a")), node("b"), gang) == ["hold b for g: node a is suspect"]
-    assert told(*nodes("a b"), replace(gang, holds=(("g-0", "b"),))) == [
+    assert plan_lines(suspect(node("a")), node("b"), gang) == ["hold b for g: node a is suspect"]
+    assert plan_lines(*nodes("a b"), replace(gang, holds=(("g-0", "b"),))) == [
         "give up the seats held for g: it is whole again"
     ]
 
 
-def test_a_held_seat_that_somebody_more_important_took_is_held_no_longer() -> None:
+def test_a_held_seat_that_a_more_important_gang_took_is_released() -> None:
     gang = running("g", on="a", holds=(("g-0", "b"),))
     hero = running("hero", on="b", priority=9)
-    assert told(suspect(node("a")), node("b"), gang, hero) == [
+    assert plan_lines(suspect(node("a")), node("b"), gang, hero) == [
         "give up the seats held for g: a more important gang has them now"
     ]
 
@@ -254,7 +256,7 @@ def test_a_held_seat_that_somebody_more_important_took_is_held_no_longer() -> No
 def test_the_more_important_gang_gets_the_only_replacement() -> None:
     sick = [lost(node("a")), lost(node("b"))]
     low, high = running("low", on="a", priority=1), running("high", on="b", priority=9)
-    assert told(sick, spare(node("c")), low, high)[:2] == [
+    assert plan_lines(sick, spare(node("c")), low, high)[:2] == [
         "swap high: high-0 b -> c (spare); b lost: it died",
         "requeue low: a lost: it died; nothing can replace it",
     ]
@@ -271,12 +273,12 @@ def test_a_broken_gang_may_be_the_victim_of_another() -> None:
 
 def test_an_important_start_comes_before_an_unimportant_repair() -> None:
     hero = queued("hero", priority=9)
-    assert told(lost(node("a")), node("b"), running("low", on="a", priority=1), hero)[0] == "start hero on b"
+    assert plan_lines(lost(node("a")), node("b"), running("low", on="a", priority=1), hero)[0] == "start hero on b"
 
 
 def test_at_equal_priority_a_repair_comes_before_a_start() -> None:
     waiting = queued("waits", queued_at=-5.0)
-    assert told(lost(node("a")), node("b"), running("g", on="a"), waiting)[0].startswith("swap g")
+    assert plan_lines(lost(node("a")), node("b"), running("g", on="a"), waiting)[0].startswith("swap g")
 
 
 def test_seats_held_in_two_domains_keep_no_other_gang_out_of_both() -> None:

@@ -10,13 +10,13 @@ from tests.decide.builders import (
     lost,
     node,
     nodes,
+    plan_lines,
     planned,
     queued,
     running,
     seats,
     slices,
     spare,
-    told,
 )
 from understudy.decide.policy import Policy, SpareRule
 from understudy.decide.spares import SpareShare, may_borrow, shares, spare_nodes
@@ -158,15 +158,15 @@ def test_who_may_borrow(role: SpareRole, priority: int, policy: Policy, allowed:
     assert may_borrow(queued("g", priority=priority), role, policy) is allowed
 
 
-def test_a_spare_starts_nobody_who_may_not_borrow() -> None:
+def test_a_gang_that_may_not_borrow_does_not_start_on_a_spare() -> None:
     lendable = spare(node("a"), SpareRole.LENDABLE)
     assert seats(planned(lendable, queued("low", priority=4), policy=LENDING)) == {"low-0": "a"}
-    assert told(lendable, queued("high", priority=5), policy=LENDING) == [
+    assert plan_lines(lendable, queued("high", priority=5), policy=LENDING) == [
         "high waits: needs 1 x 8 nvidia.com/gpu; room for 0 of 1 pods; 1 x is a spare, kept free for repairs"
     ]
 
 
-def test_nobody_is_preempted_off_a_spare_by_one_who_may_not_have_it() -> None:
+def test_a_gang_that_may_not_borrow_preempts_no_gang_on_a_spare() -> None:
     borrower = running("low", on="a", priority=4)
     made = planned(spare(node("a"), SpareRole.LENDABLE), borrower, queued("high", priority=9), policy=LENDING)
     assert seats(made) == {}
@@ -181,7 +181,7 @@ def test_plain_nodes_are_borrowed_from_before_spares() -> None:
 
 
 def test_a_repair_takes_a_spare_before_an_idle_node() -> None:
-    assert told(lost(node("a")), node("b"), spare(node("c")), running("g", on="a")) == [
+    assert plan_lines(lost(node("a")), node("b"), spare(node("c")), running("g", on="a")) == [
         "swap g: g-0 a -> c (spare); a lost: it died"
     ]
 
@@ -196,7 +196,7 @@ def test_a_repair_takes_an_idle_node_before_recalling_a_loan() -> None:
 def test_a_loan_is_recalled_when_nothing_else_is_left() -> None:
     lent = spare(node("c"), SpareRole.LENDABLE)
     hero, low = running("hero", on="a", priority=9), running("low", on="c", priority=1)
-    assert told(lost(node("a")), lent, hero, low, policy=LENDING)[-1] == (
+    assert plan_lines(lost(node("a")), lent, hero, low, policy=LENDING)[-1] == (
         "swap hero: hero-0 a -> c (victim), once low left; a lost: it died"
     )
 

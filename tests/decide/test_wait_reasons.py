@@ -1,4 +1,4 @@
-"""Whoever waits is told the truth: what a reason says of room, holders and guards is what every search would find."""
+"""Reasons are true: what a reason says of room, holders and guards is what a complete search finds."""
 
 import itertools
 
@@ -19,14 +19,14 @@ FOR_ROOM = (WaitCode.NO_ROOM, WaitCode.BLOCKED_DOMAINS, WaitCode.GUARDED)
 
 
 def waits(cluster: Cluster) -> list[tuple[Snapshot, Gang, WaitReason]]:
-    """Every wait, with the state the plan leaves behind: reasons speak of what is left when everybody had a turn."""
+    """Every wait with the state after the plan: reasons describe what is left after all turns."""
     snapshot, decision = decided(cluster)
     later = snapshot_after(snapshot, decision)
     return [(later, later.gangs[a.gang], a.reason) for a in decision.actions if isinstance(a, Wait)]
 
 
 @given(BUSY)
-def test_everybody_who_has_no_seats_and_gets_none_is_told_why(cluster: Cluster) -> None:
+def test_every_gang_without_seats_gets_seats_or_a_reason(cluster: Cluster) -> None:
     snapshot, decision = decided(cluster)
     later = snapshot_after(snapshot, decision)
     for key, gang in later.gangs.items():
@@ -147,6 +147,6 @@ def keeps(gang: Gang, other: Gang) -> str:
 
 
 @given(BUSY)
-def test_a_gang_that_awaits_victims_knows_whom(cluster: Cluster) -> None:
+def test_a_gang_that_awaits_victims_names_them(cluster: Cluster) -> None:
     for _, _, reason in waits(cluster):
         assert reason.code is not WaitCode.VICTIMS_LEAVING or reason.holders

@@ -1,4 +1,4 @@
-"""Warm understudies in the planner: in nobody's way, first to be asked when their gang lost a member."""
+"""Warm understudies in the planner: they block no other gang, and repairs try their seats first."""
 
 import random
 from typing import Any
@@ -13,6 +13,7 @@ from tests.decide.builders import (
     lost,
     node,
     nodes,
+    plan_lines,
     planned,
     queued,
     running,
@@ -20,7 +21,6 @@ from tests.decide.builders import (
     slices,
     spare,
     suspect,
-    told,
 )
 from understudy.decide.cycle import plan
 from understudy.decide.policy import Policy, SpareRule
@@ -41,7 +41,7 @@ SPARES = [spare(one) for one in nodes("s0 s1")]
 
 
 def test_an_understudy_gets_a_seat_on_a_spare_whatever_the_rules_of_lending() -> None:
-    assert told(nodes("a b"), SPARES, running("g", on="a"), warm("w", "g")) == ["start w on s0"]
+    assert plan_lines(nodes("a b"), SPARES, running("g", on="a"), warm("w", "g")) == ["start w on s0"]
 
 
 def test_where_spares_are_named_it_sits_nowhere_else() -> None:
@@ -52,22 +52,22 @@ def test_where_spares_are_named_it_sits_nowhere_else() -> None:
 
 
 def test_where_there_are_no_spares_at_all_an_idle_node_will_do() -> None:
-    assert told(nodes("a b"), running("g", on="a"), warm("w", "g")) == ["start w on b"]
+    assert plan_lines(nodes("a b"), running("g", on="a"), warm("w", "g")) == ["start w on b"]
 
 
 def test_a_rule_makes_spares_too() -> None:
     policy = Policy(spares=(SpareRule(1),))
-    assert told(nodes("a b c"), running("g", on="a"), warm("w", "g"), policy=policy) == ["start w on b"]
+    assert plan_lines(nodes("a b c"), running("g", on="a"), warm("w", "g"), policy=policy) == ["start w on b"]
 
 
 def test_it_keeps_to_the_constraints_of_its_template() -> None:
     small = [spare(node("s0", gpus=4)), spare(node("s1"))]
-    assert told(nodes("a"), small, running("g", on="a"), warm("w", "g")) == ["start w on s1"]
+    assert plan_lines(nodes("a"), small, running("g", on="a"), warm("w", "g")) == ["start w on s1"]
 
 
-def test_nobody_holds_himself_ready_for_a_gang_that_does_not_run() -> None:
+def test_a_gang_that_does_not_run_gets_no_understudy() -> None:
     for gang in (queued("g", members=9), replace(running("g", on="a"), suspension=Suspension.BY_OWNER)):
-        words = told(nodes("a"), SPARES, gang, warm("w", "g"))
+        words = plan_lines(nodes("a"), SPARES, gang, warm("w", "g"))
         assert "w waits: needs a spare seat; room for 0 of 1 pods; 1 x Job/default/g does not run".replace(
             "Job/default/", ""
         ) in [line.replace("Job/default/", "") for line in words]
@@ -93,7 +93,7 @@ def test_one_that_asks_for_something_else_does_not_step_in_but_makes_room() -> N
     assert made.actions[-1] == Dismiss("Job/default/w", "s0", "s0 is needed", "Job/default/g")
 
 
-def test_one_that_nobody_runs_yet_does_not_step_in() -> None:
+def test_an_understudy_that_has_not_started_does_not_step_in() -> None:
     idle = replace(warm("w", "g", on="s0"), started_at=None)
     made = planned(lost(node("a")), nodes("b"), SPARES[:1], running("g", on="a b"), idle)
     assert made.actions[-1] == Dismiss("Job/default/w", "s0", "s0 is needed", "Job/default/g")
@@ -106,9 +106,9 @@ def test_an_understudy_of_another_makes_room_for_a_repair() -> None:
     assert made.actions[-1] == Dismiss("Job/default/w", "s0", "s0 is needed", "Job/default/o")
 
 
-def test_its_seat_is_free_for_all_others_even_those_who_preempt_nobody() -> None:
+def test_its_seat_is_free_for_other_gangs_even_without_preemption() -> None:
     non_preempting = queued("meek", preempts=False, priority=-5)
-    words = told(nodes("a b"), running("g", on="a"), warm("w", "g", on="b"), non_preempting)
+    words = plan_lines(nodes("a b"), running("g", on="a"), warm("w", "g", on="b"), non_preempting)
     assert words == ["start meek on b", "dismiss w from b: b is needed"]
 
 
@@ -136,11 +136,11 @@ def test_with_too_few_of_them_the_rest_of_the_island_starts_cold() -> None:
     assert seats(made)[step.member] == "f"
 
 
-def test_nobody_stays_on_a_node_that_is_lost_or_leaves_but_on_one_that_is_only_silent() -> None:
+def test_understudies_leave_lost_and_leaving_nodes_but_not_suspect_ones() -> None:
     for bad in (lost(SPARES[0]), leaving(SPARES[0])):
         made = planned(nodes("a"), bad, running("g", on="a"), warm("w", "g", on="s0")).actions
         assert [type(action) for action in made] == [Dismiss]
-    assert told(nodes("a"), suspect(SPARES[0]), running("g", on="a"), warm("w", "g", on="s0")) == []
+    assert plan_lines(nodes("a"), suspect(SPARES[0]), running("g", on="a"), warm("w", "g", on="s0")) == []
 
 
 def test_one_on_a_node_that_is_no_more_goes_too() -> None:
@@ -155,7 +155,7 @@ def test_where_its_own_node_dies_with_the_member_the_usual_order_holds() -> None
 
 
 def test_understudies_change_nothing_but_the_order_of_seats() -> None:
-    """The law: without them, the plan for everybody else is as good: the same gangs get seats, the same are victims."""
+    """Without them the plan is as good for all other gangs: the same gangs get seats, and the same are victims."""
     for seed in range(300):
         draw = random.Random(seed)
         world, ready = _any_cluster(draw)
@@ -180,7 +180,7 @@ def _any_cluster(draw: random.Random) -> tuple[Snapshot, list[Gang]]:
 
 
 def _check_seats(state: Snapshot, seed: int) -> None:
-    """Nobody sits twice on one GPU, understudies included."""
+    """No accelerator is given twice, understudies included."""
     used: dict[str, int] = {}
     for gang in state.gangs.values():
         for member in (*gang.members(), *gang.leaving):

@@ -21,9 +21,9 @@ from tests.kube.cluster import kwok
 from tests.kube.cluster.processes import HOST, Process, free_port, running, wait_until
 from tests.kube.cluster.running import Cluster
 from tests.kube.cluster.stages import LEAVES_AFTER
-from tests.scenarios.live_world import RunningWorld
+from tests.scenarios.live_world import LiveWorld
 from tests.scenarios.scenario_file import Document, Scenario
-from tests.scenarios.worlds import Sight
+from tests.scenarios.worlds import WorldState
 from understudy.client import connect
 from understudy.control.clock import SystemClock
 from understudy.control.view.cluster_view import ClusterView, WatchedCluster
@@ -49,7 +49,7 @@ JOB_KINDS = (
 _numbers = itertools.count()
 
 
-class KubeWorld(RunningWorld):
+class KubeWorld(LiveWorld):
     ageing_leases = False  # here a lease that says something else than before was renewed, whatever it says
 
     def __init__(self, scenario: Scenario, kube: Cluster, path: Path) -> None:
@@ -140,7 +140,7 @@ class KubeWorld(RunningWorld):
     def _runnable(self, document: Document) -> Document:
         return scenery.manifest(document, self.namespace)
 
-    def see(self) -> Sight:
+    def see(self) -> WorldState:
         """Scenarios speak of the namespace that jobs are in where nobody says so."""
         sight = super().see()
         plainly = {

@@ -183,7 +183,7 @@ def one_pod() -> Cluster:
     return Cluster((Node("n", allocatable={"cpu": 4}),), (gang,))
 
 
-def test_indexing_by_a_new_key_finds_who_was_there_before() -> None:
+def test_indexing_by_a_new_key_finds_pods_that_were_there_before() -> None:
     world = one_pod()
     labelled = msgspec.structs.replace(world.nodes[0], labels={SLICE: "s"})
     snapshot = Snapshot.of([labelled], world.gangs)

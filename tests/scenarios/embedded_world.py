@@ -1,4 +1,4 @@
-"""The third world: a cluster that really runs, with processes for pods."""
+"""The third world: a real embedded cluster, with processes for pods."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.embedded.real_cluster import RealCluster, Setup, running
-from tests.scenarios.live_world import RunningWorld, resource_of
+from tests.scenarios.live_world import LiveWorld, resource_of
 from tests.scenarios.operators import Operators
 from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
@@ -29,7 +29,7 @@ OWN_KINDS = {controller.resource.kind for controller in CONTROLLERS}
 PROGRAM = """sleep 1000000 & trap 'kill $!; while [ -e "$0" ]; do sleep 0.05; done; exit 0' TERM; wait"""
 
 
-# What cannot be played here, and why.
+# What cannot run here, and why
 
 
 def _brings_pods_of_jobs(scenario: Scenario) -> bool:
@@ -53,11 +53,11 @@ OBSTACLES: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
 
 
 def why_not(scenario: Scenario) -> str:
-    """Why a scenario cannot be played in this world; nothing, where it can."""
+    """Why a scenario cannot run in this world; '' where it can."""
     return "; ".join(words for is_in_the_way, words in OBSTACLES if is_in_the_way(scenario))
 
 
-class EmbeddedWorld(RunningWorld):
+class EmbeddedWorld(LiveWorld):
     def __init__(self, scenario: Scenario, path: Path) -> None:
         self.path = path
         super().__init__(scenario)
@@ -91,14 +91,14 @@ class EmbeddedWorld(RunningWorld):
         snapshot = self.witness.snapshot()
         for name in self.lost:
             if snapshot.nodes[name].node.health.verdict is not Verdict.LOST:
-                await self._silence(name)  # it was being heard of when it failed
+                await self._silence(name)  # the node reported until it failed
                 return f"{name} is not lost yet"
         return ""
 
-    # What happens
+    # Events
 
     def _crash(self, name: str) -> None:
-        """The processes of all its pods are killed, and its pods are seen to have failed."""
+        """Kills the processes of all its pods, and waits until the pods count as failed."""
         pods = {pod["metadata"]["uid"] for pod in self.witness.pods_of(name)}
         for uid in pods:
             for path in self.cluster.folder.pods.glob(f"{uid}/containers/*/*/state.json"):
@@ -124,13 +124,13 @@ class EmbeddedWorld(RunningWorld):
         await self._silence(name)
 
     async def _silence(self, name: str) -> None:
-        """As if nothing had been heard of the node for a while; nothing will be from now on."""
+        """Ages the last sign of life of the node, which reports no more."""
         renewed = format_time(time.time() - SILENCE)
         ref = Ref(LEASES, "kube-node-lease", name)
         await self.client.patch(ref, {"spec": {"renewTime": renewed}}, form=PatchForm.MERGE)
 
     async def _heal(self, name: str) -> None:
-        """Whoever marked the node as unreachable is held still, and could unmark it only when the step is over."""
+        """The controller that tainted the node is stopped, and could remove the taint only after the step."""
         await self.cluster.recover(name)
         await self._patch(NODES, name, {"spec": {"taints": self._own_taints(name)}})
         await self.witness.until(f"{name} is well", lambda: name not in self.witness.snapshot().unhealthy)
@@ -142,23 +142,23 @@ class EmbeddedWorld(RunningWorld):
         return self.path / f"{job} clings"
 
     def _runnable(self, document: Document) -> Document:
-        """With containers that run a small program in place of their own."""
+        """The manifest with a small program in its containers."""
         program = ["sh", "-c", PROGRAM, str(self._file_of(name_of(key_of(document))))]
         made: Document = _with_containers(document, {"command": program})
         roles = made.get("spec", {}).get("mpiReplicaSpecs", {})
-        if "Launcher" in roles:  # notices when its workers are gone
+        if "Launcher" in roles:  # it ends when its workers are gone
             roles["Launcher"] = _with_containers(roles["Launcher"], {"command": ["mpirun", *program]})
         return made
 
 
 def _registered(node: Document) -> Document:
-    """As the agent is to know it: it says itself how the node is doing."""
+    """The node as the agent expects it: the agent reports its state itself."""
     offers = {name: str(amount) for name, amount in node["status"]["allocatable"].items()}
     return {**node, "status": {"capacity": offers, "allocatable": offers}}
 
 
 def _with_containers(value: Any, program: Document) -> Any:
-    """The same with this program, which needs no files, in every container of every pod template."""
+    """The manifest with this program, which needs no files, in every container."""
     match value:
         case {"containers": list(containers)}:
             plain = [{**{k: v for k, v in one.items() if k != "volumeMounts"}, **program} for one in containers]

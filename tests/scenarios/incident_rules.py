@@ -1,4 +1,4 @@
-"""What must be true of the incidents of a cluster at rest, whatever happened to it and whoever was killed meanwhile."""
+"""What must be true of the incidents of a cluster at rest, whatever faults and kills came before."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -20,10 +20,10 @@ from tests.decide import reference_rules
 from tests.embedded.real_cluster import KINDS
 from tests.embedded.witness import Witness
 from tests.scenarios import time_shift
-from tests.scenarios.loop_log import Told
+from tests.scenarios.loop_log import LoopLog
 from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
-from tests.scenarios.worlds import Sight, name_of, sight_of
+from tests.scenarios.worlds import WorldState, name_of, world_state
 from understudy.client import KubeClient
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
@@ -37,17 +37,17 @@ from understudy.ports import PatchForm, Ref
 
 Result = TypeVar("Result")
 
-QUIET = 0.2  # seconds in which nothing happens where nothing is left to do
+QUIET = 0.2  # seconds without a change that count as rest
 LOOK = 0.03
 PATIENCE = 90.0
 
 
-class RunningWorld(abc.ABC):
-    """To be used with `with`: the cluster runs in between. `_started` gives `client` and `witness` their values."""
+class LiveWorld(abc.ABC):
+    """A context manager: the cluster runs inside. `_started` sets `client` and `witness`."""
 
     client: KubeClient
     witness: Witness
-    ageing_leases = True  # whether silence is made longer by writing so into leases
+    ageing_leases = True  # whether silence is made longer by older leases
 
     def __init__(self, scenario: Scenario, namespace: str = "default") -> None:
         self.scenario = scenario
@@ -60,10 +60,10 @@ class RunningWorld(abc.ABC):
         self.submitted: set[str] = set()
         self.clinging: set[str] = set()
         self.lost: set[str] = set()
-        self.unwell: set[str] = set()  # doubted, or about to leave
-        self.made = Plan()  # what would be done now
+        self.unwell: set[str] = set()  # suspect or leaving nodes
+        self.made = Plan()  # the plan for the present state
         self.stopped = False
-        self.went_on_at = 0.0  # by the monotonic clock; what happened before may not be seen yet
+        self.went_on_at = 0.0  # monotonic: the view may not show yet what happened before
         self.runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
@@ -73,7 +73,7 @@ class RunningWorld(abc.ABC):
         except BaseException:
             self.runner.close()
             raise
-        self.told = Told(self.witness.places)
+        self.told = LoopLog(self.witness.places)
         return self
 
     def __exit__(
@@ -90,23 +90,23 @@ class RunningWorld(abc.ABC):
     def _do(self, work: Coroutine[Any, Any, Result]) -> Result:
         return self.runner.run(work)
 
-    # What every world does its own way
+    # What each world implements
 
     @abc.abstractmethod
     def _started(self) -> AbstractAsyncContextManager[None]:
-        """The cluster, with nodes, priorities and budgets."""
+        """Creates the cluster with nodes, priorities and budgets."""
 
     @abc.abstractmethod
     def _runnable(self, document: Document) -> Document:
-        """A manifest as this cluster takes it."""
+        """A manifest in the form this cluster accepts."""
 
     @abc.abstractmethod
     def _control(self) -> int:
-        """The process that decides."""
+        """The scheduling process."""
 
     @abc.abstractmethod
     def _log(self) -> Iterable[str]:
-        """What it said."""
+        """Its log."""
 
     @abc.abstractmethod
     def _job_kinds(self) -> tuple[Resource, ...]: ...
@@ -127,10 +127,10 @@ class RunningWorld(abc.ABC):
     async def _heal(self, name: str) -> None: ...
 
     async def _acting(self) -> str:
-        """What this world does in the place of others, as long as there is anything to do."""
+        """What this world does in place of missing controllers, while there is anything to do."""
         return ""
 
-    # What happens
+    # Events
 
     def happen(self, event: str, name: str) -> None:
         self._hold_still()
@@ -157,7 +157,7 @@ class RunningWorld(abc.ABC):
             self.stopped = False
 
     def _submit(self, name: str) -> None:
-        """Whoever comes later queues behind, also within a second."""
+        """Later jobs queue behind earlier ones, even within one second."""
         self.submitted.add(name)
         for document in self.manifests[self.keys[name]]:
             meta = document["metadata"]
@@ -179,7 +179,7 @@ class RunningWorld(abc.ABC):
             self._annotate(resource_of(document), name, "last-checkpoint", format_time(time.time()))
 
     def _fail(self, name: str) -> None:
-        """That it failed is written down here as well: the loop takes its time, and then says the same."""
+        """Writes down here that it failed: the loop needs some time, and then says the same."""
         self.lost.add(name)
         self._do(self._die(name))
         known = self._node(name)["metadata"].get("annotations", {}).get(f"{PREFIX}failed-at", "")
@@ -227,7 +227,7 @@ class RunningWorld(abc.ABC):
         self._go_on()
         self.went_on_at = time.monotonic()
         self._do(self._until_at_rest())
-        self.told.hear(self._log())
+        self.told.read(self._log())
         self._check_at_rest()
 
     async def _until_at_rest(self) -> None:
@@ -238,7 +238,7 @@ class RunningWorld(abc.ABC):
             await asyncio.sleep(LOOK)
 
     async def _stirring(self) -> str | None:
-        """What is still going on."""
+        """What is still in progress."""
         if acting := await self._acting():
             return acting
         snapshot = self.witness.snapshot()
@@ -246,7 +246,7 @@ class RunningWorld(abc.ABC):
             if snapshot.nodes[name].node.health.verdict is not Verdict.LOST:
                 return f"{name} is not lost yet"
         if late := set(snapshot.unhealthy) - self.lost - self.unwell:
-            return f"nothing was heard for a while of {', '.join(sorted(late))}"  # this machine has a lot to do
+            return f"nothing was heard for a while of {', '.join(sorted(late))}"  # the machine is under load
         self.made = plan(snapshot, self.policy, time.time())
         busy = [describe(action) for action in self.made.actions if not isinstance(action, Wait)]
         busy += [why for gang in snapshot.gangs.values() if (why := self._unsettled(gang))]
@@ -256,7 +256,7 @@ class RunningWorld(abc.ABC):
         return "; ".join(busy) or None
 
     def _orphans(self) -> list[str]:
-        """Pods whose job is gone go as well."""
+        """Pods of deleted jobs go as well."""
         jobs = {job["metadata"]["uid"] for kind in self._job_kinds() for job in self.witness.all(kind)}
         pods = self.witness.all(PODS)
         owners = [(pod["metadata"]["name"], pod["metadata"].get("ownerReferences", ())) for pod in pods]
@@ -280,12 +280,12 @@ class RunningWorld(abc.ABC):
             assert whole or gang.holds, f"{gang.title} is partly seated"
             assert not (wrong := reference_rules.scattered(gang, nodes)), wrong
 
-    # What can be seen
+    # State
 
-    def see(self) -> Sight:
+    def see(self) -> WorldState:
         snapshot = self.witness.snapshot()
         ended = [name for name in self.submitted if self.keys[name] not in snapshot.gangs]
-        return sight_of(snapshot, self.made, self.told.history, ended)
+        return world_state(snapshot, self.made, self.told.history, ended)
 
 
 def resource_of(document: Document) -> Resource:

@@ -1,4 +1,4 @@
-"""What the scheduling loop did, as its log tells it: lines into victims and swaps."""
+"""What the scheduling loop did according to its log: lines into victims and swaps."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,23 +11,23 @@ _SWAPPED = re.compile(r"swap (\S+): (.*)")
 _MOVE = re.compile(r"(\S+) (?:\(no seat\)|\S+) -> (\S+) \((\w+)\)")
 
 
-class Told:
-    """`places` are those of all pods that were ever seen: members go by them."""
+class LoopLog:
+    """`places` maps all pods that ever existed to their slots."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self.history = History()
         self._places = places
-        self._read = 0  # how many lines were looked at
+        self._read = 0  # number of lines read
 
-    def hear(self, lines: Iterable[str]) -> None:
-        """The log from its beginning; what was heard before is passed over."""
+    def read(self, lines: Iterable[str]) -> None:
+        """Takes the log from its beginning and skips what was read before."""
         for line in list(lines)[self._read :]:
             self._read += 1
             if (found := _ACTION.search(line)) is not None:
                 self._remember(found["what"])
 
     def _remember(self, told: str) -> None:
-        """An action of the plans that were carried out."""
+        """Notes an action of a plan that was carried out."""
         if (found := _PREEMPTED.match(told)) is not None:
             self.history.victims.append((name_of(found[1]), name_of(found[2])))
         elif (found := _SWAPPED.match(told)) is not None:
@@ -35,7 +35,7 @@ class Told:
                 self._remember_swap(name_of(found[1]), *move)
 
     def _remember_swap(self, job: str, pod: str, node: str, source: str) -> None:
-        """A move goes on over several plans: the pod goes, another comes and is bound."""
+        """A move spans several plans: the pod goes, another comes and is bound."""
         place = self._places.get(pod, pod)
         if not any((s.job, s.member, s.to_node) == (job, place, node) for s in self.history.swaps):
             self.history.swaps.append(Swapped(job, place, node, source))

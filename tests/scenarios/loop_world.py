@@ -15,7 +15,7 @@ from tests.decide import reference_rules
 from tests.scenarios.incident_rules import wrong_incidents
 from tests.scenarios.scenario_file import Document, Scenario
 from tests.scenarios.snapshot_world import key_of
-from tests.scenarios.worlds import History, Sight, Swapped, place_of, sight_of
+from tests.scenarios.worlds import History, Swapped, WorldState, place_of, world_state
 from understudy.control.loop import Cycle, LoopSettings
 from understudy.decide.describe import describe
 from understudy.decide.policy import Policy
@@ -30,7 +30,7 @@ READY = {"type": "Ready", "status": "True"}
 
 
 class LoopWorld:
-    """To be used with `with`: the loop runs in between."""
+    """A context manager: the loop runs inside."""
 
     def __init__(self, scenario: Scenario) -> None:
         policy = msgspec.convert(scenario.policy, Policy)
@@ -49,7 +49,7 @@ class LoopWorld:
         self.submitted: set[str] = set()
         self.victims: list[tuple[str, str]] = []
         self.swaps: list[Swapped] = []
-        self.remembered = 0  # how many cycles of the loop were looked at
+        self.remembered = 0  # cycles of the loop that were read
         self.runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class LoopWorld:
         self.runner.run(self.context.__aexit__(kind, error, trace))
         self.runner.close()
 
-    # What happens
+    # Events
 
     def happen(self, event: str, name: str) -> None:
         getattr(self, f"_{event}")(name)
@@ -91,7 +91,7 @@ class LoopWorld:
             self._annotate(document, "last-checkpoint", format_time(self.living.clock.now()))
 
     def _crash(self, name: str) -> None:
-        """Its pods have failed and are taken away, its owner makes new ones."""
+        """Its pods have failed and are deleted; its owner creates new ones."""
         for pod in list(self.living.hands.pods_of(self.keys[name])):
             pod["status"]["phase"] = "Failed"
             self.cluster.change(pod)
@@ -114,7 +114,7 @@ class LoopWorld:
         self._change_node(name, [READY])
 
     def _boot(self, node: Document) -> None:
-        """A node that recovers has started anew, and nothing runs there any more."""
+        """A node that recovers has rebooted: nothing runs there any more."""
         node.setdefault("status", {})["nodeInfo"] = {"bootID": f"boot-{next(self.boots)}"}
 
     def _suspect(self, name: str) -> None:
@@ -143,7 +143,7 @@ class LoopWorld:
         self.cluster.change(document)
 
     def _objects(self, name: str) -> list[Document]:
-        """The job, or the pods that make it up."""
+        """The job, or its pods."""
         kind = self.keys[name].partition("/")[0]
         jobs = [job for resource in JOB_RESOURCES for job in self.cluster.all(resource)]
         found = [job for job in jobs if job["kind"] == kind and job["metadata"]["name"] == name]
@@ -177,7 +177,7 @@ class LoopWorld:
                     pass
 
     def _remember_swap(self, gang: Gang, swap: Swap) -> None:
-        """A move goes on over several plans: the pod goes, another comes and is bound."""
+        """A move spans several plans: the pod goes, another comes and is bound."""
         for move in swap.moves:
             place = place_of(gang, move.member)
             last = next((s for s in reversed(self.swaps) if (s.job, s.member) == (gang.name, place)), None)
@@ -194,13 +194,13 @@ class LoopWorld:
         wrong = list(wrong_incidents(self.cluster.all(INCIDENTS), self._snapshot()))
         assert not wrong, wrong
 
-    # What can be seen
+    # State
 
     def _snapshot(self) -> Snapshot:
         return self.living.loop.view.snapshot(self.living.clock.now())
 
-    def see(self) -> Sight:
+    def see(self) -> WorldState:
         snapshot = self._snapshot()
-        made = self.living.cycles[-1].plan if self.living.cycles else Plan()  # the last one explains
+        made = self.living.cycles[-1].plan if self.living.cycles else Plan()  # the last plan has the reasons
         ended = [name for name in self.submitted if self.keys[name] not in snapshot.gangs]
-        return sight_of(snapshot, made, History(self.victims, self.swaps), ended)
+        return world_state(snapshot, made, History(self.victims, self.swaps), ended)

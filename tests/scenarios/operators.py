@@ -1,4 +1,4 @@
-"""Stands in for operators of kinds that the embedded cluster has no controller for: makes the pods their jobs want."""
+"""Stands in for operators of kinds without a controller in the embedded cluster: creates the pods their jobs want."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ class Operators:
         self._kinds = tuple(kinds)
 
     async def act(self) -> bool:
-        """Whether there was anything to do. What was done a moment ago may not be seen yet: then it is done again."""
+        """Whether there was anything to do. What was done just now may not be visible yet: then it is done again."""
         wishes = [wish for kind in self._kinds for job in self._cluster.witness.all(kind) for wish in self._wishes(job)]
         for pod in wishes:
             await self._carry_out(pod)
@@ -57,7 +57,7 @@ def _owned(pod: Document, job: Document) -> bool:
 
 
 def _may_be_made(job: Document, role: RoleOutline, pods: Iterable[Document]) -> bool:
-    """The first version of MPIJob makes its launcher when all workers run."""
+    """The first version of MPIJob creates its launcher when all workers run."""
     if job["apiVersion"] != "kubeflow.org/v1alpha1" or not role.names[0].endswith("-launcher"):
         return True
     running = [pod for pod in pods if pod.get("status", {}).get("phase") == "Running"]
@@ -83,7 +83,7 @@ def _pod(job: Document, role: RoleOutline, position: int) -> Document:
 
 
 def _programs(value: object) -> dict[str, Document]:
-    """What the containers run, by their names; the roles know nothing of that."""
+    """What the containers run, by name."""
     match value:
         case {"name": str(name), "image": str(image), "command": list(command)}:
             return {name: {"image": image, "command": command}}

@@ -1,4 +1,4 @@
-"""Scenarios as data: turns a YAML file into a cluster, the manifests of its jobs, and steps with what must hold."""
+"""Scenarios as data: a YAML file becomes a cluster, the manifests of its jobs, and steps with expectations."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-ROOMY = {"cpu": "64", "memory": "512Gi", "pods": "110"}  # what every node offers unless its pool says otherwise
+ROOMY = {"cpu": "64", "memory": "512Gi", "pods": "110"}  # resources of every node unless its pool says otherwise
 
 EVENTS = (
     "delete", "submit", "checkpoint", "crash", "cling", "let_go",
@@ -27,7 +27,7 @@ class Domains(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`count` alike nodes: pool-0, pool-1 …; with a topology pool-a-0, pool-a-1, pool-b-0 …, in domains pool-a …"""
+    """`count` equal nodes: pool-0, pool-1 …; with a topology pool-a-0, pool-a-1, pool-b-0 …, in domains pool-a …"""
 
     name: str
     count: int
@@ -63,32 +63,32 @@ class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """What must be true now. What is left out is not looked at; «since» means since the previous expectation."""
+    """What must be true now. Omitted fields are not checked; «since» means since the previous expectation."""
 
     running: tuple[str, ...] = ()
-    waiting: dict[str, str] = {}  # job -> code of the reason; '' where any will do
+    waiting: dict[str, str] = {}  # job -> code of the reason; '' accepts any
     says: dict[str, tuple[str, ...]] = {}  # job that waits -> words in its reason
     ended: tuple[str, ...] = ()
     seats: dict[str, tuple[str, ...]] = {}  # job -> exactly the nodes of its pods, in any order
     domains: dict[str, tuple[str, ...]] = {}  # job -> exactly the domains its pods sit in
-    avoids: dict[str, tuple[str, ...]] = {}  # job -> nodes none of its pods sits on
+    avoids: dict[str, tuple[str, ...]] = {}  # job -> nodes without any of its pods
     members: dict[str, int] = {}  # job -> how many of its pods have a seat
     kept: tuple[str, ...] = ()  # jobs none of whose pods moved since
     moved: dict[str, tuple[str, ...]] = {}  # job -> exactly the pods that sit elsewhere than before
-    victims: dict[str, str] | None = None  # exactly who was preempted since, and for whom
+    victims: dict[str, str] | None = None  # exactly the victims since, each with its preemptor
     swaps: dict[str, tuple[str, ...]] | None = None  # job -> where exactly replacements came from since
-    holds: dict[str, tuple[str, ...]] = {}  # job -> exactly the nodes where seats are kept for it
+    holds: dict[str, tuple[str, ...]] = {}  # job -> exactly the nodes where seats are held for it
     plans: int | None = None  # how many plans changed anything since
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """What happens, all at one moment; then whoever has to act acts, until nothing changes; then what must hold."""
+    """Events, all at one moment; then all parts act until nothing changes; then expectations."""
 
     submit: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
     checkpoint: tuple[str, ...] = ()  # these jobs report a checkpoint
     crash: tuple[str, ...] = ()  # these jobs fail by themselves, on healthy nodes
-    cling: tuple[str, ...] = ()  # from now on pods of these jobs, told to go, do not go
+    cling: tuple[str, ...] = ()  # from now on pods of these jobs do not end when they are deleted
     let_go: tuple[str, ...] = ()  # now they do
     fail: tuple[str, ...] = ()
     recover: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keba
     expect: Expect | None = None
 
     def events(self) -> Iterator[tuple[str, str]]:
-        """(what, to whom), in the order of EVENTS."""
+        """(event, its object), in the order of EVENTS."""
         for field in EVENTS:
             for name in getattr(self, field):
                 yield field, name
@@ -129,7 +129,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def volume_claims(self) -> list[Document]:
-        """Claims as people write them, for worlds that make volumes."""
+        """Claims as users write them, for worlds that create volumes."""
         spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
         return [
             {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
@@ -137,7 +137,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
 
     def bound_claims(self, namespace: str = "default") -> list[Document]:
-        """Volumes, and the claims they are bound to, for worlds that make none."""
+        """Volumes with their bound claims, for worlds that create none."""
         found: list[Document] = []
         for claim in self.volume_claims():
             name, spec = claim["metadata"]["name"], claim["spec"]

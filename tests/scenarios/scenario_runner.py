@@ -1,13 +1,13 @@
-"""Runs a scenario in a world: turns steps into events, and expectations into a list of what is not as expected."""
+"""Runs a scenario in a world: applies its steps as events, and lists every expectation that is not met."""
 
 from collections.abc import Iterator
 
 from tests.scenarios.scenario_file import Expect, Scenario, Step
-from tests.scenarios.worlds import Sight, World
+from tests.scenarios.worlds import World, WorldState
 
 
 def play(scenario: Scenario, world: World) -> list[str]:
-    """What went wrong, each with the number of its step; nothing, where all is as expected."""
+    """What went wrong, each with the number of its step; empty where everything is as expected."""
     wrong: list[str] = []
     before = world.see()
     for number, step in enumerate(scenario.steps, start=1):
@@ -29,14 +29,14 @@ def _happen(step: Step, world: World) -> None:
     world.settle()
 
 
-def differences(expect: Expect, before: Sight, now: Sight, scenario: Scenario) -> Iterator[str]:
+def differences(expect: Expect, before: WorldState, now: WorldState, scenario: Scenario) -> Iterator[str]:
     yield from _states(expect, now)
     yield from _places(expect, now, scenario)
     yield from _moves(expect, before, now)
     yield from _deeds(expect, before, now)
 
 
-def _states(expect: Expect, now: Sight) -> Iterator[str]:
+def _states(expect: Expect, now: WorldState) -> Iterator[str]:
     for job in expect.running:
         if len(now.seats.get(job, ())) < max(1, now.least.get(job, 0)):
             yield f"{job} does not run: {now.waiting.get(job) or now.seats.get(job)}"
@@ -52,7 +52,7 @@ def _states(expect: Expect, now: Sight) -> Iterator[str]:
             yield f"{job} has not ended"
 
 
-def _places(expect: Expect, now: Sight, scenario: Scenario) -> Iterator[str]:
+def _places(expect: Expect, now: WorldState, scenario: Scenario) -> Iterator[str]:
     for job, nodes in expect.seats.items():
         yield from _unless_equal(f"{job} sits on", nodes, now.seats[job].values())
     for job, nodes in expect.holds.items():
@@ -68,19 +68,19 @@ def _places(expect: Expect, now: Sight, scenario: Scenario) -> Iterator[str]:
             yield f"{job} has {len(now.seats[job])} members with a seat, not {count}"
 
 
-def _moves(expect: Expect, before: Sight, now: Sight) -> Iterator[str]:
+def _moves(expect: Expect, before: WorldState, now: WorldState) -> Iterator[str]:
     for job in expect.kept:
         yield from _unless_equal(f"moved of {job}", (), _moved(before, now, job))
     for job, members in expect.moved.items():
         yield from _unless_equal(f"moved of {job}", members, _moved(before, now, job))
 
 
-def _moved(before: Sight, now: Sight, job: str) -> list[str]:
+def _moved(before: WorldState, now: WorldState, job: str) -> list[str]:
     was, seats = before.seats.get(job, {}), now.seats.get(job, {})
     return [member for member in {**was, **seats} if was.get(member) != seats.get(member)]
 
 
-def _deeds(expect: Expect, before: Sight, now: Sight) -> Iterator[str]:
+def _deeds(expect: Expect, before: WorldState, now: WorldState) -> Iterator[str]:
     if expect.victims is not None:
         victims = dict(now.victims[len(before.victims) :])
         if victims != expect.victims:

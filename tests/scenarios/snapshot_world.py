@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.control.fake_controllers import group_key
 from tests.decide import reference_rules
 from tests.scenarios.scenario_file import Document, Scenario
-from tests.scenarios.worlds import Sight, Swapped, Waiting
+from tests.scenarios.worlds import Swapped, Waiting, WorldState
 from understudy.control.view.cluster_view import ClusterView
 from understudy.decide.cycle import plan
 from understudy.decide.describe import describe
@@ -53,7 +53,7 @@ class SnapshotWorld:
         self.swaps: list[Swapped] = []
         self.plans = 0
 
-    # What happens
+    # Events
 
     def happen(self, event: str, name: str) -> None:
         getattr(self, f"_{event}")(name)
@@ -80,7 +80,7 @@ class SnapshotWorld:
         self._become(replace(self._gang(name), checkpoint_at=self.now))
 
     def _crash(self, name: str) -> None:
-        """Its pods are gone, its owner makes new ones."""
+        """Its pods are gone; its owner creates new ones."""
         gang = self._gang(name)
         emptied = gang.reseated(dict.fromkeys((m.name for m in gang.members()), ""))
         self._become(replace(emptied, failures=(*gang.failures, self.now)))
@@ -157,7 +157,7 @@ class SnapshotWorld:
             self._become(replace(preemptor, preempted_for_it=(*preemptor.preempted_for_it, self.now)))
 
     def _let_leave(self) -> bool:
-        """Pods on their way out leave, and gangs that want nothing more are gone."""
+        """Deletes terminating pods and ended gangs."""
         going = [g for g in self.snapshot.gangs.values() if g.leaving and g.key not in self.clinging]
         over = [g.key for g in self.snapshot.gangs.values() if not g.size and (g in going or not g.leaving)]
         self.snapshot = self.snapshot.updated(gangs=[replace(g, leaving=()) for g in going])
@@ -166,7 +166,7 @@ class SnapshotWorld:
         return bool(going)
 
     def _keep_time(self) -> None:
-        """Gangs run since they got seats; budgets count who has one."""
+        """Gangs run since they got seats; budgets count pods with seats."""
         for gang in list(self.snapshot.gangs.values()):
             seated = bool(gang.seated())
             if seated != (gang.started_at is not None):
@@ -182,16 +182,16 @@ class SnapshotWorld:
         assert not wrong, wrong
 
     def _check_at_rest(self) -> None:
-        """A gang that lost seats and waits for those it holds is the only one that may be partly seated."""
+        """Only a gang that lost seats and waits for held ones may be partly seated."""
         for gang in self.snapshot.gangs.values():
             whole = not gang.seated() or len(gang.seated()) >= gang.minimum
             assert whole or gang.holds, f"{gang.title} is partly seated"
 
-    # What can be seen
+    # State
 
-    def see(self) -> Sight:
+    def see(self) -> WorldState:
         gangs = self.snapshot.gangs.values()
-        return Sight(
+        return WorldState(
             seats={gang.name: {m.name: m.node for m in gang.seated()} for gang in gangs},
             least={gang.name: gang.minimum for gang in gangs},
             holds={gang.name: dict(gang.holds) for gang in gangs},
@@ -218,7 +218,7 @@ def _name(key: str) -> str:
 
 
 def _counted(budget: PodDisruptionBudget, snapshot: Snapshot) -> Budget:
-    """The budget, with what its controller would allow now."""
+    """The budget with what its controller would allow now."""
     meta, spec = budget.metadata, budget.spec
     counted = Budget(meta.name, meta.namespace, selector_of(spec.selector), 0)
     covered = [m for gang in snapshot.gangs.values() for m in gang.members() if counted.covers(gang, m)]

@@ -11,7 +11,7 @@ from tests.scenarios.loop_world import LoopWorld
 from tests.scenarios.scenario_file import FOLDER, Scenario, files, read
 from tests.scenarios.scenario_runner import play
 
-# Those in which the most has to be written: they are killed before each of their writes in turn.
+# Scenarios with the most writes: the writer is killed before each of their writes in turn.
 THOROUGHLY = (
     "guards/preemption-budget",
     "placing/lone-pod",
@@ -34,7 +34,7 @@ MOST_KILLS = 60
 
 
 def end_only(scenario: Scenario) -> Scenario:
-    """Who had to go, and how many plans it took, is known to the loop that decided it: a new one only sees the end."""
+    """Only the loop that decided knows its victims and number of plans; a new loop sees the result."""
     steps = [
         replace(step, expect=replace(step.expect, plans=None, victims=None, swaps=None) if step.expect else None)
         for step in scenario.steps
@@ -43,7 +43,7 @@ def end_only(scenario: Scenario) -> Scenario:
 
 
 def killing(when: Callable[[int], bool]) -> Callable[[str], None]:
-    """Kills the writer before the writes, counted from one, for which `when` says so; some day it is left in peace."""
+    """Kills the writer before the writes, counted from one, that `when` names; after some kills it stops."""
     writes = kills = 0
 
     def before_write(_: str) -> None:

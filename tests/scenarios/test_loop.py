@@ -1,4 +1,4 @@
-"""Every scenario, with the scheduling loop on a cluster in memory. How many plans it takes is the loop's own affair."""
+"""Every scenario, with the scheduling loop on a cluster in memory. The number of plans may differ."""
 
 from pathlib import Path
 

@@ -17,16 +17,16 @@ from tests.scenarios.test_kills import end_only
 from understudy.ports import Unreachable
 
 WRITES = ("create", "patch", "delete", "bind")
-SHARE = 0.4  # of the writes, as chance will have it: what is tried again in the same order would fail for ever
-MOST = 60  # of a scenario; then it is left in peace
+SHARE = 0.4  # of the writes, at random: a retry in the same order could fail for ever
+MOST = 60  # of a scenario; then no more
 
-PAUSE = 10.0  # seconds after which whoever got no answer has tried again
+PAUSE = 10.0  # seconds after which every unanswered write has been retried
 
 Write = Callable[..., Awaitable[Any]]
 
 
 class Outages:
-    """Many a write gets no answer, be it that it never arrived or that only the answer was lost."""
+    """Many writes get no answer: either the request or only the answer is lost."""
 
     def __init__(self, arrives: bool) -> None:
         self.count = 0
@@ -35,7 +35,7 @@ class Outages:
 
     def around(self, write: Write) -> Write:
         async def written(*arguments: Any, **named: Any) -> Any:
-            asks_in_vain = "eviction" in arguments  # nobody is evicted in this world: no write
+            asks_in_vain = "eviction" in arguments  # no eviction happens in this world: no write
             if asks_in_vain or self.count == MOST or self._chance.random() > SHARE:
                 return await write(*arguments, **named)
             self.count += 1
@@ -54,7 +54,7 @@ class ShakyWorld(LoopWorld):
             setattr(self.cluster, name, self.outages.around(getattr(self.cluster, name)))
 
     def settle(self) -> None:
-        """Until all have tried again what they got no answer to."""
+        """Waits until all unanswered writes are retried."""
         known = -1
         while self.outages.count != known:
             known = self.outages.count

@@ -1,4 +1,4 @@
-"""Random walks: whatever happens, in whatever order, every world comes to rest with every rule kept."""
+"""Random walks: after any events in any order, every world comes to rest with every rule kept."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The runner notices what is not as a scenario says: every kind of expectation can fail, and the rules are watched."""
+"""The runner notices every unmet expectation, and checks the rules."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from understudy.model.plans import Plan, Preempt
 
 
 def scenario(*steps: dict[str, Any]) -> Scenario:
-    """Two nodes, a job on the first and an idle one; another job that waits to be submitted."""
+    """Two nodes, a job on the first, and another job that waits to be submitted."""
     pods = {"parallelism": 1, "template": {"spec": {"containers": [{"resources": {"limits": {"example.com/gpu": 1}}}]}}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "spec": pods}
     return msgspec.convert(

@@ -1,4 +1,4 @@
-"""Lets time pass for a cluster that runs by the clock: everything written down becomes older by so many seconds."""
+"""Moves a running cluster in time: all recorded times become older by so many seconds."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -16,7 +16,7 @@ NOTES = ("queued-at", "requeued-at", "displaced-at", "preempted-for", "last-chec
 async def make_older(
     client: KubeClient, witness: Witness, jobs: Iterable[Resource], lost: Collection[str], seconds: float
 ) -> None:
-    """`lost` nodes were silent for so much longer; the others go on being heard of."""
+    """`lost` nodes were silent for so much longer; the others keep reporting."""
     for resource in (*jobs, PODS, NODES):
         for document in witness.all(resource):
             if notes := _older_notes(document, seconds):
@@ -48,6 +48,6 @@ def _older_condition(condition: Document, seconds: float) -> Document:
 
 
 def _older(moments: str, seconds: float) -> str:
-    """Of one moment, or of several with commas between them."""
+    """One time, or several separated by commas."""
     times = [datetime.fromisoformat(moment).timestamp() - seconds for moment in moments.split(",")]
     return format_time(times[0]) if len(times) == 1 else format_times(times)

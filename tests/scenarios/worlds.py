@@ -1,4 +1,4 @@
-"""What a world has to offer so that scenarios can run in it, and what it lets be seen."""
+"""What a world must implement to run scenarios, and the state it shows."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -23,8 +23,8 @@ class Swapped(msgspec.Struct, frozen=True):
     source: str
 
 
-class Sight(msgspec.Struct, frozen=True):
-    """The world at rest. Jobs go by their names, members by their places, which outlive their pods."""
+class WorldState(msgspec.Struct, frozen=True):
+    """The state of a world at rest. Jobs go by name, members by slot, which outlives the pod."""
 
     seats: dict[str, dict[str, str]]  # job -> member -> node
     least: dict[str, int]  # job -> how many seats it needs to run
@@ -38,7 +38,7 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 class World(Protocol):
-    """Every event is one fact. `settle` lets everybody act until nothing changes."""
+    """Every event is one fact. `settle` lets all parts act until nothing changes."""
 
     def happen(self, event: str, name: str) -> None:
         """One of the events of a Step: submit, fail …, with the job or node it is about."""
@@ -49,20 +49,20 @@ class World(Protocol):
 
     def settle(self) -> None: ...
 
-    def see(self) -> Sight: ...
+    def see(self) -> WorldState: ...
 
 
 class History(msgspec.Struct):
-    """What was done, as far as a world finds out."""
+    """What was done, as far as the world can tell."""
 
     victims: list[tuple[str, str]] = []
     swaps: list[Swapped] = []
 
 
-def sight_of(snapshot: Snapshot, plan: Plan, history: History, ended: Iterable[str]) -> Sight:
-    """A world at rest, by the objects in it; `plan` says why those who wait do."""
+def world_state(snapshot: Snapshot, plan: Plan, history: History, ended: Iterable[str]) -> WorldState:
+    """The state according to the objects; `plan` has the reasons of waiting jobs."""
     gangs = snapshot.gangs.values()
-    return Sight(
+    return WorldState(
         seats={gang.name: {m.place or m.name: m.node for m in gang.seated()} for gang in gangs},
         least={gang.name: gang.minimum for gang in gangs},
         holds={gang.name: {place_of(gang, name): node for name, node in gang.holds} for gang in gangs},

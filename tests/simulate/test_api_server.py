@@ -94,7 +94,7 @@ def test_a_binding_of_a_bound_pod_is_refused() -> None:
         server.bind_one(ref(pod), {"metadata": {"uid": pod.uid}, "target": {"name": "n"}}, "test")
 
 
-def test_whoever_has_another_uid_is_passed_over_by_a_departure() -> None:
+def test_a_departure_skips_a_pod_with_another_uid() -> None:
     server = a_server()
     pod = a_pod(server, node="n")
     condition = {"type": "DisruptionTarget", "status": "True"}

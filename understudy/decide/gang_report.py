@@ -35,7 +35,7 @@ class GangReport(msgspec.Struct, frozen=True):
     needs: str
     turn: int  # its position among all gangs with a turn in this cycle; 0: it has none
     turns: int
-    looks: tuple[PlaceReport, ...]
+    places: tuple[PlaceReport, ...]
     actions: tuple[Action, ...]  # what the plan does to this gang, or to others for it
 
 
@@ -47,15 +47,15 @@ def gang_report(snapshot: Snapshot, policy: Policy, now: float, key: str) -> Gan
     keys = {*damaged, *snapshot.open}
     queue = sorted((snapshot.gangs[k] for k in keys), key=lambda g: turn_order(g, g.key in damaged))
     position = [g.key for g in queue].index(key) + 1 if key in keys else 0
-    looks = tuple(place_reports(snapshot, policy, now, gang)) if position else ()
-    return GangReport(key, gang.title, gang.priority, needs(gang), position, len(queue), looks, own)
+    places = tuple(place_reports(snapshot, policy, now, gang)) if position else ()
+    return GangReport(key, gang.title, gang.priority, needs(gang), position, len(queue), places, own)
 
 
 def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) -> list[PlaceReport]:
     """Every place for every kind of island, in the cluster before this plan."""
     proposal = Proposal(snapshot, policy, now)
     broken = bool(gang.seated())
-    looks: list[PlaceReport] = []
+    places: list[PlaceReport] = []
     seen: set[object] = set()
     for island in gang.islands:
         likeness = (island.topology, tuple(id(m.shape) for m in island.members))
@@ -64,30 +64,30 @@ def place_reports(snapshot: Snapshot, policy: Policy, now: float, gang: Gang) ->
         seen.add(likeness)
         search = SeatSearch(proposal, gang, repairing=broken)
         if island.topology is not None and island.topology.binding:
-            looks.extend(_domains(search, island))
+            places.extend(_domains(search, island))
         else:
-            looks.extend(_nodes(search, island))
-    return looks
+            places.extend(_nodes(search, island))
+    return places
 
 
 def _domains(search: SeatSearch, island: Island) -> list[PlaceReport]:
     assert island.topology is not None
     proposal, key, part = search.proposal, island.topology.key, IslandRequest(island, island.members)
-    looks = []
+    places = []
     for value in domains_of(proposal, part):
         gangs = tuple(sorted(proposal.snapshot.domain_gangs[key].get(value, ())))
         occupants = tuple(t for t in gangs if t != search.gang.key and not proposal.snapshot.gangs[t].infrastructure)
         refused = why_not_domain(search, part, value) or ""
         search = SeatSearch(proposal, search.gang, repairing=search.repairing)
         blocking = occupants if island.topology.mode is TopologyMode.EXCLUSIVE or refused else ()
-        looks.append(PlaceReport(island.name, value, key, refused, occupants, _price(search, blocking)))
-    return looks
+        places.append(PlaceReport(island.name, value, key, refused, occupants, _price(search, blocking)))
+    return places
 
 
 def _nodes(search: SeatSearch, island: Island) -> list[PlaceReport]:
     proposal = search.proposal
     shape = max((m.shape for m in island.members), key=lambda shape: (shape.accelerators, shape.requests))
-    looks = []
+    places = []
     for name in sorted(proposal.snapshot.nodes):
         info = proposal.snapshot.nodes[name]
         refused = (
@@ -95,10 +95,10 @@ def _nodes(search: SeatSearch, island: Island) -> list[PlaceReport]:
         )
         seated = sorted({seat.gang for seat in info.seats if seat.gang != search.gang.key})
         occupants = tuple(key for key in seated if not proposal.snapshot.gangs[key].infrastructure)
-        looks.append(
+        places.append(
             PlaceReport(island.name, name, "", refused, occupants, _price(search, occupants) if refused else None)
         )
-    return looks
+    return places
 
 
 def _price(search: SeatSearch, occupants: tuple[str, ...]) -> Cost | None:

@@ -258,7 +258,7 @@ def _laid_out(lines: list[str], scene: PlanContext) -> Iterator[str]:
 def _grouped(story: GangReport) -> Iterator[tuple[str, list[PlaceReport]]]:
     """The looks of each island under a heading. Islands that are alike were looked at once."""
     by_island: dict[str, list[PlaceReport]] = {}
-    for look in story.looks:
+    for look in story.places:
         by_island.setdefault(look.island, []).append(look)
     for island, looks in by_island.items():
         unit, label = ("domain", f" of {looks[0].key}") if looks[0].key else ("node", "")
