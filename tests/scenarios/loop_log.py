@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from tests.scenarios.worlds import History, Swapped, name_of
 
-_ACTION = re.compile(r" INFO understudy\.control\.scheduling: (?P<what>.*)")
+_ACTION = re.compile(r" INFO understudy\.control\.loop: (?P<what>.*)")
 _PREEMPTED = re.compile(r"(?:preempt|take .+ from) (\S+)(?: \(\d+ pods?\))? for (\S+): ")
 _SWAPPED = re.compile(r"swap (\S+): (.*)")
 _MOVE = re.compile(r"(\S+) (?:\(no seat\)|\S+) -> (\S+) \((\w+)\)")
@@ -24,17 +24,17 @@ class LoopLog:
         for line in list(lines)[self._read :]:
             self._read += 1
             if (found := _ACTION.search(line)) is not None:
-                self._remember(found["what"])
+                self._note(found["what"])
 
-    def _remember(self, told: str) -> None:
+    def _note(self, action: str) -> None:
         """Notes an action of a plan that was carried out."""
-        if (found := _PREEMPTED.match(told)) is not None:
+        if (found := _PREEMPTED.match(action)) is not None:
             self.history.victims.append((name_of(found[1]), name_of(found[2])))
-        elif (found := _SWAPPED.match(told)) is not None:
+        elif (found := _SWAPPED.match(action)) is not None:
             for move in _MOVE.findall(found[2]):
-                self._remember_swap(name_of(found[1]), *move)
+                self._note_swap(name_of(found[1]), *move)
 
-    def _remember_swap(self, job: str, pod: str, node: str, source: str) -> None:
+    def _note_swap(self, job: str, pod: str, node: str, source: str) -> None:
         """A move spans several plans: the pod goes, another comes and is bound."""
         place = self._places.get(pod, pod)
         if not any((s.job, s.member, s.to_node) == (job, place, node) for s in self.history.swaps):

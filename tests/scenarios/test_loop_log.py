@@ -6,15 +6,15 @@ from tests.scenarios.worlds import Swapped
 SAID = "2026-01-01 00:00:00,000 INFO understudy.control.loop: "
 
 
-def test_victims_and_swaps_are_heard_of_once() -> None:
-    told = LoopLog({"ring-job-0-1-x7k2p": "ring-job-0-1"})
+def test_victims_and_swaps_are_read_once() -> None:
+    log_reader = LoopLog({"ring-job-0-1-x7k2p": "ring-job-0-1"})
     log = [
         f"{SAID}preempt Job/default/low (2 pods) for Job/default/hero: priority 300 goes before 100",
         "2026-01-01 00:00:00,000 INFO understudy.kube.server: answering",
     ]
-    told.read(log)
+    log_reader.read(log)
     log += [f"{SAID}swap JobSet/default/ring: ring-job-0-1-x7k2p a -> b (victim), once Job/default/low left; a lost"]
     log += [f"{SAID}swap JobSet/default/ring: ring-job-0-1 (no seat) -> b (idle); a member has no seat"]
-    told.read(log)
-    assert told.history.victims == [("low", "hero")]
-    assert told.history.swaps == [Swapped("ring", "ring-job-0-1", "b", "victim")]
+    log_reader.read(log)
+    assert log_reader.history.victims == [("low", "hero")]
+    assert log_reader.history.swaps == [Swapped("ring", "ring-job-0-1", "b", "victim")]
