@@ -208,7 +208,7 @@ def test_a_gang_on_a_leaving_node_keeps_its_seat_until_the_victim_has_left() -> 
 
 def test_a_hold_is_given_up_when_the_gang_that_was_leaving_the_seat_stays() -> None:
     going = running("g", on="a", holds=(("g-0", "b"),))
-    made = told(leaving(node("a")), node("b"), going, running("stays", on="b"))
+    made = plan_lines(leaving(node("a")), node("b"), going, running("stays", on="b"))
     assert made[0] == "give up the seats held for g: their occupants stay"
 
 

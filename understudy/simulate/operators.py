@@ -103,8 +103,8 @@ class Operators:
             found.setdefault(child.resource.key, []).append(self._seen(child))
         consulted = {}
         for resource in controller.reads:
-            shelf = self._server.objects.get(resource.key, {})
-            consulted[resource.key] = {name: version.document for name, version in shelf.items()}
+            stored = self._server.objects.get(resource.key, {})
+            consulted[resource.key] = {name: version.document for name, version in stored.items()}
         departed = [self._seen(child) for child in self._departed.get(uid, ())]
         return ObservedChildren(found, consulted, tuple(departed))  # type: ignore[arg-type]
 
