@@ -42,7 +42,7 @@ def failure_patch(
 ) -> MergePatch | list[MergePatch]:
     """The patch of its status that makes a job fail: a merge patch, or a list of JSON patch operations.
 
-    Conditions already there are left as they are, with the fields nobody here knows: the new one is added behind them.
+    Conditions already there are left as they are, with fields that are unknown here: the new one is added behind them.
     """
     if control.end_status:
         return {"status": dict(control.end_status)}

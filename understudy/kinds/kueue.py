@@ -19,7 +19,7 @@ SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 
 def manages_suspend(meta: ObjectMeta) -> bool:
     """Whether Kueue decides when this job is suspended. Without a queue a job it manages stays suspended for good, and
-    that is left alone like anybody else's suspend."""
+    Understudy leaves that alone, like the suspend of any other owner."""
     return any(key in meta.labels for key in (QUEUE, WORKLOAD)) or (
         QUEUE in meta.annotations or meta.labels.get(MANAGED) == "true"
     )

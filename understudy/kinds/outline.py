@@ -55,7 +55,7 @@ def in_one_island(
     replace = msgspec.structs.replace
     moving = {id(role) for role in roles}
     slots = {name for role in roles for name in role.names}
-    # Pods without a slot go by their island, where nobody else is in it.
+    # A pod without a slot belongs to its island, provided that no other role is in it.
     left = {role.island for role in roles} - {role.island for role in outline.roles if id(role) not in moving}
     changed = tuple(
         replace(role, island=island, topology=topology) if id(role) in moving else role for role in outline.roles

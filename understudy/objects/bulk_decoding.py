@@ -87,7 +87,7 @@ class WireNode(Part, frozen=True, gc=False):
 
 
 class LeaseMeta(Part, frozen=True, gc=False):
-    """Of a lease, nobody reads more: there is one for every node, and it is renewed every few seconds."""
+    """No more of a lease is read: there is one for every node, and it is renewed every few seconds."""
 
     name: str
     namespace: str = "default"
@@ -105,7 +105,7 @@ def pod_of(wire: WirePod) -> Pod:
     node_name, volumes, affinity, containers, init_containers, *texts = astuple(wire.spec)
     if affinity is not None:
         if of_daemon_set and node_name and not (affinity.pod_affinity or affinity.pod_anti_affinity):
-            affinity = None  # it names the seat, see `without_what_nobody_reads`
+            affinity = None  # it names the seat, see `without_unread_fields`
         else:
             texts += astuple(affinity)
     for container in containers:

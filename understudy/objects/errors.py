@@ -1,4 +1,4 @@
-"""What is wrong with an object somebody gave us: which object, which field, and what to do about it."""
+"""What is wrong with an object that was given to us: which object, which field, and what to do about it."""
 
 import re
 

@@ -42,7 +42,7 @@ def _with_init(running: Amounts, init: tuple[Container, ...]) -> Amounts:
 
 
 def _of_pod(resources: Resources, containers: Amounts) -> Amounts:
-    """Pod-level requests replace the sum of the containers'; a pod-level limit stands in only where nobody requests."""
+    """Pod-level requests replace the sum of the containers'; a pod-level limit counts only without requests."""
     limits = {name: amount for name, amount in _parsed(resources.limits).items() if name not in containers}
     return limits | _parsed(resources.requests)
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-MAX_TEXTS = 20_000  # kept of each sort; whoever has more kinds of objects than that begins anew
+MAX_TEXTS = 20_000  # kept of each sort; the cache is cleared when it is full
 MAX_LONG_TEXTS = 2_000  # of those that are long and quick to read again, and often each object's own
 
 Key = TypeVar("Key")

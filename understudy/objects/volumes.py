@@ -9,7 +9,7 @@ from understudy.objects.cluster_objects import PersistentVolume, PersistentVolum
 from understudy.objects.pods import PodSpec, Volume
 from understudy.objects.selectors import node_terms_of
 
-# On a claim: the node for which its volume is to be made. Whoever makes volumes of its class waits for it, and takes it
+# On a claim: the node for which its volume is to be made. The provisioner of its class waits for it, and takes it
 # off again where none can be made there.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -53,7 +53,7 @@ class NamedClaim(NamedTuple):
 
     @property
     def node(self) -> str | None:
-        """For which its volume is to be made; '' where nobody has said so, None where there is nothing to say it on."""
+        """For which its volume is to be made; '' if it is not set yet, None if the claim does not exist."""
         return None if self.claim is None else self.claim.metadata.annotations.get(SELECTED_NODE, "")
 
     @property
@@ -90,7 +90,7 @@ def claim_names(spec: PodSpec, pod: str) -> set[str]:
 
 
 def _claims(spec: PodSpec, namespace: str, pod: str, storage: Storage) -> list[NamedClaim]:
-    """Without those of its own of a pod that has its seat: whoever replaces it gets new ones."""
+    """Without those of its own of a pod that has its seat: its replacement gets new ones."""
     found = []
     for volume in spec.volumes if storage.is_known else ():
         own = volume.ephemeral is not None

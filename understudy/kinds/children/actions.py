@@ -1,4 +1,4 @@
-"""What a kind wants done about its children, as values: decided here, carried out by whoever holds the cluster."""
+"""What a kind wants done about its children, as values: the controller decides them, its caller carries them out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ class ObservedChildren(msgspec.Struct, frozen=True):
         return self.of(SERVICES)
 
     def consult(self, resource: Resource, namespace: str, name: str) -> Document | None:
-        """Somebody else's object that the family has said it reads; None where there is none."""
+        """An object that the controller reads and does not own; None if it does not exist."""
         return self.consulted.get(resource.key, {}).get((namespace, name))
 
     def consultable(self, resource: Resource, namespace: str) -> list[str]:
@@ -69,7 +69,7 @@ class EventNote(msgspec.Struct, frozen=True):
 
 
 class CreateChild(msgspec.Struct, frozen=True):
-    """A child to be made. One with a `generateName` gets its name from whoever makes it."""
+    """A child to be made. One with a `generateName` gets its name when it is created."""
 
     resource: Resource
     document: Document

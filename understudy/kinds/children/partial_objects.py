@@ -95,7 +95,7 @@ class PartialPod(PartialObject, frozen=True, gc=False, kw_only=True):
 
     @property
     def departed(self) -> bool:
-        """On its way out with nobody left to say how it ended: it never had a node, or was cut off without grace."""
+        """Being deleted, and no kubelet will report how it ended: it never had a node, or has no grace period."""
         meta = self.metadata
         return meta.leaving and (not self.spec.node_name or meta.deletion_grace_period_seconds == 0)
 

@@ -17,7 +17,7 @@ from understudy.objects.pods import PodSpec
 
 
 def group_gang(definition: GroupDefinition, seen: Sequence[ObservedPod], context: Context) -> Gang | None:
-    """The pods there are are the gang; whether there will be more nobody knows."""
+    """The gang consists of the pods that exist; whether more will come is not known."""
     first = min(seen, key=lambda s: (s.created, s.member.name))
     ref, notes = first.ref, _notes(definition, first, seen)
     created = first.created if definition.created is None else definition.created

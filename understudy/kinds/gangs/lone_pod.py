@@ -58,7 +58,7 @@ def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> G
 
 
 def is_unchanged(pod: Pod, known: Pod) -> bool:
-    """Whether nothing changed that anybody reads: most of what kubelets write about pods is of that sort."""
+    """Whether no field changed that is read here: most status writes of kubelets change none."""
     if pod.status != known.status or pod.spec != known.spec:
         return False
     return msgspec.structs.replace(pod.metadata, resource_version=known.metadata.resource_version) == known.metadata

@@ -12,7 +12,7 @@ from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
 
 
 class GangSlot(msgspec.Struct):
-    """One place of an island. `role` and `position` say where its template is; a pod nobody planned for has none."""
+    """One place of an island. `role` and `position` say where its template is; a pod beyond the outline has none."""
 
     slot: str
     role: RoleOutline | None = None
@@ -52,7 +52,7 @@ def _number(text: str) -> int:
 
 
 def _put(islands: SlotsByIsland, sighting: ObservedPod) -> None:
-    """A pod without a slot takes the first free place; one nobody planned for leaves its owner one less to make."""
+    """A pod without a slot takes the first free place; for one beyond the outline, its owner makes one less."""
     island = sighting.ref.island or sighting.ref.name
     places = islands.setdefault(island, [])
     free = [place for place in places if place.sighting is None]

@@ -25,7 +25,7 @@ class GroupDefinition(msgspec.Struct, frozen=True):
     created: float | None = None
     notes: JobAnnotations = NO_ANNOTATIONS
     unsupported: tuple[str, ...] = ()  # what it asks for that Understudy does not do, in words
-    absent: bool = False  # pods name it, and nobody has made it yet
+    absent: bool = False  # pods name it, and the object does not exist yet
 
 
 class GroupRef(msgspec.Struct, frozen=True, gc=False):

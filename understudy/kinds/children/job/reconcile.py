@@ -45,7 +45,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     pods = sorted(observed.pods, key=lambda pod: pod.metadata.name)
     if job.spec.managed_by not in ("", OWN_CONTROLLER):
         return NO_ACTIONS
-    if job.metadata.leaving:  # its pods go with it, and nobody will ask how they ended
+    if job.metadata.leaving:  # its pods go with it, and how they ended is not counted
         return ChildActions(patches=_released(pods))
     if job.finished:
         return _after_the_end(job, pods, now)
@@ -57,7 +57,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
 
 
 def release_orphans(observed: ObservedChildren) -> ChildActions:
-    """Pods whose Job is no more are held by nobody."""
+    """Pods whose Job is gone lose its finalizer."""
     return ChildActions(patches=_released(observed.pods))
 
 
@@ -89,7 +89,7 @@ def _expiry(job: JobObject) -> float | None:
 
 
 def _winding_down(case: _Case, ending: JobEnd) -> ChildActions:
-    """What still runs is sent home. If the Job has failed it has failed too, else nobody asks any more."""
+    """Pods that still run are deleted. They count as failed if the Job has failed; otherwise they are not counted."""
     tally = case.tally if ending.success else count_pods(case.job, case.pods, doomed=True)
     status, notes = ending_status(case.job, case.status, tally, ending, case.now)
     unasked = tally.active if ending.success else ()
@@ -182,7 +182,7 @@ def _missing(case: _Case) -> tuple[tuple[CreateChild, ...], float | None]:
 
 
 def _open_indexes(case: _Case) -> list[int]:
-    """The indexes nobody works on, lowest first."""
+    """The indexes without an active pod, lowest first."""
     job, tally = case.job, case.tally
     busy = [pod for pod in case.pods if pod.active or (job.replaces_only_failed and pod.terminating)]
     taken = {index_of(pod) for pod in busy} | tally.done | tally.failed_indexes

@@ -52,7 +52,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
 
 
 def _after_the_end(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> ChildActions:
-    """What still runs is taken away. Somebody else may have ended it, and left it to us to say so everywhere."""
+    """Jobs that still run are deleted. Another client may have ended the JobSet and set only the condition."""
     ends = [c for c in jobset.status.conditions if c.type in ("Completed", "Failed") and c.status == "True"]
     status.setdefault("terminalState", ends[0].type)
     ended = max((seconds(c.last_transition_time) or now for c in ends), default=now)

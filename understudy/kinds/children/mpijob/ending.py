@@ -28,7 +28,7 @@ class MPIJobEnd(msgspec.Struct, frozen=True):
 
 
 def find_end(job: MPIJobModel, standing: MPIJobState, now: float) -> MPIJobEnd | None:
-    """None: it goes on. Whoever is told to stand back ends only when its launcher already has."""
+    """None: it goes on. A suspended job ends only if its launcher has ended."""
     if problem := _problem(job):
         return _failed(f"MPIJob failed validation: {problem}", "MPIJobFailedValidation")
     due = deadline(job)

@@ -72,7 +72,7 @@ def _ended(report: MPIJobStatusWriter, ending: MPIJobEnd) -> ChildActions:
 
 
 def _after_the_end(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
-    """Somebody else may have ended it. Its launcher is given the time to end as launchers do whose workers are gone, so
+    """A client may have ended it. Its launcher is given the time to end as launchers do whose workers are gone, so
     that it stays to tell; then nothing makes another."""
     job = case.job
     report.stop_running()

@@ -127,6 +127,6 @@ def fatal_worker(job: MPIJobModel, standing: MPIJobState) -> PartialPod | None:
 
 
 def _keeps_dying(job: MPIJobModel, worker: PartialPod) -> bool:
-    """Workers of the first version are restarted where they are, and whoever enters them cannot tell why."""
+    """Workers of the first version are restarted where they are, and the launcher that enters them cannot tell why."""
     limit = max(job.policy.backoff_limit or 0, DEFAULT_BACKOFF_LIMIT)
     return any(container.restart_count > limit for container in worker.containers)

@@ -1,4 +1,4 @@
-"""Whose fault a fall was: processes that lose a peer tend to fall with it, often before anybody knows that its node is
+"""Whose fault a fall was: processes that lose a peer tend to fall with it, often before it is known that its node is
 lost. Such falls are excused, and where one may be of that kind it is not judged at once."""
 
 from collections.abc import Iterable, Mapping

@@ -45,7 +45,7 @@ def service(job: TrainingJob, replica: Replica) -> CreateChild:
 
 
 def overwrites(job: TrainingJob) -> bool:
-    """Whether somebody wrote a restart policy where it does not count."""
+    """Whether a pod template has a restart policy, which the replica spec overrides."""
     return any((role.template.get("spec") or {}).get("restartPolicy") for role in job.roles)
 
 

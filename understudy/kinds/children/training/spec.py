@@ -28,7 +28,7 @@ class TrainingKind(msgspec.Struct, frozen=True):
     restart_policy: str
     variables: "Callable[[TrainingJob, Replica], Variables]"
     enough: (
-        "Callable[[TrainingJob, TrainingState], bool]"  # whether the workers have succeeded, where nobody leads them
+        "Callable[[TrainingJob, TrainingState], bool]"  # whether the workers have succeeded, in a job without a leader
     )
     failed: "Callable[[TrainingJob, RoleState], TrainingOutcome]"  # what it means that replicas of a role have failed
     failed_words: str = "{kind} {name} is failed because {count} {role} replica(s) failed."

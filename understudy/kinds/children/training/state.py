@@ -77,7 +77,7 @@ class _Sorter:
         )
 
     def _is_doubtful(self, pod: PartialPod, fell_at: float, matters: bool) -> bool:
-        """Not where the pod is made again whoever is to blame, and nobody counts."""
+        """A pod that is retried in any case, without a limit, needs no verdict."""
         until = self.excuses.open_until(pod, fell_at) if matters and not self._is_on_record(pod) else None
         if until is not None:
             self.doubts.append(until)
@@ -94,7 +94,7 @@ class _Sorter:
 
 
 def exit_code(pod: PartialPod, container: str) -> int | None:
-    """None: nobody knows."""
+    """None: the status of the pod does not say it."""
     ends = [c.state.terminated for c in pod.containers if c.name == container and c.state.terminated is not None]
     return ends[0].exit_code if ends else None
 

@@ -111,7 +111,7 @@ class TrainingStatusWriter:
         return self._report({**self._old, "completionTime": whole_seconds(self._now)})
 
     def ended(self, standing: TrainingState) -> TrainingStatusUpdate:
-        """Who still ran when the job succeeded has done its part. Somebody else may have ended it, in fewer words."""
+        """Pods that ran when the job succeeded count as succeeded. Another client may have ended it."""
         status = dict(self._old)
         ends = [c for c in self._conditions if c["type"] in ("Succeeded", "Failed") and c["status"] == "True"]
         status.setdefault("completionTime", ends[-1].get("lastTransitionTime") or whole_seconds(self._now))

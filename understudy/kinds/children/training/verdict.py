@@ -103,7 +103,7 @@ def _restart(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | Non
 
 
 def _run(job: TrainingJob, standing: TrainingState) -> TrainingVerdict | None:
-    """Where somebody leads, the job runs when that replica does; else when any worker does."""
+    """The job runs when its leader runs; a job without a leader runs when any worker runs."""
     leader = job.leader
     found = standing.of(leader.name if leader else "Worker")
     if found is None or not found.active:
