@@ -89,7 +89,7 @@ def test_what_names_no_cluster_is_refused(arguments: tuple[str, ...], words: str
         client_config(options(*arguments))
 
 
-def test_a_context_nobody_knows_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_context_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", f"{place / 'work'}:{place / 'play'}")
     with pytest.raises(BadInput, match="no context named 'plya'"):
         client_config(options("--context", "plya"))
@@ -112,7 +112,10 @@ def test_the_namespace_is_the_one_asked_for_else_the_context_s(place: Path) -> N
     ("error", "said"),
     [
         (Refused(403, "Forbidden", "no right to do this"), "understudy: no right to do this\n"),
-        (Unreachable("nobody is there"), "understudy: no answer from https://work.example:6443: nobody is there\n"),
+        (
+            Unreachable("connection refused"),
+            "understudy: no answer from https://work.example:6443: connection refused\n",
+        ),
     ],
 )
 def test_what_the_cluster_says_no_to_is_one_line(

@@ -28,7 +28,7 @@ def test_who_comes_has_a_mark_before_the_name_and_who_goes_behind() -> None:
     assert draw_domains(seen(), "rack", {"j-job-0-1-comes"}) == ["r1  |  j   |> j   |", "r2  |  j  >|      |"]
 
 
-def test_a_dead_node_is_dead_whoever_sits_there() -> None:
+def test_a_lost_node_is_drawn_dead_even_with_pods_on_it() -> None:
     before = seen()
     dead = replace(before.nodes["c"].node, health=Health(Verdict.LOST, "it died"))
     assert draw_domains(before.updated(nodes=[dead]), "rack")[1] == "r2  | DEAD |      |"

@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 class Telling:
     def __init__(self, out: io.StringIO | None = None) -> None:
         self.now, self.out = 100.0, out or io.StringIO()
-        self.narrator = ProgressPrinter(self.out, lambda: self.now)
+        self.printer = ProgressPrinter(self.out, lambda: self.now)
 
     def lines(self) -> list[str]:
         return self.out.getvalue().splitlines()
@@ -25,29 +25,29 @@ class Telling:
 
 def test_news_that_come_late_are_told_in_their_place() -> None:
     telling = Telling()
-    telling.narrator.begin("a node dies")
+    telling.printer.begin("a node dies")
     telling.now = 101.0
-    telling.narrator.tell("the other one runs")
-    telling.narrator.tell("this one said that it saved", at=100.75)
-    telling.narrator.catch_up()
+    telling.printer.tell("the other one runs")
+    telling.printer.tell("this one said that it saved", at=100.75)
+    telling.printer.print_reports()
     assert telling.lines() == ["", "1. a node dies"]
     telling.now = 101.0 + LATE
-    telling.narrator.catch_up()
+    telling.printer.print_reports()
     assert telling.lines()[2:] == ["    0.75 s  this one said that it saved", "    1.00 s  the other one runs"]
 
 
 def test_a_picture_comes_after_all_that_was_told() -> None:
     telling = Telling()
-    telling.narrator.begin("a node dies")
-    telling.narrator.tell("it is lost")
-    telling.narrator.draw(["r  | DEAD |"])
+    telling.printer.begin("a node dies")
+    telling.printer.tell("it is lost")
+    telling.printer.draw(["r  | DEAD |"])
     assert telling.lines()[2:] == ["    0.00 s  it is lost", "       r  | DEAD |"]
 
 
 def test_long_news_are_wrapped_under_their_beginning() -> None:
     telling = Telling()
-    telling.narrator.tell("word " * 30)
-    telling.narrator.catch_up(all_of_it=True)
+    telling.printer.tell("word " * 30)
+    telling.printer.print_reports(everything=True)
     first, second = telling.lines()
     assert first.startswith("    0.00 s  word word")
     assert second.startswith("            word word")
@@ -63,12 +63,12 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_wide_terminal")
 def test_on_a_terminal_the_picture_of_the_moment_stands_below_what_is_told() -> None:
     telling = Telling(Terminal())
-    telling.narrator.begin("a node dies")
+    telling.printer.begin("a node dies")
     telling.now = 100.25
-    telling.narrator.show(["r  | DEAD |"])
-    telling.narrator.show(["r  | DEAD |"])
-    telling.narrator.tell("it is lost")
-    telling.narrator.draw(["r  | DEAD |"])
+    telling.printer.show(["r  | DEAD |"])
+    telling.printer.show(["r  | DEAD |"])
+    telling.printer.tell("it is lost")
+    telling.printer.draw(["r  | DEAD |"])
     head, changing, told, stays, *rest = telling.lines()[2:]
     assert head == f"    0.25 s  {NOTE}:"
     assert changing == "       r  | \x1b[31mDEAD\x1b[0m |"
@@ -82,13 +82,13 @@ def test_pictures_that_come_too_quickly_for_eyes_are_shown_one_after_the_other(m
     telling = Telling(Terminal())
     for cell in ("a", "b", "c"):
         telling.now += 0.01
-        telling.narrator.tell(f"{cell} runs")
-        telling.narrator.show([f"r  |{cell}|"])
-    telling.narrator.catch_up()
+        telling.printer.tell(f"{cell} runs")
+        telling.printer.show([f"r  |{cell}|"])
+    telling.printer.print_reports()
     assert telling.lines() == [f"    0.01 s  {NOTE}:", "       r  |a|"]
     monkeypatch.setattr(progress, "PACE", 0.0)
     telling.now += LATE
-    asyncio.run(telling.narrator.unroll())
+    asyncio.run(telling.printer.show_remaining())
     a, b, c = (f"    0.0{n} s  {NOTE}:\n       r  |{cell}|\n" for n, cell in enumerate("abc", start=1))
     told = [f"    0.0{n} s  {cell} runs\n" for n, cell in enumerate("abc", start=1)]
     shown = telling.out.getvalue().split("\x1b[2F\x1b[J")
@@ -97,15 +97,15 @@ def test_pictures_that_come_too_quickly_for_eyes_are_shown_one_after_the_other(m
 
 def test_a_file_gets_only_the_pictures_that_stay() -> None:
     telling = Telling()
-    telling.narrator.show(["r  | DEAD |"])
-    telling.narrator.end()
+    telling.printer.show(["r  | DEAD |"])
+    telling.printer.end()
     assert telling.lines() == []
 
 
 def test_in_short_only_reports_are_told() -> None:
     telling = Telling()
-    telling.narrator.in_short = True
-    telling.narrator.tell("this one runs")
-    telling.narrator.report("3 of 10")
-    telling.narrator.end()
+    telling.printer.brief = True
+    telling.printer.tell("this one runs")
+    telling.printer.report("3 of 10")
+    telling.printer.end()
     assert telling.lines() == ["    0.00 s  3 of 10"]

@@ -1,4 +1,4 @@
-"""The story sees who runs where, counts on nobody on a lost node, and tells what is new."""
+"""The state of the demo: which process runs where, without those on lost nodes, and what has changed."""
 
 from typing import Any
 
@@ -29,21 +29,21 @@ def test_a_job_is_complete_when_all_its_processes_run() -> None:
 
 
 def test_a_process_that_is_told_to_leave_does_not_count() -> None:
-    scene = seen(member(0, "a"), member(1, "b", deletionTimestamp=MADE))
-    assert [each.name for each in scene.of(JOB)] == ["j-job-0-0"]
+    state = seen(member(0, "a"), member(1, "b", deletionTimestamp=MADE))
+    assert [each.name for each in state.of(JOB)] == ["j-job-0-0"]
 
 
-def test_nobody_counts_on_a_process_on_a_lost_node() -> None:
-    scene = seen(member(0, "a"), member(1, "b"), node("b", conditions=SILENT))
-    assert scene.lost == {"b": "not ready: NodeStatusUnknown"}
-    assert [each.node for each in scene.of(JOB)] == ["a"]
+def test_a_process_on_a_lost_node_does_not_count() -> None:
+    state = seen(member(0, "a"), member(1, "b"), node("b", conditions=SILENT))
+    assert state.lost == {"b": "not ready: NodeStatusUnknown"}
+    assert [each.node for each in state.of(JOB)] == ["a"]
 
 
 def test_what_changes_is_told_in_order() -> None:
     before = seen(member(0, "a"), member(1, "b"))
     broken = seen(member(0, "a"), member(1, "b"), node("b", conditions=SILENT))
-    healed = seen(member(0, "a"), member(1, "a"), node("b", conditions=SILENT))
+    recovery = seen(member(0, "a"), member(1, "a"), node("b", conditions=SILENT))
     assert list(state_changes(before, broken)) == ["b is lost: not ready: NodeStatusUnknown"]
-    assert list(state_changes(broken, healed)) == ["j-job-0-1 is taken off b", "j-job-0-1 runs on a"]
-    assert list(state_changes(healed, seen(member(0, "a"), member(1, "a")))) == ["b is back"]
-    assert list(state_changes(healed, healed)) == []
+    assert list(state_changes(broken, recovery)) == ["j-job-0-1 is taken off b", "j-job-0-1 runs on a"]
+    assert list(state_changes(recovery, seen(member(0, "a"), member(1, "a")))) == ["b is back"]
+    assert list(state_changes(recovery, recovery)) == []

@@ -22,7 +22,7 @@ SERVED = {
 
 def seen(**facts: Any) -> ClusterFacts:
     defaults: dict[str, Any] = {
-        "wish": CheckupRequest(),
+        "request": CheckupRequest(),
         "address": "https://c",
         "version": "v1.37.1",
         "now": NOW,
@@ -45,7 +45,7 @@ def nodes_seen(documents: list[Document], *pods: Document, **verdicts: Verdict) 
     """The facts about nodes and pods, for `seen`."""
     nodes = [msgspec.convert(one, NodeInfo) for one in documents]
     sitting = tuple(msgspec.convert(one, PodInfo) for one in pods)
-    standings = [
+    node_summaries = [
         NodeSummary(
             usage=usage,
             verdict=verdicts.get(usage.name, Verdict.HEALTHY),
@@ -57,7 +57,7 @@ def nodes_seen(documents: list[Document], *pods: Document, **verdicts: Verdict) 
         )
         for one, usage in zip(nodes, node_usages(nodes, sitting), strict=True)
     ]
-    return {"nodes": tuple(nodes), "standings": tuple(standings), "pods": sitting}
+    return {"nodes": tuple(nodes), "node_summaries": tuple(node_summaries), "pods": sitting}
 
 
 def gpu_node(name: str, labels: Document | None = None, **spec: Any) -> Document:

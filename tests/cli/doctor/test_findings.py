@@ -57,10 +57,10 @@ DENIED = tuple(DeniedRequest(one, verb) for one in PERMISSIONS for verb in one.v
 
 def test_what_an_account_may_not_do_is_wrong_and_named() -> None:
     one = next(one for one in DENIED if (one.permission.resource, one.verb) == ("pods/binding", "create"))
-    [found] = server.check_permissions(seen(wish=CheckupRequest(account=ACCOUNT), rights=Rights(50, (one,))))
+    [found] = server.check_permissions(seen(request=CheckupRequest(account=ACCOUNT), rights=Rights(50, (one,))))
     assert (found.level, bool(found.fix)) == (Level.WRONG, True)
     assert found.text == f"{ACCOUNT} may not create pods/binding: it gets its seat"
-    every = server.check_permissions(seen(wish=CheckupRequest(account=ACCOUNT), rights=Rights(len(DENIED), DENIED)))
+    every = server.check_permissions(seen(request=CheckupRequest(account=ACCOUNT), rights=Rights(len(DENIED), DENIED)))
     assert len(every) <= 12
     assert every[-1].fix.startswith("and ")
 
@@ -100,7 +100,7 @@ def test_who_schedules_what() -> None:
     pods = [gpu_pod("a", schedulerName="understudy"), gpu_pod("b", "n", schedulerName="understudy"), gpu_pod("c")]
     facts = nodes_seen([], *pods)
     lead = (leadership(1),)
-    found = workloads.check_pods(seen(**facts, leaderships=lead))
+    found = workloads.check_pods(seen(**facts, leader_leases=lead))
     assert texts(found) == [
         "understudy: 2 pods, 1 waiting for a seat",
         "default-scheduler: 1 pod, 1 waiting for a seat",

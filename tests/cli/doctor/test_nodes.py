@@ -40,7 +40,7 @@ def test_spares_are_labelled_or_ruled() -> None:
 
 def test_no_nodes_and_no_right_to_see_them() -> None:
     assert [one.level for one in check_nodes(seen())] == [Level.CARE]
-    assert [one.level for one in check_nodes(seen(nodes=None, standings=None))] == [Level.CARE]
+    assert [one.level for one in check_nodes(seen(nodes=None, node_summaries=None))] == [Level.CARE]
     assert check_topology(seen(nodes=None)) == []
 
 

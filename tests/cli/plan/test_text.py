@@ -28,7 +28,7 @@ GANGS = {
     HIGH: Gang(HIGH, "JobSet", "default", "high", priority=2000),
     LOW: Gang(LOW, "JobSet", "default", "low", priority=1000),
 }
-SCENE = PlanContext(GANGS, now=1000.0)
+CONTEXT = PlanContext(GANGS, now=1000.0)
 REASON = WaitReason(
     WaitCode.NO_ROOM,
     needs="4 x 8 nvidia.com/gpu",
@@ -42,7 +42,7 @@ REASON = WaitReason(
 
 
 def lines(*actions: object) -> list[str]:
-    return [line.strip() for line in plan_text(Plan(actions), SCENE).splitlines()]  # type: ignore[arg-type]
+    return [line.strip() for line in plan_text(Plan(actions), CONTEXT).splitlines()]  # type: ignore[arg-type]
 
 
 def test_sections_come_in_a_fixed_order_after_the_summary() -> None:
@@ -130,5 +130,5 @@ def test_counted(actions: tuple[Start | Wait, ...], words: str) -> None:
 
 def test_when_to_look_again() -> None:
     assert "Stands until 1970-01-01T00:17:40Z (in 1m), unless the cluster changes." in plan_text(
-        Plan((), 1060.0), SCENE
+        Plan((), 1060.0), CONTEXT
     )

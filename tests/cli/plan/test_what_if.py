@@ -46,7 +46,7 @@ def test_a_change_is_read(text: str, wanted: list[Change]) -> None:
         ("drain=a@later", "--what-if drain=a@later: 'later' is not a time; write RFC 3339"),
     ],
 )
-def test_a_change_nobody_knows_is_refused(text: str, complaint: str) -> None:
+def test_an_unknown_change_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_changes([text], now=1000.0)
     assert str(caught.value).startswith(complaint)

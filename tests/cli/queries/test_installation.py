@@ -34,13 +34,13 @@ def submit(api: Api, scheduler: str) -> None:
     api.post(PODS, pod)
 
 
-def test_incidents_tell_that_nobody_keeps_any(api: Api) -> None:
+def test_incidents_say_that_understudy_is_not_installed(api: Api) -> None:
     assert api.shell.run("incidents") == (1, "", f"understudy: {NOT_INSTALLED}\n")
     api.define("incidents")
     assert api.shell.run("incidents") == (0, "No incidents in namespace default.\n", "")
 
 
-def test_a_job_that_waits_for_nobody_is_told_so(api: Api) -> None:
+def test_a_job_whose_scheduler_is_absent_is_told_so(api: Api) -> None:
     submit(api, "understudy")
     assert api.run("why", "j").splitlines()[-1] == f"Its pods ask for the scheduler understudy. {NOT_INSTALLED}."
     api.define("incidents")
@@ -75,7 +75,7 @@ def test_status_tells_who_schedules_there(api: Api) -> None:
         "  understudy  not installed: helm install understudy deploy/helm/understudy",
     ]
     api.define("incidents")
-    assert api.run(*elsewhere).splitlines()[-1] == "  understudy  installed; nobody leads"
+    assert api.run(*elsewhere).splitlines()[-1] == "  understudy  installed; no replica leads"
     api.post("/api/v1/namespaces", {"metadata": {"name": "understudy"}})
     api.post(LEASES, {"metadata": {"name": "understudy"}, "spec": {"holderIdentity": "understudy-0"}})
     assert api.run(*elsewhere).splitlines()[-1] == "  understudy  installed; understudy-0 leads"

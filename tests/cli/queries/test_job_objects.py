@@ -61,7 +61,7 @@ def test_a_name_that_two_kinds_share_wants_its_type() -> None:
     assert find(served, "pytorchjob/x", "job.batch/x") == ["pytorchjob.kubeflow.org/x", "job.batch/x"]
 
 
-def test_with_a_type_nobody_asks_for_the_others() -> None:
+def test_with_a_type_only_that_kind_is_asked_for() -> None:
     served = Served({JOBS: ("x",)})
     find(served, "x", kind="job")
     assert served.asked == ["/apis/batch/v1/namespaces/default/jobs/x"]

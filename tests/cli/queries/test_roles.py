@@ -55,7 +55,7 @@ def test_jobs_of_a_jobset_multiply() -> None:
     assert [(role.name, role.count) for role in roles_of("JobSet", spec)] == [("a", 6), ("b", 2)]
 
 
-def test_a_template_nobody_can_read_asks_for_nothing() -> None:
+def test_an_invalid_template_asks_for_nothing() -> None:
     broken = {"spec": {"containers": [{"resources": {"limits": {GPU: "many"}}}], "priorityClassName": "high"}}
     [role] = roles_of("Job", {"template": broken})
     assert (role.priority, role.requests) == ("high", {})

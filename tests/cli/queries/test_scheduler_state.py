@@ -29,7 +29,7 @@ Document = dict[str, Any]
 
 
 class ReadOnly:
-    """An API that serves lists in pages and takes nothing: whoever writes fails the test."""
+    """An API that serves lists in pages and is read-only: a write fails the test."""
 
     def __init__(self, **lists: list[Document]) -> None:
         """By plural. What is not there is not served, but for what every cluster has."""
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_is_told_and_not_guessed() -> None:
     assert found.settings.policy.min_runtime != 7
 
 
-def test_what_somebody_names_goes_before(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_settings_file_goes_first(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Maps(kept("s", "policy: {minRuntime: 7}"))
     shell.write(mine="policy: {minRuntime: 9}")
     assert cluster.found("mine.yaml") == SettingsInForce(cluster.found("mine.yaml").settings, "mine.yaml")

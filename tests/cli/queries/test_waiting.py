@@ -54,14 +54,14 @@ def test_why_its_turn_was_taken_away_is_told_first() -> None:
     ]
 
 
-def test_where_nobody_will_let_it_in_that_is_said() -> None:
-    assert said(Server("none")) == ["There is no Kueue in this cluster: nobody lets it start."]
+def test_without_kueue_that_is_said() -> None:
+    assert said(Server("none")) == ["There is no Kueue in this cluster, so the job never starts."]
     assert said(Server("v1beta2")) == ["Kueue has no Workload for it yet; whether Kueue runs, its own logs tell."]
     stopped = said(Server("v1beta2", waiting(active=False)))
-    assert stopped == ["Somebody has stopped it there: spec.active of its Workload is false."]
+    assert stopped == ["A user has stopped it there: spec.active of its Workload is false."]
 
 
-def test_who_may_not_read_workloads_or_waits_for_nobody_hears_nothing() -> None:
+def test_without_permission_or_without_a_queue_nothing_is_said() -> None:
     class Closed:
         async def request(self, _method: str, _path: str) -> bytes:
             raise Refused(403, "Forbidden", "not yours")

@@ -45,5 +45,5 @@ def test_the_complaint_names_the_flag(shell: Shell, flags: list[str], words: str
     assert words in shell.refuses("submit", "mpi", "--name=j", *flags, "true")
 
 
-def test_a_kind_nobody_knows(shell: Shell) -> None:
+def test_an_unknown_kind(shell: Shell) -> None:
     assert "invalid choice: 'pytroch'" in shell.refuses("submit", "pytroch", "--name=j", "true")

@@ -142,7 +142,7 @@ def test_files_of_this_machine_reach_the_job_and_go_with_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("line", "code"), [("exit 0", 0), ("exit 3", 1)])
-def test_whoever_waits_learns_how_it_ended(tmp_path: Path, line: str, code: int) -> None:
+def test_wait_reports_how_the_job_ended(tmp_path: Path, line: str, code: int) -> None:
     async def scene(cluster: RealCluster) -> None:
         assert await code_of(cluster, "submit job --name=j --wait", line) == code
 

@@ -236,7 +236,7 @@ def test_a_manifest_keeps_the_scheduler_it_names(api: Api, spec: dict[str, str],
     assert pods_of(api.get(JOB_URL))["schedulerName"] == scheduler
 
 
-def test_elsewhere_nobody_is_held_ready(api: Api) -> None:
+def test_other_clusters_hold_no_understudies_ready(api: Api) -> None:
     api.be_elsewhere()
     said = "understudy: --warm 1: only embedded clusters hold understudies ready; leave it out, and label nodes "
     assert api.refuses(*FLAGS, "--warm=1", "true").startswith(said)

@@ -74,7 +74,7 @@ def test_quiet_watches_keep_a_view_young(kubeconfig: str) -> None:
     assert found.working.silence * 2 < found.kube.max_view_age
 
 
-def test_without_an_election_nobody_has_a_name(kubeconfig: str) -> None:
+def test_without_an_election_there_is_no_identity(kubeconfig: str) -> None:
     assert serving("--kubeconfig", kubeconfig, "--no-election", "--identity", "me").identity == ""
 
 

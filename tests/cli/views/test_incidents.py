@@ -45,7 +45,7 @@ def test_wide_says_who_moved_where_and_who_had_to_go() -> None:
     assert line.split()[-4:] == ["a", "a->b", "Job/default/v", "train-1"]
 
 
-def test_where_nobody_knows_when_it_failed_it_counts_from_its_detection() -> None:
+def test_without_a_time_of_failure_an_incident_counts_from_its_detection() -> None:
     unknown = msgspec.structs.replace(SWAPPED, failed_at=None)
     assert incident_lines([unknown], NOW)[1].split()[-6:] == ["-", "0.100s", "-", "0.400s", "0.400s", "0.400s"]
 

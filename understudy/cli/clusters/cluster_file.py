@@ -1,4 +1,4 @@
-"""Reads the file that says which nodes a cluster has; a field nobody knows is an error, not a shrug."""
+"""Reads the file that says which nodes a cluster has. An unknown field is an error."""
 
 import re
 from collections.abc import Mapping

@@ -38,7 +38,7 @@ def access_lines(folder: ClusterFolder, settings: ClusterSettings) -> Iterator[s
     if settings.pod_access == ADMIN_ACCESS:
         yield "warning: every pod may do everything at the API; `--pod-access service-account` ends that"
     if not ipaddress.ip_address(settings.address).is_loopback:
-        yield f"warning: the API listens on {settings.address}; whoever has a token can run commands here from afar"
+        yield f"warning: the API listens on {settings.address}; holders of a token can run commands here"
 
 
 def print_lines(*lines: str) -> None:
@@ -56,7 +56,7 @@ MOST_NODES = 10  # told one by one
 class StartVerdict(enum.Enum):
     UP = "it answers, and what it lacks may come or be mended while it runs"
     ABSENT = "it does not answer; what runs goes on, and it is tried again"
-    STOP = "it never worked and runs nothing: nobody loses anything when it is stopped"
+    STOP = "it never worked and runs nothing, so stopping it loses nothing"
 
 
 def judge_start(found: Readiness, *, may_be_stopped: bool) -> StartVerdict:

@@ -64,7 +64,7 @@ class TemporaryCluster:
 
 @contextlib.contextmanager
 def signals_as_interrupt() -> Iterator[None]:
-    """Whoever asks this process to end, or closes its terminal, gets what Ctrl-C gets: everything is put away first."""
+    """SIGTERM and SIGHUP act like Ctrl-C: everything is cleaned up first."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         signal.raise_signal(signal.SIGINT)

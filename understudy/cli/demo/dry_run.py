@@ -37,7 +37,7 @@ def print_dry_run(out: TextIO) -> None:
     empty, full = _cluster()
     print(DRY_RUN, file=out)
     state = empty
-    print(f"\n{paint('A cluster of slices, and nobody on it', 'bold')}", file=out)
+    print(f"\n{paint('A cluster of slices without jobs', 'bold')}", file=out)
     _draw(state, out)
     for number, step in enumerate(_steps(full), start=1):
         print(f"\n{paint(f'{number}. {step.title}', 'bold')}", file=out)
@@ -80,7 +80,7 @@ def _first_recovers(state: Snapshot) -> Snapshot:
 
 
 def _settled_after(state: Snapshot, now: float, out: TextIO) -> Snapshot:
-    """Plans until there is nothing left to do; between two plans, whoever was told to leave has left."""
+    """Plans until nothing is left to do. Between two plans the preempted pods leave."""
     told: set[str] = set()
     while True:
         began = time.perf_counter()

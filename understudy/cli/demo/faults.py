@@ -19,49 +19,49 @@ class Recovery(msgspec.Struct, frozen=True):
     at: float  # when the API showed it
     started: list[DemoProcess]
     stayed: int  # processes that were never disturbed
-    gone: list[DemoProcess]  # whoever ran before and had time to say something, of either job
+    gone: list[DemoProcess]  # processes of both jobs that ended and were not killed with the node
 
 
 class FaultInjector:
-    def __init__(self, stage: ClusterObserver, folder: ClusterFolder) -> None:
-        self._stage = stage
+    def __init__(self, observer: ClusterObserver, folder: ClusterFolder) -> None:
+        self._observer = observer
         self._folder = folder
 
     async def fail(self, node: str) -> None:
-        """The node's process is killed with those of its pods, and nobody is told."""
+        """Kills the process of the node and those of its pods, without notice to the control plane."""
         await ask_agent(self._folder.agent_socket, FailNode(node))
 
     async def recover(self, nodes: Iterable[str]) -> None:
         await asyncio.gather(*(ask_agent(self._folder.agent_socket, RecoverNode(node)) for node in nodes))
 
-    async def healed(self, node: str, before: DemoState) -> Recovery:
+    async def wait_for_recovery(self, node: str, before: DemoState) -> Recovery:
         """Waits until all of high-priority runs again, on other slices than the one of the node that died."""
         broken = self.slice_of(node)
 
-        def whole(scene: DemoState) -> bool:
-            return scene.complete(HIGH_PRIORITY_JOB) and not any(
-                each.node in broken for each in scene.of(HIGH_PRIORITY_JOB)
+        def whole(state: DemoState) -> bool:
+            return state.complete(HIGH_PRIORITY_JOB) and not any(
+                each.node in broken for each in state.of(HIGH_PRIORITY_JOB)
             )
 
-        at = await self._stage.until("all of high-priority runs again", whole)
-        members, players = self._stage.scene.of(HIGH_PRIORITY_JOB), self._stage.scene.players
-        started = [each for each in members if each.uid not in before.players]
-        gone = [each for uid, each in before.players.items() if uid not in players and each.node != node]
+        at = await self._observer.until("all of high-priority runs again", whole)
+        members, processes = self._observer.state.of(HIGH_PRIORITY_JOB), self._observer.state.processes
+        started = [each for each in members if each.uid not in before.processes]
+        gone = [each for uid, each in before.processes.items() if uid not in processes and each.node != node]
         return Recovery(at, started, len(members) - len(started), gone)
 
-    async def recorded(self, count: int) -> list[Incident]:
+    async def wait_for_incidents(self, count: int) -> list[Incident]:
         """Waits until so many incidents of high-priority are over, and on record; in the order they were detected."""
-        await self._stage.until(f"incident {count} is on record", lambda _: len(self._over()) >= count)
-        return self._over()
+        await self._observer.until(f"incident {count} is on record", lambda _: len(self._closed_incidents()) >= count)
+        return self._closed_incidents()
 
-    def _over(self) -> list[Incident]:
-        found = (one for one in self._stage.incidents.values() if one.gang == HIGH_PRIORITY_JOB and not one.open)
+    def _closed_incidents(self) -> list[Incident]:
+        found = (one for one in self._observer.incidents.values() if one.gang == HIGH_PRIORITY_JOB and not one.open)
         return sorted(found, key=lambda one: one.detected_at)
 
     def idle(self) -> list[str]:
-        """The slices on which nobody runs and no node is lost."""
-        scene = self._stage.scene
-        busy = {each.node for each in scene.players.values()} | scene.lost.keys()
+        """The slices on which no process runs and no node is lost."""
+        state = self._observer.state
+        busy = {each.node for each in state.processes.values()} | state.lost.keys()
         return sorted(domain for domain, nodes in self._slices().items() if not nodes & busy)
 
     def slice_of(self, node: str) -> set[str]:
@@ -69,6 +69,6 @@ class FaultInjector:
 
     def _slices(self) -> dict[str, set[str]]:
         slices: dict[str, set[str]] = {}
-        for name, room in self._stage.snapshot().nodes.items():
+        for name, room in self._observer.snapshot().nodes.items():
             slices.setdefault(room.node.labels[TOPOLOGY], set()).add(name)
         return slices

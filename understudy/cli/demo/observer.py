@@ -53,14 +53,14 @@ class Preempted(msgspec.Struct, frozen=True, rename="camel"):
 class ClusterObserver:
     """`run` follows the cluster, for ever. Moments are seconds since 1970: when the news came in here."""
 
-    def __init__(self, client: KubeClient, jobs: Sequence[str], narrator: ProgressPrinter) -> None:
-        self.scene = DemoState()
-        self.said: dict[str, list[str]] = {}  # by the uid of a pod: what its process printed
+    def __init__(self, client: KubeClient, jobs: Sequence[str], printer: ProgressPrinter) -> None:
+        self.state = DemoState()
+        self.output: dict[str, list[str]] = {}  # by the uid of a pod: what its process printed
         self.preemptions: list[Preempted] = []
         self.incidents: dict[str, Incident] = {}  # that the cluster keeps, by name
         self._client = client
         self._jobs = jobs
-        self._narrator = narrator
+        self._printer = printer
         self._clock = SystemClock()
         self._view = ClusterView(troubles=InvalidObjects())
         self._following = Reflector(client, self._clock, self, _SOURCES)
@@ -83,51 +83,51 @@ class ClusterObserver:
         return self._view.snapshot(self.now())
 
     def picture(self) -> list[str]:
-        running = {player.pod for player in self.scene.players.values()}
+        running = {process.pod for process in self.state.processes.values()}
         starting = {pod.metadata.name for job in self._jobs for pod in self._view.pods_of(job)} - running
         return draw_domains(self.snapshot(), TOPOLOGY, starting)
 
     async def until(self, what: str, shows: Callable[[DemoState], bool]) -> float:
         """The moment at which the scene shows it. Raises StoryBroke where it does not in time."""
         deadline = self.now() + LIMIT
-        while not shows(self._look()):
+        while not shows(self._update()):
             if self.now() >= deadline:
-                raise DemoFailed(f"{what}: not within {LIMIT:g} s; {self._how_it_stands()}")
+                raise DemoFailed(f"{what}: not within {LIMIT:g} s; {self._current_state()}")
             moments = (self._view.next_look(), deadline)
             await wait_for(self._changed, self._clock, min(at for at in moments if at is not None))
             self._changed.clear()
         return self.now()
 
-    def _look(self) -> DemoState:
-        before = self.scene
-        self.scene = demo_state(self.snapshot(), {job: self._view.pods_of(job) for job in self._jobs})
-        for line in state_changes(before, self.scene):
-            self._narrator.tell(line)
-        self._narrator.catch_up()
-        self._narrator.show(self.picture())
-        for uid, player in self.scene.players.items():
-            if uid not in self.said:
-                self.said[uid] = []
-                listener = asyncio.create_task(self._listen(player))
+    def _update(self) -> DemoState:
+        before = self.state
+        self.state = demo_state(self.snapshot(), {job: self._view.pods_of(job) for job in self._jobs})
+        for line in state_changes(before, self.state):
+            self._printer.tell(line)
+        self._printer.print_reports()
+        self._printer.show(self.picture())
+        for uid, process in self.state.processes.items():
+            if uid not in self.output:
+                self.output[uid] = []
+                listener = asyncio.create_task(self._listen(process))
                 self._listeners.add(listener)
                 listener.add_done_callback(self._listeners.discard)
-        return self.scene
+        return self.state
 
-    def _how_it_stands(self) -> str:
+    def _current_state(self) -> str:
         pods = [pod for job in self._jobs for pod in self._view.pods_of(job)]
         words = [f"{pod.metadata.name} is {pod.status.phase} on {pod.spec.node_name or 'no node'}" for pod in pods]
-        words += [f"{node} is lost" for node in self.scene.lost]
+        words += [f"{node} is lost" for node in self.state.lost]
         return ", ".join(filter(None, [self._unreadable, *sorted(words)])) or "there is no pod"
 
-    async def _listen(self, player: DemoProcess) -> None:
+    async def _listen(self, process: DemoProcess) -> None:
         """To what a process prints, until it has nothing more to say."""
-        path = Ref(PODS, player.namespace, player.pod).path("log") + "?follow=true&timestamps=true"
+        path = Ref(PODS, process.namespace, process.pod).path("log") + "?follow=true&timestamps=true"
         with contextlib.suppress(Refused, Unreachable):
             async for line in split_lines(self._client.stream(path)):
                 moment, _, text = line.decode(errors="replace").partition(" ")
-                self.said[player.uid].append(text)
+                self.output[process.uid].append(text)
                 if not text.startswith(ROUTINE):
-                    self._narrator.tell(f"{player.name} says: {text}", datetime.fromisoformat(moment).timestamp())
+                    self._printer.tell(f"{process.name} says: {text}", datetime.fromisoformat(moment).timestamp())
                 self._changed.set()
 
     async def _follow_preemptions(self) -> None:
@@ -138,7 +138,7 @@ class ClusterObserver:
                 event = msgspec.json.decode(change.raw, type=Preempted)
                 self.preemptions.append(event)
                 subject = event.involved_object
-                self._narrator.tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
+                self._printer.tell(f"event on {subject.kind} {subject.name}: {Preempted.__name__}, {event.message}")
                 self._changed.set()
 
     async def _follow_incidents(self) -> None:

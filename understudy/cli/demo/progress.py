@@ -21,7 +21,7 @@ class ProgressPrinter:
     """What is told is printed in the order in which it happened, so a moment later than it is told.
 
     On a terminal a picture of every change stands below it all, with the moment of the change. Most swaps are over
-    before anybody could see them, so pictures come at a pace for eyes and not at that of the cluster, which goes on
+    before a person could see them, so pictures are shown at a readable pace while the cluster goes on
     meanwhile. At the end of a chapter a picture stays: a terminal has kept in the end what a file gets.
     """
 
@@ -31,33 +31,33 @@ class ProgressPrinter:
         self._paint = Painter.on(out)
         self._number = 0
         self._began = now()
-        self._told: list[tuple[float, int, str]] = []  # a heap by the moment, then in the order of telling
-        self._tellings = 0
+        self._queue: list[tuple[float, int, str]] = []  # a heap by the moment, then in the order of telling
+        self._reports = 0
         self._latest: list[str] = []  # picture
-        self._pictures: deque[tuple[float, list[str]]] = deque()  # that nobody has seen yet
+        self._pictures: deque[tuple[float, list[str]]] = deque()  # not shown yet
         self._shown_at = 0.0
-        self.in_short = False  # whether news are left out, and pictures come as quickly as they change
+        self.brief = False  # whether news are left out, and pictures come as quickly as they change
         self.note = NOTE  # what the picture below shows
 
     def begin(self, title: str) -> None:
-        self.catch_up(all_of_it=True)
+        self.print_reports(everything=True)
         self._number += 1
         self._began = self._now()
         self._screen.put("", self._paint(f"{self._number}. {title}", "bold"))
 
     def tell(self, news: str, at: float | None = None) -> None:
-        if not self.in_short:
+        if not self.brief:
             self.report(news, at)
 
     def report(self, text: str, at: float | None = None) -> None:
-        self._tellings += 1
-        heapq.heappush(self._told, (self._now() if at is None else at, self._tellings, text))
+        self._reports += 1
+        heapq.heappush(self._queue, (self._now() if at is None else at, self._reports, text))
 
-    def catch_up(self, *, all_of_it: bool = False) -> None:
+    def print_reports(self, *, everything: bool = False) -> None:
         """Prints what was told, up to the moment before which nothing else can have happened, or been seen."""
         until = min([self._now() - LATE, *(at for at, _ in self._pictures)])
-        while self._told and (all_of_it or self._told[0][0] <= until):
-            at, _, text = heapq.heappop(self._told)
+        while self._queue and (everything or self._queue[0][0] <= until):
+            at, _, text = heapq.heappop(self._queue)
             moment = self._moment(at)
             indent = " " * len(moment)
             wrapped = textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
@@ -68,27 +68,27 @@ class ProgressPrinter:
         if self._screen.live and list(picture) != self._latest:
             self._latest = list(picture)
             self._pictures.append((self._now(), self._latest))
-        while self._pictures and (self.in_short or self._now() >= self._shown_at + PACE):
+        while self._pictures and (self.brief or self._now() >= self._shown_at + PACE):
             self._show_next()
 
-    async def unroll(self) -> None:
+    async def show_remaining(self) -> None:
         """Shows what has not been seen yet, each for its while."""
         while self._pictures:
             await asyncio.sleep(PACE)
             self._show_next()
-            self.catch_up()
+            self.print_reports()
 
     def draw(self, picture: Sequence[str]) -> None:
         """To stay, after all that was told."""
         self._pictures.clear()
         self._screen.show([])
-        self.catch_up(all_of_it=True)
+        self.print_reports(everything=True)
         self._screen.put(*(self._painted(f"{_MARGIN}{line}") for line in picture))
         self._latest = list(picture)
 
     def end(self) -> None:
         """However it ends: all that was told is said, and the last picture stays."""
-        self.catch_up(all_of_it=True)
+        self.print_reports(everything=True)
         self._screen.settle()
 
     def _show_next(self) -> None:

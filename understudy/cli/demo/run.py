@@ -22,12 +22,12 @@ from understudy.ports import Refused, Unreachable
 
 NAME = "demo"
 FAILED = 1
-UNGUARDED_REMARK = "The guards against nodes that fail often and against too many preemptions were off."
-MADE_UP = "Its pods are real processes of this machine; its accelerators are made up."
+WITHOUT_GUARDS_REMARK = "The guards against nodes that fail often and against too many preemptions were off."
+SIMULATED_ACCELERATORS = "Its pods are real processes of this machine; its accelerators are made up."
 
 
 # Incidents come one upon the other after the story; in a cluster as it is these would hold some of them back.
-UNGUARDED: dict[str, dict[str, Any]] = {
+WITHOUT_GUARDS: dict[str, dict[str, Any]] = {
     "policy": {
         "minRuntime": 0.0,
         "preemptionsPerHour": 1_000_000,
@@ -37,15 +37,15 @@ UNGUARDED: dict[str, dict[str, Any]] = {
         "massFailureNodes": 1_000_000,
     }
 }
-_TROUBLES = (DemoFailed, NotReady, AgentRefused, Refused, Unreachable)
+_FAILURES = (DemoFailed, NotReady, AgentRefused, Refused, Unreachable)
 
 
 def run_demo(*, keep: bool, incidents: int = SCENARIO_INCIDENTS) -> int:
     with signals_as_interrupt():
-        cluster = TemporaryCluster(NAME, manifests.nodes(), UNGUARDED if incidents > SCENARIO_INCIDENTS else None)
+        cluster = TemporaryCluster(NAME, manifests.nodes(), WITHOUT_GUARDS if incidents > SCENARIO_INCIDENTS else None)
         try:
             found = _run_on(cluster, incidents)
-        except _TROUBLES as error:
+        except _FAILURES as error:
             return _report_failure(cluster, error, keep=keep)
         except BaseException:
             cluster.discard()
@@ -63,7 +63,12 @@ def _run_on(cluster: TemporaryCluster, incidents: int) -> list[Incident]:
     began = time.monotonic()
     nodes = cluster.start()
     seconds = time.monotonic() - began
-    print(f"A cluster of {nodes} nodes in slices of two is up after {seconds:.1f} s.", MADE_UP, sep="\n", flush=True)
+    print(
+        f"A cluster of {nodes} nodes in slices of two is up after {seconds:.1f} s.",
+        SIMULATED_ACCELERATORS,
+        sep="\n",
+        flush=True,
+    )
     return asyncio.run(run_scenario(cluster.folder, sys.stdout, incidents))
 
 
@@ -72,7 +77,7 @@ def _sum_up(incidents: list[Incident]) -> None:
     head, *rows = incident_table(incidents)
     print(f"\n{paint(head, 'bold')}", *rows, f"\n{REMARK}", sep="\n")
     if len(incidents) > SCENARIO_INCIDENTS:
-        print(UNGUARDED_REMARK)
+        print(WITHOUT_GUARDS_REMARK)
 
 
 def _access_lines(cluster: TemporaryCluster) -> Iterator[str]:

@@ -31,120 +31,124 @@ async def run_scenario(folder: ClusterFolder, out: TextIO, incidents: int = SCEN
 
     What the cluster has on record of them. Raises StoryBroke.
     """
-    narrator = ProgressPrinter(out, time.time)
+    printer = ProgressPrinter(out, time.time)
     async with connect(folder.kubeconfig) as client:
-        story = HotSwapScenario(client, folder, narrator)
+        story = HotSwapScenario(client, folder, printer)
         try:
-            return await _run_beside(story.stage.run(), story.play(incidents))
+            return await _run_beside(story.observer.run(), story.play(incidents))
         finally:
-            narrator.end()
+            printer.end()
 
 
 class HotSwapScenario:
-    def __init__(self, client: KubeClient, folder: ClusterFolder, narrator: ProgressPrinter) -> None:
-        self.stage = ClusterObserver(client, (HIGH_PRIORITY_JOB, LOW_PRIORITY_JOB), narrator)
-        self._blows = FaultInjector(self.stage, folder)
+    def __init__(self, client: KubeClient, folder: ClusterFolder, printer: ProgressPrinter) -> None:
+        self.observer = ClusterObserver(client, (HIGH_PRIORITY_JOB, LOW_PRIORITY_JOB), printer)
+        self._faults = FaultInjector(self.observer, folder)
         self._client = client
-        self._narrator = narrator
+        self._printer = printer
 
     async def play(self, incidents: int) -> list[Incident]:
         await self._create("priorities")
         await self._create("training")
-        await self._submitted(LOW_PRIORITY_JOB, "low-priority wants a slice")
-        await self._submitted(HIGH_PRIORITY_JOB, "high-priority wants three, and finds room")
-        first = await self._spare_steps_in()
-        saved = await self._modest_makes_room()
-        await self._modest_comes_back(first, saved)
-        found = await self._blows.recorded(SCENARIO_INCIDENTS)
+        await self._submit(LOW_PRIORITY_JOB, "low-priority wants a slice")
+        await self._submit(HIGH_PRIORITY_JOB, "high-priority wants three, and finds room")
+        first = await self._spare_takes_over()
+        saved = await self._low_priority_makes_room()
+        await self._low_priority_comes_back(first, saved)
+        found = await self._faults.wait_for_incidents(SCENARIO_INCIDENTS)
         if len(found) >= incidents:
             return found
-        found = await ExtraIncidents(self.stage, self._blows, self._narrator).play(incidents)
+        found = await ExtraIncidents(self.observer, self._faults, self._printer).play(incidents)
         await self._end_chapter()
         return found
 
-    async def _submitted(self, job: str, title: str) -> None:
-        self._narrator.begin(title)
-        before = self.stage.scene
+    async def _submit(self, job: str, title: str) -> None:
+        self._printer.begin(title)
+        before = self.observer.state
         await self._create(job.rpartition("/")[2])
-        running = await self.stage.until(f"all of {job} runs", lambda scene: scene.complete(job))
-        _expect(before.players.keys() <= self.stage.scene.players.keys(), "a job that ran was disturbed")
-        self._whole(job, running, len(self.stage.scene.of(job)))
+        running = await self.observer.until(f"all of {job} runs", lambda state: state.complete(job))
+        _expect(before.processes.keys() <= self.observer.state.processes.keys(), "a job that ran was disturbed")
+        self._report_running(job, running, len(self.observer.state.of(job)))
         await self._end_chapter()
 
-    async def _spare_steps_in(self) -> str:
+    async def _spare_takes_over(self) -> str:
         """Says which node died."""
-        before = self.stage.scene
-        await self._have_said(before.of(HIGH_PRIORITY_JOB), _CHECKPOINT)  # one that has saved nothing would begin anew
+        before = self.observer.state
+        await self._wait_for_output(
+            before.of(HIGH_PRIORITY_JOB), _CHECKPOINT
+        )  # one that has saved nothing would begin anew
         node = before.of(HIGH_PRIORITY_JOB)[-1].node
-        self._narrator.begin(f"{node} dies under high-priority; {', '.join(self._blows.idle())} is idle")
-        await self._healed_from(node)
+        self._printer.begin(f"{node} dies under high-priority; {', '.join(self._faults.idle())} is idle")
+        await self._fail_and_recover(node)
         _expect(
-            _same_processes(before, self.stage.scene, LOW_PRIORITY_JOB),
+            _same_processes(before, self.observer.state, LOW_PRIORITY_JOB),
             "low-priority was disturbed, though a slice was idle",
         )
-        await self._blows.recorded(SCENARIO_INCIDENTS - 1)
+        await self._faults.wait_for_incidents(SCENARIO_INCIDENTS - 1)
         await self._end_chapter()
         return node
 
-    async def _modest_makes_room(self) -> Steps:
+    async def _low_priority_makes_room(self) -> Steps:
         """Says where its processes had come to."""
         victims, node, idle = (
-            self.stage.scene.of(LOW_PRIORITY_JOB),
-            self.stage.scene.of(HIGH_PRIORITY_JOB)[0].node,
-            self._blows.idle(),
+            self.observer.state.of(LOW_PRIORITY_JOB),
+            self.observer.state.of(HIGH_PRIORITY_JOB)[0].node,
+            self._faults.idle(),
         )
         _expect(not idle, f"{', '.join(idle)} is idle still")
-        self._narrator.begin(f"{node} dies too; no slice is idle")
-        await self._healed_from(node)
-        await self.stage.until("low-priority is told why", lambda _: bool(self.stage.preemptions))
-        _expect(not self.stage.scene.of(LOW_PRIORITY_JOB), "low-priority is still there")
-        await self._blows.recorded(SCENARIO_INCIDENTS)
+        self._printer.begin(f"{node} dies too; no slice is idle")
+        await self._fail_and_recover(node)
+        await self.observer.until("low-priority is told why", lambda _: bool(self.observer.preemptions))
+        _expect(not self.observer.state.of(LOW_PRIORITY_JOB), "low-priority is still there")
+        await self._faults.wait_for_incidents(SCENARIO_INCIDENTS)
         await self._end_chapter()
         return self._steps(victims, _SAVED)
 
-    async def _modest_comes_back(self, node: str, saved: Steps) -> None:
-        before = self.stage.scene
-        self._narrator.begin(f"{node} comes back, and low-priority with it")
-        await self._blows.recover([node])
-        running = await self.stage.until("low-priority runs again", lambda scene: scene.complete(LOW_PRIORITY_JOB))
-        back = self.stage.scene.of(LOW_PRIORITY_JOB)
-        self._whole(LOW_PRIORITY_JOB, running, len(back))
-        await self._have_said(back, _RESUMED)
-        _expect(_same_processes(before, self.stage.scene, HIGH_PRIORITY_JOB), "high-priority was disturbed")
+    async def _low_priority_comes_back(self, node: str, saved: Steps) -> None:
+        before = self.observer.state
+        self._printer.begin(f"{node} comes back, and low-priority with it")
+        await self._faults.recover([node])
+        running = await self.observer.until("low-priority runs again", lambda state: state.complete(LOW_PRIORITY_JOB))
+        back = self.observer.state.of(LOW_PRIORITY_JOB)
+        self._report_running(LOW_PRIORITY_JOB, running, len(back))
+        await self._wait_for_output(back, _RESUMED)
+        _expect(_same_processes(before, self.observer.state, HIGH_PRIORITY_JOB), "high-priority was disturbed")
         _expect(self._steps(back, _RESUMED) == saved, "low-priority does not go on from where it had saved")
         await self._end_chapter()
 
-    async def _healed_from(self, node: str) -> None:
+    async def _fail_and_recover(self, node: str) -> None:
         """Lets a node die under high-priority, and sees all of it run again, on other slices than that one."""
-        before = self.stage.scene
-        self._narrator.tell(f"{node} is killed, its process and those of its pods; nobody is told")
-        await self._blows.fail(node)
-        await self.stage.until(f"{node} is lost", lambda scene: node in scene.lost)
-        healed = await self._blows.healed(node, before)
-        out = sum(each.job == LOW_PRIORITY_JOB for each in healed.gone)
-        self._whole(HIGH_PRIORITY_JOB, healed.at, len(healed.started), stayed=healed.stayed, preempted=out)
-        await self._have_said(healed.gone, _SAVED)
-        await self._have_said(healed.started, _RESUMED)
-        _expect(len(healed.started) == len(self._blows.slice_of(node)), "members on healthy slices were moved")
+        before = self.observer.state
+        self._printer.tell(f"{node} is killed, with the processes of its pods and without notice")
+        await self._faults.fail(node)
+        await self.observer.until(f"{node} is lost", lambda state: node in state.lost)
+        recovery = await self._faults.wait_for_recovery(node, before)
+        out = sum(each.job == LOW_PRIORITY_JOB for each in recovery.gone)
+        self._report_running(
+            HIGH_PRIORITY_JOB, recovery.at, len(recovery.started), stayed=recovery.stayed, preempted=out
+        )
+        await self._wait_for_output(recovery.gone, _SAVED)
+        await self._wait_for_output(recovery.started, _RESUMED)
+        _expect(len(recovery.started) == len(self._faults.slice_of(node)), "members on healthy slices were moved")
 
-    def _whole(self, job: str, at: float, started: int, *, stayed: int = 0, preempted: int = 0) -> None:
+    def _report_running(self, job: str, at: float, started: int, *, stayed: int = 0, preempted: int = 0) -> None:
         counts = {"processes started": started, "stayed": stayed, "were preempted": preempted}
         words = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        self._narrator.tell(f"all of {job.rpartition('/')[2]} runs: {words}", at)
+        self._printer.tell(f"all of {job.rpartition('/')[2]} runs: {words}", at)
 
     async def _end_chapter(self) -> None:
-        await self._narrator.unroll()
-        self._narrator.draw(self.stage.picture())
+        await self._printer.show_remaining()
+        self._printer.draw(self.observer.picture())
 
-    async def _have_said(self, players: list[DemoProcess], words: re.Pattern[str]) -> None:
-        await self.stage.until(
-            f"{', '.join(each.name for each in players)}: {words.pattern!r} on the log",
-            lambda _: len(self._steps(players, words)) == len(players),
+    async def _wait_for_output(self, processes: list[DemoProcess], words: re.Pattern[str]) -> None:
+        await self.observer.until(
+            f"{', '.join(each.name for each in processes)}: {words.pattern!r} on the log",
+            lambda _: len(self._steps(processes, words)) == len(processes),
         )
 
-    def _steps(self, players: list[DemoProcess], words: re.Pattern[str]) -> Steps:
+    def _steps(self, processes: list[DemoProcess], words: re.Pattern[str]) -> Steps:
         """The steps that they speak of."""
-        found = ((each.name, words.match(line)) for each in players for line in self.stage.said[each.uid])
+        found = ((each.name, words.match(line)) for each in processes for line in self.observer.output[each.uid])
         return {name: int(match[1]) for name, match in found if match}
 
     async def _create(self, file: str) -> None:
@@ -184,51 +188,51 @@ REPORTS = 10  # how often it is said how far it has come
 class ExtraIncidents:
     """Begins and ends with both jobs whole and a slice idle, but for an odd number: then none is."""
 
-    def __init__(self, stage: ClusterObserver, blows: FaultInjector, narrator: ProgressPrinter) -> None:
-        self._stage = stage
-        self._blows = blows
-        self._narrator = narrator
+    def __init__(self, observer: ClusterObserver, faults: FaultInjector, printer: ProgressPrinter) -> None:
+        self._observer = observer
+        self._faults = faults
+        self._printer = printer
 
     async def play(self, count: int) -> list[Incident]:
         """Until there were so many incidents, those of the story among them: what is on record of all of them."""
-        incidents = await self._blows.recorded(0)
+        incidents = await self._faults.wait_for_incidents(0)
         first, more = len(incidents), count - len(incidents)
-        self._narrator.begin(f"{more} more incident{'s' * (more != 1)}")
-        self._narrator.in_short = True
+        self._printer.begin(f"{more} more incident{'s' * (more != 1)}")
+        self._printer.brief = True
         turn = 0
         while len(incidents) < count:
             if turn % 2 == 0:
-                await self._all_well()
-            incidents = await self._one_more(len(incidents) + 1, count)
+                await self._restore()
+            incidents = await self._next_incident(len(incidents) + 1, count)
             turn += 1
             done = len(incidents) - first
             if done * REPORTS // more > (done - 1) * REPORTS // more:
-                self._narrator.report(f"{done} of {more}: {self._words(incidents[-1])}")
+                self._printer.report(f"{done} of {more}: {self._summary(incidents[-1])}")
         return incidents
 
-    async def _all_well(self) -> None:
-        self._narrator.note = "all nodes come back, and low-priority with them"
-        await self._blows.recover(self._stage.scene.lost)
-        await self._stage.until(
+    async def _restore(self) -> None:
+        self._printer.note = "all nodes come back, and low-priority with them"
+        await self._faults.recover(self._observer.state.lost)
+        await self._observer.until(
             "both jobs are whole, and a slice is idle",
-            lambda scene: (
-                not scene.lost
-                and scene.complete(HIGH_PRIORITY_JOB)
-                and scene.complete(LOW_PRIORITY_JOB)
-                and bool(self._blows.idle())
+            lambda state: (
+                not state.lost
+                and state.complete(HIGH_PRIORITY_JOB)
+                and state.complete(LOW_PRIORITY_JOB)
+                and bool(self._faults.idle())
             ),
         )
 
-    async def _one_more(self, number: int, count: int) -> list[Incident]:
-        before = self._stage.scene
-        members, idle = before.of(HIGH_PRIORITY_JOB), self._blows.idle()
+    async def _next_incident(self, number: int, count: int) -> list[Incident]:
+        before = self._observer.state
+        members, idle = before.of(HIGH_PRIORITY_JOB), self._faults.idle()
         node = members[number * 5 % len(members)].node  # now this slice, now that, and either node of it
-        self._narrator.note = f"incident {number} of {count}: {node} dies; {', '.join(idle) or 'no slice'} is idle"
-        await self._blows.fail(node)
-        await self._stage.until(f"{node} is lost", lambda scene: node in scene.lost)
-        await self._blows.healed(node, before)
-        return await self._blows.recorded(number)
+        self._printer.note = f"incident {number} of {count}: {node} dies; {', '.join(idle) or 'no slice'} is idle"
+        await self._faults.fail(node)
+        await self._observer.until(f"{node} is lost", lambda state: node in state.lost)
+        await self._faults.wait_for_recovery(node, before)
+        return await self._faults.wait_for_incidents(number)
 
-    def _words(self, last: Incident) -> str:
+    def _summary(self, last: Incident) -> str:
         made_room = " and low-priority made room" if last.victims else ""
         return f"{', '.join(last.nodes)} died{made_room}; all ran again after {last.total or 0.0:.3f} s"

@@ -25,13 +25,13 @@ class DemoProcess(msgspec.Struct, frozen=True):
 
 
 class DemoState(msgspec.Struct, frozen=True):
-    players: Mapping[str, DemoProcess] = {}  # by uid
+    processes: Mapping[str, DemoProcess] = {}  # by uid
     lost: Mapping[str, str] = {}  # node -> why
     sizes: Mapping[str, int] = {}  # job -> processes when it is complete
 
     def of(self, job: str) -> list[DemoProcess]:
-        """Those who can be taken for alive: of a process on a lost node nobody knows, and nobody counts on it."""
-        found = (each for each in self.players.values() if each.job == job and each.node not in self.lost)
+        """The processes that count as running. A process on a lost node does not count: its state is unknown."""
+        found = (each for each in self.processes.values() if each.job == job and each.node not in self.lost)
         return sorted(found, key=lambda each: each.name)
 
     def complete(self, job: str) -> bool:
@@ -42,7 +42,7 @@ def demo_state(snapshot: Snapshot, pods: Mapping[str, list[Pod]]) -> DemoState:
     """`pods` are those of the jobs that the story is about."""
     health = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy if name in snapshot.nodes}
     return DemoState(
-        players={pod.metadata.uid: _process(pod, job) for job, found in pods.items() for pod in found if _runs(pod)},
+        processes={pod.metadata.uid: _process(pod, job) for job, found in pods.items() for pod in found if _runs(pod)},
         lost={name: each.cause for name, each in health.items() if each.verdict is Verdict.LOST},
         sizes={job: snapshot.gangs[job].size for job in pods if job in snapshot.gangs},
     )
@@ -63,9 +63,9 @@ def state_changes(before: DemoState, after: DemoState) -> Iterator[str]:
             yield f"{node} is lost: {why}"
     for node in sorted(before.lost.keys() - after.lost.keys()):
         yield f"{node} is back"
-    for each in _by_name(before.players, after.players):
+    for each in _by_name(before.processes, after.processes):
         yield f"{each.name} is taken off {each.node}"
-    for each in _by_name(after.players, before.players):
+    for each in _by_name(after.processes, before.processes):
         yield f"{each.name} runs on {each.node}"
 
 

@@ -30,16 +30,16 @@ _HIDDEN = (403, 404)
 T = TypeVar("T")
 
 
-async def collect_facts(session: Session, wish: CheckupRequest) -> ClusterFacts:
+async def collect_facts(session: Session, request: CheckupRequest) -> ClusterFacts:
     """Raises Unreachable, or Refused where not even the version may be asked for."""
     client = session.client
     version = msgspec.json.decode(await client.request("GET", "/version"))["gitVersion"]
     served = await read_served_kinds(client)
     user, rights, skew = await asyncio.gather(
-        user_of(client), rights_of(client, wish, served), read_clock_skew(client, session.namespace)
+        user_of(client), rights_of(client, request, served), read_clock_skew(client, session.namespace)
     )
-    leaderships, policies, bindings, namespaces = await asyncio.gather(
-        _unless_hidden(_leader_leases(client, wish)),
+    leader_leases, policies, bindings, namespaces = await asyncio.gather(
+        _unless_hidden(_leader_leases(client, request)),
         _unless_hidden(_policies(client, served, "mutatingadmissionpolicies")),
         _unless_hidden(_policies(client, served, "mutatingadmissionpolicybindings")),
         _unless_hidden(_namespaces(client)),
@@ -51,7 +51,7 @@ async def collect_facts(session: Session, wish: CheckupRequest) -> ClusterFacts:
         _unless_hidden(list_job_objects(client, "", job_kinds(None))),
     )
     return ClusterFacts(
-        wish=wish,
+        request=request,
         address=client.config.server,
         version=version,
         user=user,
@@ -60,15 +60,15 @@ async def collect_facts(session: Session, wish: CheckupRequest) -> ClusterFacts:
         skew=skew,
         served=served,
         rights=rights,
-        leaderships=leaderships,
+        leader_leases=leader_leases,
         policies=policies,
         bindings=bindings,
         namespaces=namespaces,
-        standings=None if states is None else tuple(states),
+        node_summaries=None if states is None else tuple(states),
         nodes=None if nodes is None else tuple(nodes),
         pods=None if pods is None else tuple(pods),
         jobs=None if jobs is None else tuple(jobs),
-        settings=tuple(_settings(client, wish.settings)),
+        settings=tuple(_settings(client, request.settings)),
     )
 
 
@@ -81,15 +81,15 @@ async def _unless_hidden(answer: Awaitable[T]) -> T | None:
         return None
 
 
-async def _leader_leases(client: KubeClient, wish: CheckupRequest) -> tuple[LeaderLease, ...]:
-    """Wherever there is a lease of our name; whoever may not look everywhere looks where Understudy is expected."""
+async def _leader_leases(client: KubeClient, request: CheckupRequest) -> tuple[LeaderLease, ...]:
+    """The leases of our name in all namespaces; without that permission, in the namespace of Understudy."""
     query = urlencode({"fieldSelector": f"metadata.name={LEASE_NAME}"})
     try:
         raw = await client.request("GET", f"{LEASES.path()}?{query}")
     except Refused as error:
         if error.code not in _HIDDEN:
             raise
-        raw = await client.request("GET", f"{LEASES.path(wish.home)}?{query}")
+        raw = await client.request("GET", f"{LEASES.path(request.home)}?{query}")
     return tuple(msgspec.convert(one, LeaderLease) for one in msgspec.json.decode(raw)["items"])
 
 

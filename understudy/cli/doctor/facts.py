@@ -21,7 +21,7 @@ class CheckupRequest(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
     scheduler: str = SCHEDULER_NAME
-    account: str = ""  # the user whose permissions count; '' for whoever asks
+    account: str = ""  # the user whose permissions are checked; '' for the user that asks
     home: str = "understudy-system"  # where Understudy runs
     settings: str | None = None
 
@@ -34,7 +34,7 @@ class DeniedRequest(msgspec.Struct, frozen=True):
 class Rights(msgspec.Struct, frozen=True):
     asked: int = 0
     denied: tuple[DeniedRequest, ...] = ()
-    trouble: str = ""  # why nobody could be asked
+    trouble: str = ""  # why the server did not answer
 
 
 class LeaderSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,7 +55,7 @@ class NamespaceInfo(msgspec.Struct, frozen=True):
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     """None where we may not look."""
 
-    wish: CheckupRequest
+    request: CheckupRequest
     address: str
     version: str
     user: str = ""
@@ -64,11 +64,11 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     skew: float | None = None  # seconds by which the cluster's clock is ahead of ours
     served: Served = {}
     rights: Rights = Rights()
-    leaderships: tuple[LeaderLease, ...] | None = ()
+    leader_leases: tuple[LeaderLease, ...] | None = ()
     policies: tuple[Document, ...] | None = ()  # admission policies; see `served` for whether there can be any
     bindings: tuple[Document, ...] | None = ()
     namespaces: tuple[NamespaceInfo, ...] | None = ()
-    standings: tuple[NodeSummary, ...] | None = ()
+    node_summaries: tuple[NodeSummary, ...] | None = ()
     nodes: tuple[NodeInfo, ...] | None = ()
     pods: tuple[PodInfo, ...] | None = ()
     jobs: tuple[JobObject, ...] | None = ()

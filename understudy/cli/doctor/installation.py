@@ -12,23 +12,23 @@ _PLURAL = "mutatingadmissionpolicies"
 _NEEDS = "Kubernetes 1.36 has it; from 1.34 on the feature gate MutatingAdmissionPolicy brings it"
 
 
-def check_installation(seen: ClusterFacts) -> list[Finding]:
-    if seen.embedded:
-        return [well("an embedded cluster: its scheduler is Understudy, and every pod is its own"), *_incidents(seen)]
-    return [*leader(seen), *_incidents(seen), *_policy(seen)]
+def check_installation(facts: ClusterFacts) -> list[Finding]:
+    if facts.embedded:
+        return [well("an embedded cluster: its scheduler is Understudy, and every pod is its own"), *_incidents(facts)]
+    return [*leader(facts), *_incidents(facts), *_policy(facts)]
 
 
-def leader(seen: ClusterFacts) -> list[Finding]:
-    if seen.leaderships is None:
+def leader(facts: ClusterFacts) -> list[Finding]:
+    if facts.leader_leases is None:
         return [note("who leads was not read: that takes the right to list leases")]
-    if not seen.leaderships:
+    if not facts.leader_leases:
         return [care("no Understudy has ever led here", f"{INSTALL}, or kubectl apply -k deploy/kustomize")]
-    return [_led(one, seen.now + (seen.skew or 0.0)) for one in seen.leaderships]
+    return [_led(one, facts.now + (facts.skew or 0.0)) for one in facts.leader_leases]
 
 
-def leads(seen: ClusterFacts) -> bool:
-    now = seen.now + (seen.skew or 0.0)
-    return seen.embedded or any(_age(one, now) is not None for one in seen.leaderships or ())
+def leads(facts: ClusterFacts) -> bool:
+    now = facts.now + (facts.skew or 0.0)
+    return facts.embedded or any(_age(one, now) is not None for one in facts.leader_leases or ())
 
 
 def _age(lease: LeaderLease, now: float) -> float | None:
@@ -45,19 +45,19 @@ def _led(lease: LeaderLease, now: float) -> Finding:
         return well(f"{holder} leads, in {place} (heard of {age:.0f} s ago)")
     ago = f" for {now - renewed:.0f} s" if renewed is not None else ""
     last = f"; {holder} did last" if holder else ""
-    return wrong(f"nobody has led in {place}{ago}{last}", f"kubectl -n {place} get pods, and their logs")
+    return wrong(f"no replica has led in {place}{ago}{last}", f"kubectl -n {place} get pods, and their logs")
 
 
-def _incidents(seen: ClusterFacts) -> list[Finding]:
-    if seen.serves(INCIDENTS.group, INCIDENTS.plural, INCIDENTS.version):
+def _incidents(facts: ClusterFacts) -> list[Finding]:
+    if facts.serves(INCIDENTS.group, INCIDENTS.plural, INCIDENTS.version):
         return [well("incidents are kept")]
     fix = "apply deploy/kustomize/base/incidents.understudy.dev.yaml (crds.install in the chart)"
     return [care("incidents are not kept: the cluster does not know the kind", fix)]
 
 
-def _policy(seen: ClusterFacts) -> list[Finding]:
-    opted = [one.metadata.name for one in seen.namespaces or () if one.metadata.labels.get(OPT_IN) == "true"]
-    missing = _missing(seen)
+def _policy(facts: ClusterFacts) -> list[Finding]:
+    opted = [one.metadata.name for one in facts.namespaces or () if one.metadata.labels.get(OPT_IN) == "true"]
+    missing = _missing(facts)
     if not missing:
         names = f": {named(sorted(opted))}" if opted else "; none is so far"
         return [well(f"namespaces can be opted in as a whole{names}")]
@@ -67,16 +67,16 @@ def _policy(seen: ClusterFacts) -> list[Finding]:
     return [note(f"namespaces cannot be opted in as a whole: {text}", fix)]
 
 
-def _missing(seen: ClusterFacts) -> tuple[str, str] | None:
+def _missing(facts: ClusterFacts) -> tuple[str, str] | None:
     """What is the matter, and the fix."""
-    if not seen.serves("admissionregistration.k8s.io", _PLURAL):
+    if not facts.serves("admissionregistration.k8s.io", _PLURAL):
         return "this cluster has no MutatingAdmissionPolicy", f"write schedulerName into the jobs. {_NEEDS}"
-    if seen.policies is None or seen.bindings is None:
-        return "policies may not be looked at", "ask as somebody who may list mutatingadmissionpolicies"
-    ours = {str(one["metadata"]["name"]) for one in seen.policies if _gives(one, seen.wish.scheduler)}
+    if facts.policies is None or facts.bindings is None:
+        return "policies may not be looked at", "ask as a user who may list mutatingadmissionpolicies"
+    ours = {str(one["metadata"]["name"]) for one in facts.policies if _gives(one, facts.request.scheduler)}
     if not ours:
-        return f"no policy gives pods to {seen.wish.scheduler}", "kubectl apply -k deploy/kustomize/admission"
-    if not any(one["spec"].get("policyName") in ours for one in seen.bindings):
+        return f"no policy gives pods to {facts.request.scheduler}", "kubectl apply -k deploy/kustomize/admission"
+    if not any(one["spec"].get("policyName") in ours for one in facts.bindings):
         return f"policy {sorted(ours)[0]} has no binding", "kubectl apply -k deploy/kustomize/admission"
     return None
 
@@ -87,10 +87,10 @@ def _gives(policy: Document, scheduler: str) -> bool:
     return any("schedulerName" in text and f"'{scheduler}'" in text for text in written)
 
 
-def check_settings(seen: ClusterFacts) -> list[Finding]:
-    changed = [one for one in seen.settings if one.source != DEFAULT]
+def check_settings(facts: ClusterFacts) -> list[Finding]:
+    changed = [one for one in facts.settings if one.source != DEFAULT]
     found = [well(f"{one.key} = {one.value} (from {one.source})") for one in changed]
-    if not seen.embedded:
+    if not facts.embedded:
         where = "what a deployed Understudy goes by is in its ConfigMap; --settings FILE looks at such a file"
         found = [*(found or [well("all defaults")]), note(where)]
     return found or [well("all defaults")]

@@ -13,12 +13,17 @@ from understudy.model.quantity import format_quantity
 _OWN_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")  # they say how a node is, not who may come
 
 
-def check_nodes(seen: ClusterFacts) -> list[Finding]:
-    if seen.standings is None or seen.nodes is None:
-        return [care("nodes and pods may not be looked at", "ask as somebody who may list them")]
-    if not seen.standings:
+def check_nodes(facts: ClusterFacts) -> list[Finding]:
+    if facts.node_summaries is None or facts.nodes is None:
+        return [care("nodes and pods may not be looked at", "ask as a user who may list them")]
+    if not facts.node_summaries:
         return [care("there are no nodes", "nothing can be placed until there are")]
-    return [*_health(seen.standings), *_accelerators(seen.standings), *_taints(seen.nodes), *_spares(seen)]
+    return [
+        *_health(facts.node_summaries),
+        *_accelerators(facts.node_summaries),
+        *_taints(facts.nodes),
+        *_spares(facts),
+    ]
 
 
 def _health(nodes: Sequence[NodeSummary]) -> list[Finding]:
@@ -70,15 +75,15 @@ def _taints(nodes: Sequence[NodeInfo]) -> list[Finding]:
     return [note(f"taints that pods have to tolerate: {named(texts)}")] if texts else []
 
 
-def _spares(seen: ClusterFacts) -> list[Finding]:
-    labelled = [one.usage.name for one in seen.standings or () if one.spare]
-    rules = next((one.value for one in seen.settings if one.key == "policy.spares"), ())
+def _spares(facts: ClusterFacts) -> list[Finding]:
+    labelled = [one.usage.name for one in facts.node_summaries or () if one.spare]
+    rules = next((one.value for one in facts.settings if one.key == "policy.spares"), ())
     parts = [f"{counted(len(labelled), 'node')} labelled ({named(labelled)})"] if labelled else []
     parts += [counted(len(rules), "rule") + " of the settings"] if rules else []
     if parts:
         return [well(f"spares: {' and '.join(parts)}; `understudy spares` shows them")]
     fix = "kubectl label node NAME understudy.dev/spare=true, or policy.spares in the settings"
-    return [note("no spares: whoever loses a node gets an idle one, or the seats of somebody less important", fix)]
+    return [note("no spares: a job that loses a node gets an idle one, or the seats of a less important job", fix)]
 
 
 # Labels of clouds and vendors that say which nodes are near each other. All labels that begin so count.
@@ -96,8 +101,8 @@ DOMAINS = (
 _NO_DOMAINS = ("cloud.google.com/gce-topology-host",)  # one value a machine
 
 
-def check_topology(seen: ClusterFacts) -> list[Finding]:
-    nodes = _that_matter(seen.nodes or ())
+def check_topology(facts: ClusterFacts) -> list[Finding]:
+    nodes = _that_matter(facts.nodes or ())
     found = [text for label in sorted(_labels(nodes)) if (text := _grouped(label, nodes))]
     if found:
         return [well(text) for text in found]

@@ -16,17 +16,17 @@ OLDEST = (1, 29)  # that the chart takes
 TOLERABLE, TOO_MUCH = 2.0, 15.0  # seconds; a node is suspected after some ten seconds of silence
 
 
-def check_server(seen: ClusterFacts) -> list[Finding]:
-    who = f" as {seen.user}" if seen.user else ""
-    return [_version(seen, f"at {seen.address}, asked{who}"), _clock(seen.skew)]
+def check_server(facts: ClusterFacts) -> list[Finding]:
+    who = f" as {facts.user}" if facts.user else ""
+    return [_version(facts, f"at {facts.address}, asked{who}"), _clock(facts.skew)]
 
 
-def _version(seen: ClusterFacts, where: str) -> Finding:
-    numbers = re.match(r"v(\d+)\.(\d+)", seen.version)
-    if seen.embedded or numbers is None or (int(numbers[1]), int(numbers[2])) >= OLDEST:
-        return well(f"Kubernetes {seen.version} {where}")
+def _version(facts: ClusterFacts, where: str) -> Finding:
+    numbers = re.match(r"v(\d+)\.(\d+)", facts.version)
+    if facts.embedded or numbers is None or (int(numbers[1]), int(numbers[2])) >= OLDEST:
+        return well(f"Kubernetes {facts.version} {where}")
     return care(
-        f"Kubernetes {seen.version} {where}", f"nobody has tried Understudy with less than v{OLDEST[0]}.{OLDEST[1]}"
+        f"Kubernetes {facts.version} {where}", f"Understudy is not tested with less than v{OLDEST[0]}.{OLDEST[1]}"
     )
 
 
@@ -56,10 +56,10 @@ async def user_of(client: KubeClient) -> str:
     return str(msgspec.json.decode(review)["status"].get("userInfo", {}).get("username", ""))
 
 
-async def rights_of(client: KubeClient, wish: CheckupRequest, served: Served) -> Rights:
+async def rights_of(client: KubeClient, request: CheckupRequest, served: Served) -> Rights:
     wanted = [(one, verb) for one in PERMISSIONS if _matters(one, served) for verb in one.verbs]
     try:
-        answers = await asyncio.gather(*(_allowed(client, wish, one, verb) for one, verb in wanted))
+        answers = await asyncio.gather(*(_allowed(client, request, one, verb) for one, verb in wanted))
     except Refused as error:
         return Rights(trouble=error.message)
     pairs = zip(wanted, answers, strict=True)
@@ -67,25 +67,25 @@ async def rights_of(client: KubeClient, wish: CheckupRequest, served: Served) ->
 
 
 def _matters(permission: Permission, served: Served) -> bool:
-    """What nobody brought to the cluster needs no permission."""
+    """A kind that the cluster does not serve needs no permission."""
     plural = permission.resource.partition("/")[0]
     return not permission.optional or any(plural in kinds for kinds in served.get(permission.group, {}).values())
 
 
-async def _allowed(client: KubeClient, wish: CheckupRequest, permission: Permission, verb: str) -> bool:
+async def _allowed(client: KubeClient, request: CheckupRequest, permission: Permission, verb: str) -> bool:
     plural, _, sub = permission.resource.partition("/")
     attributes = {
         "group": permission.group,
         "resource": plural,
         "subresource": sub,
         "verb": verb,
-        "namespace": wish.home if permission.namespace == OWN else permission.namespace,
+        "namespace": request.home if permission.namespace == OWN else permission.namespace,
         "name": permission.name,
     }
-    kind = "SubjectAccessReview" if wish.account else "SelfSubjectAccessReview"
+    kind = "SubjectAccessReview" if request.account else "SelfSubjectAccessReview"
     spec: dict[str, Any] = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
-    if wish.account:
-        spec |= {"user": wish.account, "groups": _groups(wish.account)}
+    if request.account:
+        spec |= {"user": request.account, "groups": _groups(request.account)}
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
     review = await client.request("POST", f"/apis/authorization.k8s.io/v1/{kind.lower()}s", body)
     return bool(msgspec.json.decode(review)["status"].get("allowed"))
@@ -99,22 +99,22 @@ def _groups(user: str) -> list[str]:
     return ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
 
 
-def check_permissions(seen: ClusterFacts) -> list[Finding]:
-    who = seen.wish.account or seen.user or "you"
-    rights = seen.rights
+def check_permissions(facts: ClusterFacts) -> list[Finding]:
+    who = facts.request.account or facts.user or "you"
+    rights = facts.rights
     if rights.trouble:
-        return [care(f"nobody says what {who} may do: {rights.trouble}", "ask as somebody who may review access")]
+        return [care(f"the permissions of {who} are unknown: {rights.trouble}", "ask as a user who may review access")]
     if not rights.denied:
         return [well(f"{who} may make all of the {rights.asked} kinds of requests that Understudy makes")]
-    if not (seen.wish.account or seen.user.startswith(_SERVICE_ACCOUNT)):
+    if not (facts.request.account or facts.user.startswith(_SERVICE_ACCOUNT)):
         text = f"{who} may not make {len(rights.denied)} of the {rights.asked} kinds of requests that Understudy makes"
-        account = f"{_SERVICE_ACCOUNT}{seen.wish.home}:understudy"
+        account = f"{_SERVICE_ACCOUNT}{facts.request.home}:understudy"
         return [care(text, f"no harm, unless Understudy runs as {who}; else look at its account: --as {account}")]
     missing: dict[Permission, list[str]] = {}
     for one in rights.denied:
         missing.setdefault(one.permission, []).append(one.verb)
     found = [
-        wrong(f"{who} may not {', '.join(verbs)} {_where(one, seen.wish)}: it {one.why}", "")
+        wrong(f"{who} may not {', '.join(verbs)} {_where(one, facts.request)}: it {one.why}", "")
         for one, verbs in missing.items()
     ]
     more = f"and {len(found) - _MOST} more; " if len(found) > _MOST else ""
@@ -123,6 +123,6 @@ def check_permissions(seen: ClusterFacts) -> list[Finding]:
     return [*shown[:-1], msgspec.structs.replace(shown[-1], fix=more + fix)]
 
 
-def _where(permission: Permission, wish: CheckupRequest) -> str:
-    place = wish.home if permission.namespace == OWN else permission.namespace
+def _where(permission: Permission, request: CheckupRequest) -> str:
+    place = request.home if permission.namespace == OWN else permission.namespace
     return f"{permission.title} in {place}" if place else permission.title

@@ -1,6 +1,6 @@
 """Reads understudy.yaml and UNDERSTUDY_* variables into the values the parts are set with, and knows their origins.
 
-A key nobody knows is an error, not a shrug. A variable goes before the file, the file before the default.
+An unknown key is an error. A variable goes before the file, the file before the default.
 """
 
 import os
@@ -88,7 +88,7 @@ def told(
 
 
 def given(path: str | None, environment: Mapping[str, str] = os.environ) -> dict[str, dict[str, Any]] | None:
-    """Only what is not the default and means something everywhere, by section and key. None: nobody gave any settings,
+    """Only what is not the default and means something everywhere, by section and key. None: no settings were given,
     not even an empty file."""
     found = origins(path, environment)
     chosen = [one for one in found if one.source != DEFAULT and one.key.startswith(EVERYWHERE)]

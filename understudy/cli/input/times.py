@@ -12,7 +12,7 @@ _SHOWN = (("y", 365 * 86_400), ("d", 86_400), ("h", 3600), ("m", 60))
 
 
 def parse_duration(text: str, option: str) -> float:
-    """Seconds. A bare number is refused, but for 0: nobody can tell which unit it is of."""
+    """Seconds. A bare number other than 0 is refused, since its unit is unclear."""
     if text == "0":
         return 0.0
     if not _WHOLE.fullmatch(text):

@@ -40,7 +40,7 @@ class Screen:
 
     @property
     def room(self) -> tuple[int, int]:
-        """Columns and lines: what changes has to fit, since nobody can go back over a line that was broken in two."""
+        """Columns and lines. The changing lines have to fit: a wrapped line cannot be rewritten."""
         size = shutil.get_terminal_size()
         return size.columns - 1, size.lines - 1
 

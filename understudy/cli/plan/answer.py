@@ -75,12 +75,12 @@ class Planning(msgspec.Struct, frozen=True):
         return gang_report(self.snapshot, self.settings.policy, self.now, key)
 
 
-def answer_request(question: PlanRequest, live: LiveCluster | None = None) -> PlanOutput:
+def answer_request(request: PlanRequest, live: LiveCluster | None = None) -> PlanOutput:
     """All that is read stays to the end: collecting garbage would walk it again and again, for half the time spent."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _answer(question, _SnapshotMaker(question, live))
+        return _answer(request, _SnapshotMaker(request, live))
     finally:
         if collecting:
             gc.enable()
@@ -89,49 +89,49 @@ def answer_request(question: PlanRequest, live: LiveCluster | None = None) -> Pl
 class _SnapshotMaker:
     """Where objects become snapshots: from files alone, or over what is seen of a cluster."""
 
-    def __init__(self, question: PlanRequest, live: LiveCluster | None) -> None:
-        self._question = question
+    def __init__(self, request: PlanRequest, live: LiveCluster | None) -> None:
+        self._request = request
         self._live = live
-        self.settings = live.settings if live is not None else read_settings(question.settings)
+        self.settings = live.settings if live is not None else read_settings(request.settings)
         self.notes = list(live.survey.notes) if live is not None else []
 
     def inputs(self) -> InputObjects:
         if self._live is None:
-            return self.read(self._question.files)
+            return self.read(self._request.files)
         seen = from_cluster(self._live.survey.objects)
-        return merge_inputs(seen, self.read(self._question.files)) if self._question.files else seen
+        return merge_inputs(seen, self.read(self._request.files)) if self._request.files else seen
 
     def read(self, files: Iterable[str]) -> InputObjects:
         found = documents.read(files)
         return decode_documents(found if self._live is None else with_namespace(found, self._live.namespace))
 
-    def look(self, inputs: InputObjects) -> "Planning":
-        question, settings = self._question, self.settings
+    def planning(self, inputs: InputObjects) -> "Planning":
+        request, settings = self._request, self.settings
         if self._live is None:
-            made = snapshot_of_files(inputs, settings, question.scheduler, question.now)
+            made = snapshot_of_files(inputs, settings, request.scheduler, request.now)
         else:
-            made, notes = snapshot_of_cluster(inputs, settings, question.scheduler, question.now)
-            notes += _unmanaged_notes(inputs, made, question.scheduler)
+            made, notes = snapshot_of_cluster(inputs, settings, request.scheduler, request.now)
+            notes += _unmanaged_notes(inputs, made, request.scheduler)
             self.notes += [note for note in notes if note not in self.notes]
-        return Planning(made, settings, question.now)
+        return Planning(made, settings, request.now)
 
 
-def _answer(question: PlanRequest, desk: _SnapshotMaker) -> PlanOutput:
-    changes = parse_changes(question.what_if, question.now)
-    inputs = desk.inputs()
-    looks = [desk.look(inputs)]
+def _answer(request: PlanRequest, maker: _SnapshotMaker) -> PlanOutput:
+    changes = parse_changes(request.what_if, request.now)
+    inputs = maker.inputs()
+    plannings = [maker.planning(inputs)]
     if changes:
         paths = [change.path for change in changes if isinstance(change, WhatIfAdd)]
-        inputs = merge_inputs(inputs, desk.read(paths)) if paths else inputs
-        future = desk.look(inputs)
-        changed = apply_changes(future.snapshot, changes, question.now)
-        looks.append(msgspec.structs.replace(future, snapshot=changed))
+        inputs = merge_inputs(inputs, maker.read(paths)) if paths else inputs
+        future = maker.planning(inputs)
+        changed = apply_changes(future.snapshot, changes, request.now)
+        plannings.append(msgspec.structs.replace(future, snapshot=changed))
     notes = [ignored_note(inputs.skipped)] if inputs.skipped else []
-    return PlanOutput(_output(question, looks), (*desk.notes, *notes))
+    return PlanOutput(_output(request, plannings), (*maker.notes, *notes))
 
 
 def _unmanaged_notes(inputs: InputObjects, made: Snapshot, scheduler: str) -> list[str]:
-    """Whoever asks what becomes of a file wants to know that this is nobody's business here."""
+    """A note for each job of the files that another scheduler would place."""
     found = []
     for item in inputs.items:
         obj = item.object
@@ -142,30 +142,32 @@ def _unmanaged_notes(inputs: InputObjects, made: Snapshot, scheduler: str) -> li
     return found
 
 
-def _output(question: PlanRequest, looks: list[Planning]) -> str:
-    told = _explained if question.explain is not None else _planned
-    return told(question, looks)
+def _output(request: PlanRequest, plannings: list[Planning]) -> str:
+    told = _explained if request.explain is not None else _planned
+    return told(request, plannings)
 
 
-def _planned(question: PlanRequest, looks: list[Planning]) -> str:
-    plans = [look.plan() for look in looks]
-    if question.form != "text":
-        values = [plan_figures(plan, look.snapshot.gangs, look.now) for plan, look in zip(plans, looks, strict=True)]
-        return dump(_before_and_after(values), question.form)
-    texts = [plan_text(plan, _context(look)) for plan, look in zip(plans, looks, strict=True)]
+def _planned(request: PlanRequest, plannings: list[Planning]) -> str:
+    plans = [look.plan() for look in plannings]
+    if request.form != "text":
+        values = [
+            plan_figures(plan, look.snapshot.gangs, look.now) for plan, look in zip(plans, plannings, strict=True)
+        ]
+        return dump(_before_and_after(values), request.form)
+    texts = [plan_text(plan, _context(look)) for plan, look in zip(plans, plannings, strict=True)]
     if len(plans) == 1:
         return texts[0]
-    return _compared(question, texts) + _difference_text(differences(*plans))
+    return _compared(request, texts) + _difference_text(differences(*plans))
 
 
-def _explained(question: PlanRequest, looks: list[Planning]) -> str:
-    everyone = {key for look in looks for key in look.snapshot.gangs}
-    key = find_gang(question.explain or "", everyone, "--explain")
-    if question.form != "text":
-        values = [story_figures(look.story(key)) if key in look.snapshot.gangs else None for look in looks]
-        return dump(_before_and_after(values), question.form)
-    texts = [_story_text(look, key) for look in looks]
-    return texts[0] if len(texts) == 1 else _compared(question, texts)
+def _explained(request: PlanRequest, plannings: list[Planning]) -> str:
+    everyone = {key for look in plannings for key in look.snapshot.gangs}
+    key = find_gang(request.explain or "", everyone, "--explain")
+    if request.form != "text":
+        values = [story_figures(look.story(key)) if key in look.snapshot.gangs else None for look in plannings]
+        return dump(_before_and_after(values), request.form)
+    texts = [_story_text(look, key) for look in plannings]
+    return texts[0] if len(texts) == 1 else _compared(request, texts)
 
 
 def _story_text(look: Planning, key: str) -> str:
@@ -178,9 +180,9 @@ def _before_and_after(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else {"before": values[0], "after": values[1]}
 
 
-def _compared(question: PlanRequest, texts: list[str]) -> str:
+def _compared(request: PlanRequest, texts: list[str]) -> str:
     paint = Painter.on(sys.stdout)
-    after = paint(f"After {', '.join(question.what_if)}", "bold")
+    after = paint(f"After {', '.join(request.what_if)}", "bold")
     return f"{paint('Before', 'bold')}\n{texts[0]}\n{after}\n{texts[1]}"
 
 

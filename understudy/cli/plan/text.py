@@ -78,21 +78,21 @@ def screen_width() -> int:
     return max(60, shutil.get_terminal_size((100, 24)).columns)
 
 
-def plan_text(plan: Plan, scene: PlanContext) -> str:
-    lines = [scene.paint(f"plan: {action_counts(plan)}", "bold"), *action_sections(plan.actions, scene)]
+def plan_text(plan: Plan, context: PlanContext) -> str:
+    lines = [context.paint(f"plan: {action_counts(plan)}", "bold"), *action_sections(plan.actions, context)]
     if plan.recheck_at is not None:
-        lines += ["", f"Stands until {_when(plan.recheck_at, scene.now)}, unless the cluster changes."]
+        lines += ["", f"Stands until {_when(plan.recheck_at, context.now)}, unless the cluster changes."]
     return "\n".join(lines) + "\n"
 
 
-def action_sections(actions: Iterable[Action], scene: PlanContext) -> list[str]:
+def action_sections(actions: Iterable[Action], context: PlanContext) -> list[str]:
     """The lines of a section for each kind of action there is, each after an empty line."""
     lines: list[str] = []
     for kind in ACTION_KINDS:
         of_kind = [action for action in actions if isinstance(action, kind.action)]
         if of_kind:
-            lines += ["", scene.paint(kind.heading, kind.colour)]
-            lines += [line for action in of_kind for line in _action_lines(action, scene)]
+            lines += ["", context.paint(kind.heading, kind.colour)]
+            lines += [line for action in of_kind for line in _action_lines(action, context)]
     return lines
 
 
@@ -102,28 +102,28 @@ def action_counts(plan: Plan) -> str:
     return ", ".join(f"{n} {kind.one if n == 1 else kind.many}" for kind, n in counts if n) or "Nothing to do."
 
 
-def _action_lines(action: Action, scene: PlanContext) -> Iterator[str]:
-    headline = scene.title(action.gang) + _manner(action, scene)
-    yield from textwrap.wrap(headline, scene.width, initial_indent="  ", subsequent_indent=INDENT)
-    for line in _details(action, scene):
-        yield from wrap_line(line, scene.width)
+def _action_lines(action: Action, context: PlanContext) -> Iterator[str]:
+    headline = context.title(action.gang) + _manner(action, context)
+    yield from textwrap.wrap(headline, context.width, initial_indent="  ", subsequent_indent=INDENT)
+    for line in _details(action, context):
+        yield from wrap_line(line, context.width)
 
 
-def _manner(action: Action, scene: PlanContext) -> str:
+def _manner(action: Action, context: PlanContext) -> str:
     """What the headline says besides the gang."""
     match action:
         case Start(waits_for=others) | Swap(waits_for=others) if others:
             left = "has" if len(others) == 1 else "have"
-            return f", once {', '.join(scene.name(key) for key in others)} {left} left"
+            return f", once {', '.join(context.name(key) for key in others)} {left} left"
         case Start() | Swap() | Wait():
             return ""
         case Grow():
             return f": {_pods(len(action.seats))} more"
         case Preempt():
             which = "all its seats" if action.whole else f"{len(action.members)} of its seats"
-            return f" gives up {which} for {scene.title(action.by)}"
+            return f" gives up {which} for {context.title(action.by)}"
         case Dismiss(member=member) if member:
-            return f" steps in as {member} of {scene.name(action.by)} on {action.node}"
+            return f" steps in as {member} of {context.name(action.by)} on {action.node}"
         case Dismiss():
             return f" gives up its seat on {action.node}: {action.why}"
         case Hold(seats=()):
@@ -138,14 +138,14 @@ def _pods(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
 
 
-def _details(action: Action, scene: PlanContext) -> Iterable[str]:
+def _details(action: Action, context: PlanContext) -> Iterable[str]:
     match action:
         case Start() | Grow():
-            return [*_volumes(action, scene), *seat_lines(action.seats)]
+            return [*_volumes(action, context), *seat_lines(action.seats)]
         case Hold():
             return seat_lines(action.seats)
         case Preempt():
-            return _loss(action, scene)
+            return _loss(action, context)
         case Swap():
             return [f"why: {action.why}", *_moves(action)]
         case Shrink() | Requeue():
@@ -153,14 +153,14 @@ def _details(action: Action, scene: PlanContext) -> Iterable[str]:
         case Dismiss():
             return []
         case Wait():
-            return _reason(action.reason, scene)
+            return _reason(action.reason, context)
         case _:
             assert_never(action)
 
 
-def _volumes(action: Start | Grow, scene: PlanContext) -> list[str]:
+def _volumes(action: Start | Grow, context: PlanContext) -> list[str]:
     """Those that are made before its pods sit."""
-    gang, seated = scene.gangs.get(action.gang), {member for member, _ in action.seats}
+    gang, seated = context.gangs.get(action.gang), {member for member, _ in action.seats}
     members = [member for member in gang.members() if member.name in seated] if gang else []
     claims = dict.fromkeys(claim for member in members for claim, _ in member.shape.unmade)
     return [f"after: the volumes of {', '.join(claims)} are made"] if claims else []
@@ -179,9 +179,9 @@ def _moves(swap: Swap) -> list[str]:
     return [f"{m.member}: {m.from_node or '(its seat is gone)'} -> {m.to_node} ({m.source})" for m in swap.moves]
 
 
-def _loss(action: Preempt, scene: PlanContext) -> Iterator[str]:
+def _loss(action: Preempt, context: PlanContext) -> Iterator[str]:
     yield f"why: {action.why}"
-    yield f"cost: {_cost(action, scene.gangs.get(action.gang))}"
+    yield f"cost: {_cost(action, context.gangs.get(action.gang))}"
     yield from seat_lines(zip(action.members, action.nodes, strict=True))
 
 
@@ -193,7 +193,7 @@ def _cost(action: Preempt, gang: Gang | None) -> str:
     return f"{lost} lost{budgets}"
 
 
-def _reason(reason: WaitReason, scene: PlanContext) -> Iterator[str]:
+def _reason(reason: WaitReason, context: PlanContext) -> Iterator[str]:
     if not reason.refusals:
         yield f"why: {reason_summary(reason)}"
     yield f"needs: {reason.needs}"
@@ -204,11 +204,11 @@ def _reason(reason: WaitReason, scene: PlanContext) -> Iterator[str]:
         yield f"why not: {refusal.count} x {refusal.why}"
     for holder in reason.holders:
         seats = "1 seat" if holder.seats == 1 else f"{holder.seats} seats"
-        yield f"held by: {scene.name(holder.gang)} (priority {holder.priority}), {seats}: {holder.keeps}"
+        yield f"held by: {context.name(holder.gang)} (priority {holder.priority}), {seats}: {holder.keeps}"
     if reason.guard:
         yield f"guard: {reason.guard}"
     if reason.until is not None:
-        yield f"until: {_when(reason.until, scene.now)}"
+        yield f"until: {_when(reason.until, context.now)}"
 
 
 def _when(moment: float, now: float) -> str:
@@ -232,14 +232,14 @@ def wrap_line(line: str, width: int) -> list[str]:
     )
 
 
-def story_text(story: GangReport, scene: PlanContext) -> str:
-    lines = [scene.paint(scene.title(story.gang), "bold"), f"  needs: {story.needs}", f"  turn: {_turn(story)}"]
-    gang = scene.gangs[story.gang]
+def story_text(story: GangReport, context: PlanContext) -> str:
+    lines = [context.paint(context.title(story.gang), "bold"), f"  needs: {story.needs}", f"  turn: {_turn(story)}"]
+    gang = context.gangs[story.gang]
     if seats := [(member.name, member.node) for member in gang.members() if member.node]:
-        lines += ["", scene.paint("Sits on", "cyan"), *_laid_out(seat_lines(seats), scene)]
+        lines += ["", context.paint("Sits on", "cyan"), *_laid_out(seat_lines(seats), context)]
     for heading, looks in _grouped(story):
-        lines += ["", scene.paint(heading, "cyan"), *_laid_out(_looked(looks, scene), scene)]
-    told = action_sections(story.actions, scene)
+        lines += ["", context.paint(heading, "cyan"), *_laid_out(_looked(looks, context), context)]
+    told = action_sections(story.actions, context)
     lines += told or ["", "Nothing happens to it in this plan."]
     return "\n".join(lines) + "\n"
 
@@ -250,9 +250,9 @@ def _turn(story: GangReport) -> str:
     return f"{story.turn} of {story.turns} that want something"
 
 
-def _laid_out(lines: list[str], scene: PlanContext) -> Iterator[str]:
+def _laid_out(lines: list[str], context: PlanContext) -> Iterator[str]:
     for line in lines:
-        yield from wrap_line(line, scene.width)
+        yield from wrap_line(line, context.width)
 
 
 def _grouped(story: GangReport) -> Iterator[tuple[str, list[PlaceReport]]]:
@@ -265,18 +265,18 @@ def _grouped(story: GangReport) -> Iterator[tuple[str, list[PlaceReport]]]:
         yield f"Looked at for {island}: {len(looks)} {unit}{'s' * (len(looks) != 1)}{label}", looks
 
 
-def _looked(looks: list[PlaceReport], scene: PlanContext) -> list[str]:
+def _looked(looks: list[PlaceReport], context: PlanContext) -> list[str]:
     """A line for each answer, with all the places that gave it."""
     answers: dict[str, list[str]] = {}
     for look in looks:
-        answers.setdefault(_answer(look, scene), []).append(look.place)
+        answers.setdefault(_answer(look, context), []).append(look.place)
     return [f"{', '.join(places)}: {answer}" for answer, places in answers.items()]
 
 
-def _answer(look: PlaceReport, scene: PlanContext) -> str:
+def _answer(look: PlaceReport, context: PlanContext) -> str:
     parts = [look.refused or "would do"]
     if look.occupants:
-        parts.append(f"occupied by {', '.join(scene.title(key) for key in look.occupants)}")
+        parts.append(f"occupied by {', '.join(context.title(key) for key in look.occupants)}")
     if look.cost is not None:
         parts.append(f"could be cleared: {_price(look.cost)}")
     return "; ".join(parts)

@@ -76,7 +76,7 @@ async def list_nodes(client: KubeClient) -> list[NodeInfo]:
 
 
 async def list_incidents(client: KubeClient, namespace: str) -> list[Incident]:
-    """None where the cluster does not know the kind: nobody keeps incidents there."""
+    """An empty list where the cluster does not serve the kind."""
     try:
         return [kept.incident for kept in await _list(client, INCIDENTS, _INCIDENTS, namespace)]
     except Refused as error:

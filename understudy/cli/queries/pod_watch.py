@@ -70,7 +70,7 @@ async def follow_pods(client: KubeClient, which: PodSelection) -> AsyncGenerator
 def _take(raw: bytes, gone: bool, known: dict[str, Pod], which: PodSelection) -> None:
     try:
         pod = decode_json(raw)
-    except BadObject:  # somebody else's: no job of ours has pods that make no sense
+    except BadObject:  # an invalid pod belongs to no job of ours
         return
     assert isinstance(pod, Pod)
     name = f"{pod.metadata.namespace}/{pod.metadata.name}"

@@ -99,7 +99,7 @@ def remote_lines(seen: RemoteCluster) -> Iterator[str]:
 def _understudy(seen: RemoteCluster) -> str:
     if not seen.installed:
         return f"not installed: {INSTALL}"
-    return f"installed; {seen.leader} leads" if seen.leader else "installed; nobody leads"
+    return f"installed; {seen.leader} leads" if seen.leader else "installed; no replica leads"
 
 
 def remote_figures(seen: RemoteCluster) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def accelerators(amounts: Mapping[str, int]) -> int:
 def amounts_of(spec: PodSpec) -> Amounts:
     try:
         return dict(requests_of(spec))
-    except ValueError:  # a quantity nobody can read
+    except ValueError:  # an invalid quantity
         return {}
 
 

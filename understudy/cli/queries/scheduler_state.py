@@ -29,7 +29,7 @@ from understudy.ports import Refused
 
 PAGE = 500
 TRIES = 3  # a list that takes so long that its pages expire is begun anew
-_NEEDED = (known.NODES, known.PODS)  # whoever may not see these sees nothing
+_NEEDED = (known.NODES, known.PODS)  # without permission to list these, nothing can be planned
 _FORBIDDEN, _NOT_FOUND, _EXPIRED = 403, 404, 410
 
 

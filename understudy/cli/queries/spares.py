@@ -31,7 +31,7 @@ class Spare(msgspec.Struct, frozen=True):
     role: SpareRole
     state: str
     loans: tuple[SpareHolder, ...]
-    since: float | None  # when whoever has it got it, or when it turned bad
+    since: float | None  # when its holders got it, or when it became unfit
     reason: str
 
 

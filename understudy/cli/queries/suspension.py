@@ -35,7 +35,7 @@ def suspend_state(job: JobObject) -> SuspendState:
 
 
 def suspension_patch(job: JobObject) -> MergePatch:
-    """A merge patch: paused, by its owner; seats that were held for it are nobody's business any more."""
+    """A merge patch: the owner suspends the job, and the seats that were held for it are released."""
     notes: dict[str, None] = {REQUEUED_AT: None, HOLDS: None}
     return {**suspend_patch(_lever(job), True), "metadata": {"uid": job.uid, "annotations": notes}}
 

@@ -45,11 +45,11 @@ async def kueue_reasons(client: KubeClient, job: JobSummary) -> list[str]:
     try:
         workload = await _workload(client, job)
     except Refused as error:
-        return ["There is no Kueue in this cluster: nobody lets it start."] if error.code == NOT_FOUND else []
+        return ["There is no Kueue in this cluster, so the job never starts."] if error.code == NOT_FOUND else []
     if workload is None:
         return ["Kueue has no Workload for it yet; whether Kueue runs, its own logs tell."]
     if workload.spec.active is False:
-        return ["Somebody has stopped it there: spec.active of its Workload is false."]
+        return ["A user has stopped it there: spec.active of its Workload is false."]
     waiting = [one for one in workload.status.conditions if one.type == "QuotaReserved" and one.status != "True"]
     evicted = true_condition(workload.status.conditions, "Evicted")
     words = [one.message for one in (evicted, *waiting) if one is not None and one.message]
@@ -72,7 +72,7 @@ async def _workload(client: KubeClient, job: JobSummary) -> _KueueWorkload | Non
 
 
 async def silent_scheduler_reasons(client: KubeClient, job: JobSummary, events: Sequence[EventInfo]) -> list[str]:
-    """Nothing where somebody has said why, or nobody waits. An embedded cluster says it by itself, in a moment."""
+    """Empty where a reason is known or no pod waits. An embedded cluster writes a reason within moments."""
     waiting = [one for one in job.instances if one.status == "PENDING" and not one.node]
     if is_embedded(client) or job.status not in (PENDING, QUEUING) or not waiting or any(o.waits for o in waiting):
         return []

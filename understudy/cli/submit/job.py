@@ -25,26 +25,26 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="how many run at a time (default: --workers, or all there are)")  # fmt: skip
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
-    completions = wish.more.get("completions") or wish.workers
-    parallelism = wish.more.get("parallelism")
+def document(request: JobRequest, resource: Resource) -> Document:
+    completions = request.more.get("completions") or request.workers
+    parallelism = request.more.get("parallelism")
     if parallelism is None:
-        parallelism = wish.workers if wish.workers > 1 else completions
-    labels = labels_of(wish, resource.kind, parallelism)
-    return training.job(wish, resource, labels, spec(wish, labels, completions, parallelism))
+        parallelism = request.workers if request.workers > 1 else completions
+    labels = labels_of(request, resource.kind, parallelism)
+    return training.job(request, resource, labels, spec(request, labels, completions, parallelism))
 
 
-def spec(wish: JobRequest, labels: dict[str, str], completions: int, parallelism: int) -> Document:
-    pods = template(wish, worker(wish, "main"), labels)
+def spec(request: JobRequest, labels: dict[str, str], completions: int, parallelism: int) -> Document:
+    pods = template(request, worker(request, "main"), labels)
     pods["spec"]["restartPolicy"] = "Never"
     found: Document = {
         "completions": completions,
         "parallelism": parallelism,
         "completionMode": "Indexed" if completions > 1 else None,
-        "backoffLimit": wish.retry,
+        "backoffLimit": request.retry,
         "podFailurePolicy": _NO_FAILURE,
-        "activeDeadlineSeconds": wish.running_timeout,
-        "ttlSecondsAfterFinished": wish.ttl_after_finished,
+        "activeDeadlineSeconds": request.running_timeout,
+        "ttlSecondsAfterFinished": request.ttl_after_finished,
         "template": pods,
     }
     return {field: value for field, value in found.items() if value is not None}

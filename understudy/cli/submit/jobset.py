@@ -18,18 +18,21 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                         help="child Jobs of --workers pods each, such as one a slice (default: 1)")  # fmt: skip
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
-    replicas = wish.more["replicas"]
-    labels = labels_of(wish, resource.kind, replicas * wish.workers)
-    child = job.spec(wish, labels, wish.workers, wish.workers) | {"completionMode": "Indexed", "backoffLimit": 0}
+def document(request: JobRequest, resource: Resource) -> Document:
+    replicas = request.more["replicas"]
+    labels = labels_of(request, resource.kind, replicas * request.workers)
+    child = job.spec(request, labels, request.workers, request.workers) | {
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+    }
     child.pop("ttlSecondsAfterFinished", None)  # a child that went away would be made again
     spec: Document = {
         "replicatedJobs": [{"name": _CHILD, "replicas": replicas, "template": {"spec": child}}],
-        "failurePolicy": {"maxRestarts": wish.retry},
+        "failurePolicy": {"maxRestarts": request.retry},
     }
-    if wish.ttl_after_finished is not None:
-        spec["ttlSecondsAfterFinished"] = wish.ttl_after_finished
-    metadata: Document = {"name": wish.name, "labels": labels}
-    if notes := annotations_of(wish, EXCLUSIVE):
+    if request.ttl_after_finished is not None:
+        spec["ttlSecondsAfterFinished"] = request.ttl_after_finished
+    metadata: Document = {"name": request.name, "labels": labels}
+    if notes := annotations_of(request, EXCLUSIVE):
         metadata["annotations"] = notes
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}

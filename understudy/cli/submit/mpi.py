@@ -28,47 +28,47 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="the version of the MPIJob (default: the first of these that the cluster serves)")  # fmt: skip
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
+def document(request: JobRequest, resource: Resource) -> Document:
     if resource.version == MPI_JOBS_V1ALPHA1.version:
-        return _first_version(wish, resource)
-    labels = labels_of(wish, resource.kind, wish.workers)
-    launcher = template(wish, PodRole(container=CONTAINER), labels)
-    workers = template(wish, _worker(wish, runs=False), labels)
+        return _first_version(request, resource)
+    labels = labels_of(request, resource.kind, request.workers)
+    launcher = template(request, PodRole(container=CONTAINER), labels)
+    workers = template(request, _worker(request, runs=False), labels)
     newest = resource.version == MPI_JOBS.version
     spec: Document = {
-        "slotsPerWorker": _slots(wish),
-        "runPolicy": run_policy(wish, wish.retry if newest else None),  # there it is the limit of a batch/v1 Job
+        "slotsPerWorker": _slots(request),
+        "runPolicy": run_policy(request, request.retry if newest else None),  # there it is the limit of a batch/v1 Job
         "mpiReplicaSpecs": {
-            "Launcher": {"replicas": 1, "template": launcher} if newest else replicas(wish, 1, launcher),
-            "Worker": {"replicas": wish.workers, "template": workers},
+            "Launcher": {"replicas": 1, "template": launcher} if newest else replicas(request, 1, launcher),
+            "Worker": {"replicas": request.workers, "template": workers},
         },
     }
     if newest:
         # As in the older versions. A launcher that is there before its workers fails, and --retry is 0 unless given.
         spec["launcherCreationPolicy"] = "WaitForWorkersReady"
-    return job(wish, resource, labels, spec)
+    return job(request, resource, labels, spec)
 
 
-def _first_version(wish: JobRequest, resource: Resource) -> Document:
+def _first_version(request: JobRequest, resource: Resource) -> Document:
     """v1alpha1: one template for both. Its operator takes the command and the resources where they do not belong."""
-    if wish.ttl_after_finished is not None:
+    if request.ttl_after_finished is not None:
         raise BadInput("--ttl-after-finished: MPIJob v1alpha1 cannot be told so; leave it out, or use a newer version")
-    labels = labels_of(wish, resource.kind, wish.workers)
+    labels = labels_of(request, resource.kind, request.workers)
     spec: Document = {
-        "replicas": wish.workers,
-        "slotsPerWorker": _slots(wish),
-        "backoffLimit": wish.retry,
-        "cleanPodPolicy": wish.clean_task_policy,
-        "template": template(wish, _worker(wish, runs=True), labels),
+        "replicas": request.workers,
+        "slotsPerWorker": _slots(request),
+        "backoffLimit": request.retry,
+        "cleanPodPolicy": request.clean_task_policy,
+        "template": template(request, _worker(request, runs=True), labels),
     }
-    if wish.running_timeout is not None:
-        spec["activeDeadlineSeconds"] = wish.running_timeout
-    return job(wish, resource, labels, spec)
+    if request.running_timeout is not None:
+        spec["activeDeadlineSeconds"] = request.running_timeout
+    return job(request, resource, labels, spec)
 
 
-def _worker(wish: JobRequest, *, runs: bool) -> PodRole:
-    return msgspec.structs.replace(worker(wish, CONTAINER), runs=runs)
+def _worker(request: JobRequest, *, runs: bool) -> PodRole:
+    return msgspec.structs.replace(worker(request, CONTAINER), runs=runs)
 
 
-def _slots(wish: JobRequest) -> int:
-    return wish.more.get("nproc_per_node") or max(wish.gpus, 1)
+def _slots(request: JobRequest) -> int:
+    return request.more.get("nproc_per_node") or max(request.gpus, 1)

@@ -17,8 +17,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_cleaning(parser, "Running")
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
-    labels = labels_of(wish, resource.kind, wish.workers)
-    pods = template(wish, worker(wish, "paddle"), labels)
-    roles = {"Worker": replicas(wish, wish.workers, pods)}
-    return job(wish, resource, labels, {"runPolicy": run_policy(wish), "paddleReplicaSpecs": roles})
+def document(request: JobRequest, resource: Resource) -> Document:
+    labels = labels_of(request, resource.kind, request.workers)
+    pods = template(request, worker(request, "paddle"), labels)
+    roles = {"Worker": replicas(request, request.workers, pods)}
+    return job(request, resource, labels, {"runPolicy": run_policy(request), "paddleReplicaSpecs": roles})

@@ -57,81 +57,83 @@ class PodRole(msgspec.Struct, frozen=True, kw_only=True):
     port: tuple[str, int] | None = None
 
 
-def worker(wish: JobRequest, container: str) -> PodRole:
+def worker(request: JobRequest, container: str) -> PodRole:
     """A role that gets all the flags ask for."""
-    amounts = {name: amount for name, amount in (("cpu", wish.cpu), ("memory", wish.memory)) if amount}
-    devices = dict(wish.device) | ({"rdma/hca": "1"} if wish.rdma else {})
-    return PodRole(container=container, gpus=wish.gpus, requests={**amounts, **devices}, limits={**amounts, **devices})
+    amounts = {name: amount for name, amount in (("cpu", request.cpu), ("memory", request.memory)) if amount}
+    devices = dict(request.device) | ({"rdma/hca": "1"} if request.rdma else {})
+    return PodRole(
+        container=container, gpus=request.gpus, requests={**amounts, **devices}, limits={**amounts, **devices}
+    )
 
 
-def template(wish: JobRequest, role: PodRole, labels: Mapping[str, str]) -> Document:
+def template(request: JobRequest, role: PodRole, labels: Mapping[str, str]) -> Document:
     metadata: Document = {"labels": dict(labels)}
-    if notes := {key: value for key, value in wish.annotation if not key.startswith(OWN)}:
+    if notes := {key: value for key, value in request.annotation if not key.startswith(OWN)}:
         metadata["annotations"] = notes
-    return {"metadata": metadata, "spec": _spec(wish, role)}
+    return {"metadata": metadata, "spec": _spec(request, role)}
 
 
-def labels_of(wish: JobRequest, kind: str, members: int) -> dict[str, str]:
+def labels_of(request: JobRequest, kind: str, members: int) -> dict[str, str]:
     """For the job and its pods. Arena finds jobs by the first two."""
-    labels = {"app": kind.lower(), "release": wish.name, "createdBy": kind, MANAGED_BY: "understudy"}
-    if wish.gang:
-        labels |= {f"{GROUP}/name": f"{kind.lower()}-{wish.name}", f"{GROUP}/min-available": str(members)}
-    return labels | dict(wish.label)
+    labels = {"app": kind.lower(), "release": request.name, "createdBy": kind, MANAGED_BY: "understudy"}
+    if request.gang:
+        labels |= {f"{GROUP}/name": f"{kind.lower()}-{request.name}", f"{GROUP}/min-available": str(members)}
+    return labels | dict(request.label)
 
 
-def annotations_of(wish: JobRequest, exclusive: str = EXCLUSIVE) -> dict[str, str]:
+def annotations_of(request: JobRequest, exclusive: str = EXCLUSIVE) -> dict[str, str]:
     """For the job alone come those by which it speaks to who places it."""
-    notes = dict(wish.annotation)
-    if wish.exclusive:
-        notes[exclusive] = wish.exclusive
-    if wish.on_preemption:
-        notes[f"{OWN}on-preemption"] = wish.on_preemption
-    if wish.warm:
-        notes[f"{OWN}warm"] = str(wish.warm)
-    return notes | ({QUEUED: "true"} if wish.queue else {})
+    notes = dict(request.annotation)
+    if request.exclusive:
+        notes[exclusive] = request.exclusive
+    if request.on_preemption:
+        notes[f"{OWN}on-preemption"] = request.on_preemption
+    if request.warm:
+        notes[f"{OWN}warm"] = str(request.warm)
+    return notes | ({QUEUED: "true"} if request.queue else {})
 
 
-def _spec(wish: JobRequest, role: PodRole) -> Document:
-    placed = pod_storage(wish)
-    env = _env(wish, role)
+def _spec(request: JobRequest, role: PodRole) -> Document:
+    placed = pod_storage(request)
+    env = _env(request, role)
     spec: Document = {
-        "priorityClassName": wish.priority,
-        "schedulerName": wish.scheduler,
-        "nodeSelector": dict(role.selector or wish.selector),
-        "tolerations": list(wish.toleration),
-        "hostNetwork": wish.host_network,
-        "dnsPolicy": "ClusterFirstWithHostNet" if wish.host_network else None,
-        "hostIPC": wish.host_ipc,
-        "hostPID": wish.host_pid,
-        "imagePullSecrets": [{"name": name} for name in wish.image_pull_secret],
-        "initContainers": [fetch_container(wish, env)] if wish.sync_mode else [],
-        "containers": [_container(wish, role, env, placed.mounts)],
+        "priorityClassName": request.priority,
+        "schedulerName": request.scheduler,
+        "nodeSelector": dict(role.selector or request.selector),
+        "tolerations": list(request.toleration),
+        "hostNetwork": request.host_network,
+        "dnsPolicy": "ClusterFirstWithHostNet" if request.host_network else None,
+        "hostIPC": request.host_ipc,
+        "hostPID": request.host_pid,
+        "imagePullSecrets": [{"name": name} for name in request.image_pull_secret],
+        "initContainers": [fetch_container(request, env)] if request.sync_mode else [],
+        "containers": [_container(request, role, env, placed.mounts)],
         "volumes": list(placed.volumes),
     }
     return {field: value for field, value in spec.items() if value}
 
 
-def _container(wish: JobRequest, role: PodRole, env: list[Document], mounts: Iterable[Document]) -> Document:
+def _container(request: JobRequest, role: PodRole, env: list[Document], mounts: Iterable[Document]) -> Document:
     gpus = {GPU: str(role.gpus)} if role.gpus else {}
     amounts = {"requests": {**role.requests, **gpus}, "limits": {**role.limits, **gpus}}
     container: Document = {
         "name": role.container,
-        "image": role.image or wish.image or NO_IMAGE,
-        "imagePullPolicy": wish.image_pull_policy,
-        "workingDir": wish.working_dir,
-        "command": [wish.shell, "-c", exec_command(wish.command)] if role.runs else [],
+        "image": role.image or request.image or NO_IMAGE,
+        "imagePullPolicy": request.image_pull_policy,
+        "workingDir": request.working_dir,
+        "command": [request.shell, "-c", exec_command(request.command)] if role.runs else [],
         "ports": [{"name": role.port[0], "containerPort": role.port[1]}] if role.port else [],
         "resources": {name: given for name, given in amounts.items() if given},
-        "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}} if wish.rdma else {},
+        "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}} if request.rdma else {},
         "env": env,
         "volumeMounts": list(mounts),
     }
     return {field: value for field, value in container.items() if value}
 
 
-def _env(wish: JobRequest, role: PodRole) -> list[Document]:
+def _env(request: JobRequest, role: PodRole) -> list[Document]:
     """A pod without GPUs is kept from seeing those of its node."""
-    told = {"workers": str(wish.workers), "gpus": str(role.gpus)}
+    told = {"workers": str(request.workers), "gpus": str(role.gpus)}
     if not role.gpus:
         told["NVIDIA_VISIBLE_DEVICES"] = "void"
-    return [{"name": name, "value": value} for name, value in (told | dict(wish.env)).items()]
+    return [{"name": name, "value": value} for name, value in (told | dict(request.env)).items()]

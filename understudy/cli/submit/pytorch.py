@@ -19,13 +19,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                         help="processes of each worker: a number, auto, cpu or gpu")  # fmt: skip
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
-    labels = labels_of(wish, resource.kind, wish.workers)
-    pods = template(wish, worker(wish, "pytorch"), labels)
-    roles = {"Master": replicas(wish, 1, pods)}
-    if wish.workers > 1:
-        roles["Worker"] = replicas(wish, wish.workers - 1, pods, restart="OnFailure")
-    spec: Document = {"runPolicy": run_policy(wish), "pytorchReplicaSpecs": roles}
-    if processes := wish.more.get("nproc_per_node"):
+def document(request: JobRequest, resource: Resource) -> Document:
+    labels = labels_of(request, resource.kind, request.workers)
+    pods = template(request, worker(request, "pytorch"), labels)
+    roles = {"Master": replicas(request, 1, pods)}
+    if request.workers > 1:
+        roles["Worker"] = replicas(request, request.workers - 1, pods, restart="OnFailure")
+    spec: Document = {"runPolicy": run_policy(request), "pytorchReplicaSpecs": roles}
+    if processes := request.more.get("nproc_per_node"):
         spec["nprocPerNode"] = processes
-    return job(wish, resource, labels, spec)
+    return job(request, resource, labels, spec)

@@ -35,9 +35,9 @@ def goes_to_embedded(options: argparse.Namespace) -> bool:
         return True
 
 
-def fit_request(wish: JobRequest, *, embedded: bool) -> JobRequest:
-    _check_warm(wish.warm, embedded=embedded)
-    return wish if embedded else msgspec.structs.replace(wish, scheduler=wish.scheduler or SCHEDULER_NAME)
+def fit_request(request: JobRequest, *, embedded: bool) -> JobRequest:
+    _check_warm(request.warm, embedded=embedded)
+    return request if embedded else msgspec.structs.replace(request, scheduler=request.scheduler or SCHEDULER_NAME)
 
 
 def fit_manifest(document: Document, warm: int, *, embedded: bool) -> None:
@@ -63,19 +63,19 @@ _BESIDE = {one.kind: one for one in (CONFIG_MAPS, SERVICES, PODS, tensorboard.DE
 def submit(options: argparse.Namespace) -> int:
     if options.file is not None:
         return _submit_manifest(options)
-    kind, wish = options.kind, fit_request(_request(options), embedded=goes_to_embedded(options))
+    kind, request = options.kind, fit_request(_request(options), embedded=goes_to_embedded(options))
     if options.dry_run:
-        resource = _asked_version(kind, wish) or kind.RESOURCES[0]
-        return _print([_job(kind, wish, resource, options.set), *_beside(wish, kind, deployments=True)], options)
+        resource = _asked_version(kind, request) or kind.RESOURCES[0]
+        return _print([_job(kind, request, resource, options.set), *_beside(request, kind, deployments=True)], options)
 
     async def work(session: Session) -> int:
-        checks.check_source(session, wish.sync_source)
+        checks.check_source(session, request.sync_source)
         catalogue = Discovery(session.client)
-        resource = await _served(catalogue, kind, wish)
-        job = _job(kind, wish, resource, options.set)
+        resource = await _served(catalogue, kind, request)
+        job = _job(kind, request, resource, options.set)
         await checks.check(session, resource, job)
         deployments = await catalogue.first([tensorboard.DEPLOYMENTS]) is not None
-        others = _beside(wish, kind, deployments=deployments)
+        others = _beside(request, kind, deployments=deployments)
         return await _made(session, options, ApiObject(resource, job), others)
 
     return run_in_session(options, work)
@@ -116,18 +116,18 @@ def _request(options: argparse.Namespace) -> JobRequest:
         raise BadInput('a command is missing; put it last, in quotes, such as "python train.py"')
     if options.sync_source and Path(options.sync_source).is_dir():
         options.sync_source = str(Path(options.sync_source).absolute())
-    wish = JobRequest.of(options, command)
-    check_code(wish)
-    return wish
+    request = JobRequest.of(options, command)
+    check_code(request)
+    return request
 
 
-def _asked_version(kind: SubmitKind, wish: JobRequest) -> Resource | None:
-    version = wish.more.get("mpi_version")
+def _asked_version(kind: SubmitKind, request: JobRequest) -> Resource | None:
+    version = request.more.get("mpi_version")
     return next((one for one in kind.RESOURCES if one.version == version), None)
 
 
-async def _served(catalogue: Discovery, kind: SubmitKind, wish: JobRequest) -> Resource:
-    asked = _asked_version(kind, wish)
+async def _served(catalogue: Discovery, kind: SubmitKind, request: JobRequest) -> Resource:
+    asked = _asked_version(kind, request)
     resource = await catalogue.first([asked] if asked else kind.RESOURCES)
     if resource is None:
         raise _unknown(asked or kind.RESOURCES[0])
@@ -138,17 +138,17 @@ def _unknown(resource: Resource) -> BadInput:
     return BadInput(f"this cluster has no {resource.kind} ({resource.api_version}); its operator is not installed")
 
 
-def _job(kind: SubmitKind, wish: JobRequest, resource: Resource, settings: list[str]) -> Document:
-    return set_fields(kind.document(wish, resource), settings)
+def _job(kind: SubmitKind, request: JobRequest, resource: Resource, settings: list[str]) -> Document:
+    return set_fields(kind.document(request, resource), settings)
 
 
-def _beside(wish: JobRequest, kind: SubmitKind, *, deployments: bool) -> list[Document]:
-    found = config_maps(wish, labels_of(wish, kind.RESOURCES[0].kind, wish.workers))
-    return [*found, *tensorboard.documents(wish, deployments=deployments)] if wish.tensorboard else found
+def _beside(request: JobRequest, kind: SubmitKind, *, deployments: bool) -> list[Document]:
+    found = config_maps(request, labels_of(request, kind.RESOURCES[0].kind, request.workers))
+    return [*found, *tensorboard.documents(request, deployments=deployments)] if request.tensorboard else found
 
 
 def _print(documents: list[Document], options: argparse.Namespace) -> int:
-    """A namespace that was asked for is printed too: whoever applies the YAML need not ask for it again."""
+    """A namespace that was asked for is printed too, so `kubectl apply` needs no option for it."""
     space = {"namespace": options.namespace} if options.namespace else {}
     placed = [{**one, "metadata": {**one["metadata"], **space}} for one in documents]
     sys.stdout.write(as_yaml(placed))

@@ -9,11 +9,11 @@ DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 PORT = 6006
 
 
-def documents(wish: JobRequest, *, deployments: bool) -> list[Document]:
+def documents(request: JobRequest, *, deployments: bool) -> list[Document]:
     """A Deployment, or a lone Pod that is always started again where the cluster has none."""
-    labels = {"app": "tensorboard", "release": wish.name, MANAGED_BY: "understudy"}
-    metadata = {"name": f"{wish.name}-tensorboard", "labels": labels}
-    pod = _pod(wish)
+    labels = {"app": "tensorboard", "release": request.name, MANAGED_BY: "understudy"}
+    metadata = {"name": f"{request.name}-tensorboard", "labels": labels}
+    pod = _pod(request)
     if deployments:
         template = {"metadata": {"labels": labels}, "spec": pod}
         spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
@@ -26,19 +26,19 @@ def documents(wish: JobRequest, *, deployments: bool) -> list[Document]:
     return [board, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}]
 
 
-def _pod(wish: JobRequest) -> Document:
+def _pod(request: JobRequest) -> Document:
     """It sees the data and the logs as the job does, and nothing of its code and configuration."""
-    placed = [data(wish), logs(wish)]
+    placed = [data(request), logs(request)]
     container: Document = {
         "name": "tensorboard",
-        "image": wish.tensorboard_image,
-        "command": ["tensorboard", f"--logdir={wish.logdir}", "--host=0.0.0.0", f"--port={PORT}"],
+        "image": request.tensorboard_image,
+        "command": ["tensorboard", f"--logdir={request.logdir}", "--host=0.0.0.0", f"--port={PORT}"],
         "ports": [{"name": "http", "containerPort": PORT}],
         "volumeMounts": [mount for one in placed for mount in one.mounts],
     }
     spec: Document = {
-        "nodeSelector": dict(wish.selector),
-        "tolerations": list(wish.toleration),
+        "nodeSelector": dict(request.selector),
+        "tolerations": list(request.toleration),
         "containers": [container],
         "volumes": [volume for one in placed for volume in one.volumes],
     }

@@ -57,39 +57,39 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="give it up when it waits longer, where the cluster's TFJob can")  # fmt: skip
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
-    counts = {"PS": wish.more["ps"], "Worker": wish.workers}
-    counts |= {"Chief": int(wish.more["chief"]), "Evaluator": int(wish.more["evaluator"])}
-    labels = labels_of(wish, resource.kind, sum(counts.values()))
+def document(request: JobRequest, resource: Resource) -> Document:
+    counts = {"PS": request.more["ps"], "Worker": request.workers}
+    counts |= {"Chief": int(request.more["chief"]), "Evaluator": int(request.more["evaluator"])}
+    labels = labels_of(request, resource.kind, sum(counts.values()))
     roles = {
-        name: replicas(wish, count, template(wish, _role(wish, name.lower()), labels))
+        name: replicas(request, count, template(request, _role(request, name.lower()), labels))
         for name, count in counts.items()
         if count
     }
-    spec: Document = {"runPolicy": run_policy(wish), "tfReplicaSpecs": roles}
-    if wish.more["success_policy"] == "AllWorkers":
+    spec: Document = {"runPolicy": run_policy(request), "tfReplicaSpecs": roles}
+    if request.more["success_policy"] == "AllWorkers":
         spec["successPolicy"] = "AllWorkers"
-    return job(wish, resource, labels, spec)
+    return job(request, resource, labels, spec)
 
 
-def _role(wish: JobRequest, name: str) -> PodRole:
-    role = worker(wish, "tensorflow") if name in _LIKE_A_WORKER else PodRole(container="tensorflow")
+def _role(request: JobRequest, name: str) -> PodRole:
+    role = worker(request, "tensorflow") if name in _LIKE_A_WORKER else PodRole(container="tensorflow")
     if name == "ps":
-        role = msgspec.structs.replace(role, gpus=wish.more["ps_gpus"])
-    asked = dict(_amounts(wish, name))
-    limits = {**asked, **{k: v for k in ("cpu", "memory") if (v := wish.more[f"{name}_{k}_limit"])}}
-    port = wish.more[f"{name}_port"]
+        role = msgspec.structs.replace(role, gpus=request.more["ps_gpus"])
+    asked = dict(_amounts(request, name))
+    limits = {**asked, **{k: v for k in ("cpu", "memory") if (v := request.more[f"{name}_{k}_limit"])}}
+    port = request.more[f"{name}_port"]
     return msgspec.structs.replace(
         role,
-        image=wish.more[f"{name}_image"],
+        image=request.more[f"{name}_image"],
         requests={**role.requests, **asked},
         limits={**role.limits, **limits},
-        selector=tuple(wish.more[f"{name}_selector"]),
+        selector=tuple(request.more[f"{name}_selector"]),
         port=("tfjob-port", port) if port else None,
     )
 
 
-def _amounts(wish: JobRequest, role: str) -> Iterator[tuple[str, str]]:
+def _amounts(request: JobRequest, role: str) -> Iterator[tuple[str, str]]:
     for resource in ("cpu", "memory"):
-        if amount := wish.more[f"{role}_{resource}"]:
+        if amount := request.more[f"{role}_{resource}"]:
             yield resource, amount

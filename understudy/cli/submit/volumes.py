@@ -28,13 +28,13 @@ clone ${GIT_SYNC_BRANCH:+--branch "$GIT_SYNC_BRANCH"} -- "$GIT_SYNC_REPO" "$plac
 """
 
 
-def check_code(wish: JobRequest) -> None:
-    if wish.sync_mode and not wish.sync_source:
-        raise BadInput(f"--sync-mode {wish.sync_mode}: says how, not from where; add --sync-source")
-    if wish.sync_source and not wish.sync_mode:
-        raise BadInput(f"--sync-source {wish.sync_source}: says where, not how; add --sync-mode git or rsync")
-    if wish.sync_mode == "git" and not project_name(wish.sync_source or ""):
-        raise BadInput(f"--sync-source {wish.sync_source}: has no name of a repository in it")
+def check_code(request: JobRequest) -> None:
+    if request.sync_mode and not request.sync_source:
+        raise BadInput(f"--sync-mode {request.sync_mode}: says how, not from where; add --sync-source")
+    if request.sync_source and not request.sync_mode:
+        raise BadInput(f"--sync-source {request.sync_source}: says where, not how; add --sync-mode git or rsync")
+    if request.sync_mode == "git" and not project_name(request.sync_source or ""):
+        raise BadInput(f"--sync-source {request.sync_source}: has no name of a repository in it")
 
 
 def project_name(source: str) -> str:
@@ -44,17 +44,17 @@ def project_name(source: str) -> str:
     return "" if name in (".", "..") else name
 
 
-def fetch_container(wish: JobRequest, env: list[Document]) -> Document:
+def fetch_container(request: JobRequest, env: list[Document]) -> Document:
     """The container. `env` is what the command itself will have: credentials and branches come that way."""
-    assert wish.sync_mode
-    assert wish.sync_source
-    git = wish.sync_mode == "git"
+    assert request.sync_mode
+    assert request.sync_source
+    git = request.sync_mode == "git"
     return {
         "name": "init-code",
-        "image": wish.sync_image or CODE_IMAGES[wish.sync_mode],
-        "imagePullPolicy": wish.image_pull_policy,
-        "command": ["sh", "-c", _CLONE] if git else ["rsync", "-avP", wish.sync_source, CODE_PLACE],
-        "env": [*env, *_git_sync_env(wish.sync_source)] if git else env,
+        "image": request.sync_image or CODE_IMAGES[request.sync_mode],
+        "imagePullPolicy": request.image_pull_policy,
+        "command": ["sh", "-c", _CLONE] if git else ["rsync", "-avP", request.sync_source, CODE_PLACE],
+        "env": [*env, *_git_sync_env(request.sync_source)] if git else env,
         "volumeMounts": [{"name": CODE_VOLUME, "mountPath": CODE_PLACE}],
     }
 
@@ -65,51 +65,51 @@ def _git_sync_env(source: str) -> list[Document]:
         "GIT_SYNC_DEST": project_name(source),
         "GIT_SYNC_ROOT": CODE_PLACE,
         "GIT_SYNC_ONE_TIME": "true",
-        "GIT_TERMINAL_PROMPT": "0",  # nobody is there to answer
+        "GIT_TERMINAL_PROMPT": "0",  # no user can answer a prompt
     }
     return [{"name": name, "value": value} for name, value in told.items()]
 
 
-def code_mount(wish: JobRequest) -> Document:
+def code_mount(request: JobRequest) -> Document:
     """Where the command sees it: /root/code/mnist, unless another working folder is asked for."""
-    return {"name": CODE_VOLUME, "mountPath": str(PurePosixPath(wish.working_dir) / "code")}
+    return {"name": CODE_VOLUME, "mountPath": str(PurePosixPath(request.working_dir) / "code")}
 
 
 LARGEST = 1024 * 1024  # bytes in one ConfigMap
 _DIGITS = 15
 
 
-def config_mounts(wish: JobRequest) -> tuple[list[Document], list[Document]]:
+def config_mounts(request: JobRequest) -> tuple[list[Document], list[Document]]:
     """(volumes, mounts). Files are mounted one by one: what else is in their folder stays to be seen."""
     volumes, places = [], []
-    for number, (folder, files) in enumerate(sorted(_by_folder(wish).items())):
+    for number, (folder, files) in enumerate(sorted(_by_folder(request).items())):
         volume = f"config-{number}"
-        volumes.append({"name": volume, "configMap": {"name": _config_map_name(wish, folder)}})
+        volumes.append({"name": volume, "configMap": {"name": _config_map_name(request, folder)}})
         for file in files:
             sub_path = PurePosixPath(file.path).name
             places.append({"name": volume, "mountPath": file.path, "subPath": sub_path, "readOnly": True})
     return volumes, places
 
 
-def config_maps(wish: JobRequest, labels: Mapping[str, str]) -> list[Document]:
+def config_maps(request: JobRequest, labels: Mapping[str, str]) -> list[Document]:
     made = []
-    for folder, files in sorted(_by_folder(wish).items()):
+    for folder, files in sorted(_by_folder(request).items()):
         content = _content(files)
-        metadata = {"name": _config_map_name(wish, folder), "labels": dict(labels)}
+        metadata = {"name": _config_map_name(request, folder), "labels": dict(labels)}
         made.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content})
     return made
 
 
-def _by_folder(wish: JobRequest) -> dict[str, list[Mount]]:
+def _by_folder(request: JobRequest) -> dict[str, list[Mount]]:
     found: dict[str, list[Mount]] = {}
-    for file in dict.fromkeys(wish.config_file):
+    for file in dict.fromkeys(request.config_file):
         found.setdefault(str(PurePosixPath(file.path).parent), []).append(file)
     return found
 
 
-def _config_map_name(wish: JobRequest, folder: str) -> str:
+def _config_map_name(request: JobRequest, folder: str) -> str:
     digest = hashlib.md5(folder.encode(), usedforsecurity=False).hexdigest()
-    return f"{wish.name}-{digest[:_DIGITS]}"
+    return f"{request.name}-{digest[:_DIGITS]}"
 
 
 def _content(files: list[Mount]) -> Document:
@@ -145,39 +145,41 @@ class PodStorage(msgspec.Struct, frozen=True):
     mounts: tuple[Document, ...] = ()
 
 
-def pod_storage(wish: JobRequest) -> PodStorage:
+def pod_storage(request: JobRequest) -> PodStorage:
     """Everything the container of a job mounts. Two things in one place are an error."""
-    volumes, mounts = config_mounts(wish)
-    for one in (data(wish), logs(wish)):
+    volumes, mounts = config_mounts(request)
+    for one in (data(request), logs(request)):
         volumes += one.volumes
         mounts += one.mounts
-    if wish.sync_mode:
+    if request.sync_mode:
         volumes.append({"name": CODE_VOLUME, "emptyDir": {}})
-        mounts.append(code_mount(wish))
-    if wish.share_memory:
-        volumes.append({"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": wish.share_memory}})
+        mounts.append(code_mount(request))
+    if request.share_memory:
+        volumes.append({"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": request.share_memory}})
         mounts.append({"name": "dshm", "mountPath": "/dev/shm"})
     _check_places(mounts)
     return PodStorage(tuple(volumes), tuple(mounts))
 
 
-def data(wish: JobRequest) -> PodStorage:
+def data(request: JobRequest) -> PodStorage:
     """--data and --data-dir. A claim that is mounted twice is one volume."""
-    claims = {mounted.source: f"data-{number}" for number, mounted in enumerate(reversed(wish.data))}
+    claims = {mounted.source: f"data-{number}" for number, mounted in enumerate(reversed(request.data))}
     volumes = [{"name": v, "persistentVolumeClaim": {"claimName": c}} for c, v in sorted(claims.items())]
-    mounts = [{"name": claims[mounted.source], "mountPath": mounted.path} for mounted in wish.data]
-    for number, folder in enumerate(wish.data_dir):
+    mounts = [{"name": claims[mounted.source], "mountPath": mounted.path} for mounted in request.data]
+    for number, folder in enumerate(request.data_dir):
         volumes.append({"name": f"training-data-{number}", "hostPath": {"path": folder.source}})
         mounts.append({"name": f"training-data-{number}", "mountPath": folder.path})
     return PodStorage(tuple(volumes), tuple(mounts))
 
 
-def logs(wish: JobRequest) -> PodStorage:
+def logs(request: JobRequest) -> PodStorage:
     """Where TensorBoard and the job meet, unless --logdir lies in data they share anyway: a folder of the node."""
-    if not wish.tensorboard or any(_within(wish.logdir, mounted) for mounted in (*wish.data, *wish.data_dir)):
+    if not request.tensorboard or any(
+        _within(request.logdir, mounted) for mounted in (*request.data, *request.data_dir)
+    ):
         return PodStorage()
-    path = {"path": f"{LOGS_ON_NODE}/{wish.name}", "type": "DirectoryOrCreate"}
-    return PodStorage(({"name": LOGS, "hostPath": path},), ({"name": LOGS, "mountPath": wish.logdir},))
+    path = {"path": f"{LOGS_ON_NODE}/{request.name}", "type": "DirectoryOrCreate"}
+    return PodStorage(({"name": LOGS, "hostPath": path},), ({"name": LOGS, "mountPath": request.logdir},))
 
 
 def _within(path: str, mounted: Mount) -> bool:

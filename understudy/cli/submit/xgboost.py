@@ -17,10 +17,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     flags.add_cleaning(parser, "Running")
 
 
-def document(wish: JobRequest, resource: Resource) -> Document:
-    labels = labels_of(wish, resource.kind, wish.workers)
-    pods = template(wish, worker(wish, "xgboost"), labels)
-    roles = {"Master": replicas(wish, 1, pods)}
-    if wish.workers > 1:
-        roles["Worker"] = replicas(wish, wish.workers - 1, pods)
-    return job(wish, resource, labels, {"runPolicy": run_policy(wish), "xgbReplicaSpecs": roles})
+def document(request: JobRequest, resource: Resource) -> Document:
+    labels = labels_of(request, resource.kind, request.workers)
+    pods = template(request, worker(request, "xgboost"), labels)
+    roles = {"Master": replicas(request, 1, pods)}
+    if request.workers > 1:
+        roles["Worker"] = replicas(request, request.workers - 1, pods)
+    return job(request, resource, labels, {"runPolicy": run_policy(request), "xgbReplicaSpecs": roles})

@@ -52,10 +52,10 @@ def add_flags(parser: VerbParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     home = options.system_namespace or home_of(options.account)
-    wish = CheckupRequest(options.scheduler_name, options.account, home, options.settings)
+    request = CheckupRequest(options.scheduler_name, options.account, home, options.settings)
 
     async def work(session: Session) -> int:
-        sections = run_checks(await collect_facts(session, wish))
+        sections = run_checks(await collect_facts(session, request))
         if not print_as(options.output, report_figures(sections), ()):
             show(report_lines(sections, Painter.on(sys.stdout)))
         return 0 if all_well(sections) else FAILED
@@ -81,6 +81,6 @@ CHECKS: tuple[tuple[str, Callable[[ClusterFacts], list[Finding]]], ...] = (
 )
 
 
-def run_checks(seen: ClusterFacts) -> list[Section]:
-    found = [Section(title, tuple(check(seen))) for title, check in CHECKS]
+def run_checks(facts: ClusterFacts) -> list[Section]:
+    found = [Section(title, tuple(check(facts))) for title, check in CHECKS]
     return [section for section in found if section.findings]

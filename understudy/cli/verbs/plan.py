@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ABOUT = """\
 Print the plan Understudy would carry out now: who starts and on which nodes, who gives
-way to whom, what replaces what broke, and why whoever waits has to wait.
+way to whom, what replaces what broke, and why waiting jobs wait.
 
 It reads plain Kubernetes objects (YAML, JSON, or a List from `kubectl get ... -o yaml`),
 or with --from-cluster what a living cluster holds; then -f adds objects to it: "what if I
@@ -68,26 +68,26 @@ def add_flags(parser: VerbParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.from_cluster:
-        return run_in_session(options, lambda session: _of_cluster(session, options))
+        return run_in_session(options, lambda session: _plan_cluster(session, options))
     if not options.files:
         raise BadInput("which cluster? -f FILE reads one from files, --from-cluster the one that runs")
     if given := [name for name in ("cluster", "context", "kubeconfig", "namespace") if getattr(options, name)]:
         raise BadInput(f"--{given[0]} says where to look, and only --from-cluster looks: add it")
-    return _printed(answer_request(_question(options, time.time(), options.scheduler or "")))
+    return _print(answer_request(_request(options, time.time(), options.scheduler or "")))
 
 
-async def _of_cluster(session: Session, options: argparse.Namespace) -> int:
+async def _plan_cluster(session: Session, options: argparse.Namespace) -> int:
     chosen = await settings_in_force(session.client, options.settings)
     survey = await SchedulerObjectReader(session.client).survey()
     scheduler = scheduler_of(session.client) if options.scheduler is None else options.scheduler
     live = LiveCluster(survey, chosen.settings, session.namespace)
-    question = _question(options, survey.now, scheduler)
-    answer = answer_request(question, live)
-    print(f"note: {_looked_at(session, question, live)}; settings: {chosen.source}", file=sys.stderr)
-    return _printed(answer)
+    request = _request(options, survey.now, scheduler)
+    answer = answer_request(request, live)
+    print(f"note: {_source_note(session, request, live)}; settings: {chosen.source}", file=sys.stderr)
+    return _print(answer)
 
 
-def _question(options: argparse.Namespace, now: float, scheduler: str) -> PlanRequest:
+def _request(options: argparse.Namespace, now: float, scheduler: str) -> PlanRequest:
     return PlanRequest(
         files=tuple(options.files),
         now=now if options.now is None else _moment(options.now),
@@ -99,21 +99,21 @@ def _question(options: argparse.Namespace, now: float, scheduler: str) -> PlanRe
     )
 
 
-def _printed(answer: PlanOutput) -> int:
+def _print(answer: PlanOutput) -> int:
     for note in answer.notes:
         print(f"note: {note}", file=sys.stderr)
     sys.stdout.write(answer.text)
     return 0
 
 
-def _looked_at(session: Session, question: PlanRequest, live: LiveCluster) -> str:
+def _source_note(session: Session, request: PlanRequest, live: LiveCluster) -> str:
     """Which cluster the plan is for, and by what: two plans that differ may differ in that alone."""
     kinds = [obj.kind for obj in live.survey.objects]
     counts = [
         f"{count} {kind.lower()}{'s' * (count != 1)}" for kind in ("Node", "Pod") for count in [kinds.count(kind)]
     ]
     seen = f"{session.client.config.server}: {', '.join(counts)}"
-    whose = f"pods with schedulerName {question.scheduler} are ours" if question.scheduler else "all pods are ours"
+    whose = f"pods with schedulerName {request.scheduler} are ours" if request.scheduler else "all pods are ours"
     return f"{seen}; {whose}"
 
 

@@ -158,7 +158,7 @@ def last_disruption(job: JobSummary, events: Sequence[EventInfo], now: float) ->
     told += [_seat(event) for event in recent[:_SHOWN]]
     if len(recent) > _SHOWN:
         told.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
-    # A swap may be over before anybody came to tell that it began: within a second the order of events says nothing.
+    # The event of a swap's end may come before that of its beginning: within a second the order of events is arbitrary.
     later = [event for event in events if event.reason in _ENDINGS and event.at >= beginning.at and _is_job(event, job)]
     # Its controller says that it resumed, too.
     ours = [event for event in later if _START.fullmatch(event.message) or _RECOVERY.fullmatch(event.message)]

@@ -66,7 +66,7 @@ def test_a_cluster_whose_api_does_not_answer(shell: Shell) -> None:
     assert "default: partly up\n" in out
     assert "nodes       unknown: 127.0.0.1:1: connection refused\n" in out
     assert f"agent {os.getpid()} (0s)" in out
-    assert "nobody looks after its parts; `understudy up` takes over" in out
+    assert "no supervisor runs, so no part is restarted; `understudy up` takes over" in out
 
 
 def test_json_for_programs(shell: Shell) -> None:

@@ -205,7 +205,7 @@ def test_a_pytorch_job_on_nodes_that_are_named_after_their_addresses() -> None:
     ]
 
 
-def test_what_nobody_knows_is_not_available() -> None:
+def test_missing_values_are_not_available() -> None:
     shown = job_lines(summary(job_object("Job"), pod("train-abcde", "Pending", node="")), NOW)
     assert shown[2:4] == ["PRIORITY: N/A", "TRAINING DURATION: 0s"]
     assert shown[-1] == "train  PENDING  JOB      1m   train-abcde  N/A"

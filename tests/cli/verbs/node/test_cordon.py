@@ -58,7 +58,7 @@ def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(tmp_path: Path) ->
         await cluster.create(body, bare)
         await witness.until("both run", lambda: seats(cluster, "train") and seats(cluster, "bare"))
         refusal = await refuses(cluster, "node", "drain", "a", "b")
-        assert refusal == "node b: nobody would make default/bare again; --force evicts them too"
+        assert refusal == "node b: default/bare would not be made again; --force evicts them too"
         assert not (witness.find(NODES, "a") or {})["spec"].get("unschedulable"), "nothing was touched"
         lines = await shows(cluster, "node", "drain", "b", "--force")
         assert "evicting pod default/bare" in lines

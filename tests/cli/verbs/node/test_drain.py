@@ -1,4 +1,4 @@
-"""Which pods of a node have to leave, and which of those nobody would make again."""
+"""Which pods of a node have to leave, and which of those have no controller."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def seat(cluster: RealCluster, but: str = "") -> str:
     [
         ("kill", "is dead: its processes are killed", "NotReady,Lost", "not ready: AgentGone"),
         ("freeze", "hangs: its processes stand still", "Lost", "its lease has run out"),
-        ("unplug", "cannot be heard: its processes run on", "Lost", "its lease has run out"),
+        ("unplug", "is cut off: its processes run on", "Lost", "its lease has run out"),
         ("notready", "says that it is not ready", "NotReady,Lost", "not ready: Rehearsal"),
         ("gpu", "has a broken accelerator", "Ready,Lost", "condition GPUUnhealthy=True (Rehearsal)"),
     ],

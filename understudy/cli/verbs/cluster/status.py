@@ -109,7 +109,7 @@ def _lines(report: ClusterReport, now: float) -> Iterator[str]:
     if report.state != DOWN:
         yield f"  parts       {', '.join(_parts(report, now))}"
     if report.state != DOWN and report.parts[SUPERVISOR] is None:
-        yield "  note        nobody looks after its parts; `understudy up` takes over"
+        yield "  note        no supervisor runs, so no part is restarted; `understudy up` takes over"
 
 
 def _nodes(report: ClusterReport) -> str:

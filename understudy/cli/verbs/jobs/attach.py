@@ -145,7 +145,7 @@ def _read_in_background(pieces: asyncio.Queue[bytes], loop: asyncio.AbstractEven
                 data = os.read(sys.stdin.fileno(), CHUNK)
             except (OSError, ValueError):  # there is no stdin
                 data = b""
-            with contextlib.suppress(RuntimeError):  # nobody waits for it any more
+            with contextlib.suppress(RuntimeError):  # the event loop has ended
                 loop.call_soon_threadsafe(pieces.put_nowait, data)
 
     threading.Thread(target=read, daemon=True).start()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     pass
 
 ABOUT = """\
-Delete jobs, whoever made them: this command, kubectl or an SDK. Their pods get SIGTERM and their
+Delete jobs, made by this command, kubectl or an SDK. Their pods get SIGTERM and their
 grace period; what was made for a job (services, config maps, a TensorBoard) goes with it.
 
 Waits until the pods are gone. Nothing is deleted where one of the names is wrong."""

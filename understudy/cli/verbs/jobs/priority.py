@@ -46,7 +46,7 @@ def _add_create(deeds: Any) -> None:
     add("name", metavar="NAME", help="what it is called")
     add("--value", metavar="N", type=int, required=True, help="the higher, the more important; -2147483648 to 10^9")
     add("--global-default", action="store_true", help="for pods that name no class")
-    add("--never-preempt", action="store_true", help="jobs of this class wait in front, and preempt nobody")
+    add("--never-preempt", action="store_true", help="jobs of this class wait in front, and never preempt")
     add("--description", metavar="TEXT", default="", help="what it is for")
     add("--dry-run", action="store_true", help="print the YAML; ask no cluster, change nothing")
     add_cluster_options(parser)

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def in_one_place(options: argparse.Namespace) -> argparse.Namespace:
-    """Flags have the same names whether a KIND was given or not. `given` are those that somebody wrote."""
+    """Flags have the same names whether a KIND was given or not. `given` are those on the command line."""
     values = vars(options)
     before = {name.removeprefix(_BEFORE): value for name, value in values.items() if name.startswith(_BEFORE)}
     behind = {name: value for name, value in values.items() if not name.startswith(_BEFORE)}

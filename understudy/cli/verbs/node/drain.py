@@ -24,7 +24,7 @@ from understudy.ports import Ref, Refused
 _ABOUT = """\
 Drain nodes: cordon them, then evict their pods, each with its grace period and as its
 PodDisruptionBudget allows, and wait until they are gone. Jobs make their pods anew elsewhere.
-Pods of DaemonSets stay. Pods that nobody would make again are kept unless --force is given."""
+Pods of DaemonSets stay. Pods without a controller are kept unless --force is given."""
 _EXAMPLES = """\
 examples:
   understudy node drain slice-a-0 slice-a-1
@@ -37,7 +37,7 @@ def add_to(parts: Any) -> None:
         "drain", help="move all pods away from nodes", description=_ABOUT, epilog=_EXAMPLES
     )
     parser.add_argument("names", metavar="NODE", nargs="+", help="their names")
-    parser.add_argument("--force", action="store_true", help="also evict pods that nobody would make again")
+    parser.add_argument("--force", action="store_true", help="also evict pods without a controller")
     parser.add_argument("--grace-period", metavar="SECONDS", type=int, help="instead of what each pod asks for")
     parser.add_argument(
         "--timeout", metavar="TIME", default=LIMIT, help=f"give up after this time; 0: never (default: {LIMIT})"
@@ -73,7 +73,7 @@ async def _leaving(session: Session, node: dict[str, Any], *, force: bool) -> tu
     found = sort_pods(pods.values())
     if found.bare and not force:
         raise BadInput(
-            f"node {name}: nobody would make {short_list(pod_names(found.bare))} again; --force evicts them too"
+            f"node {name}: {short_list(pod_names(found.bare))} would not be made again; --force evicts them too"
         )
     if found.staying:
         _say(f"node/{name}: pods of DaemonSets stay: {short_list(pod_names(found.staying))}")
@@ -105,7 +105,7 @@ class DrainPods(msgspec.Struct, frozen=True):
     """The pods of a node."""
 
     leaving: tuple[Pod, ...] = ()
-    bare: tuple[Pod, ...] = ()  # of those: nobody makes them anew
+    bare: tuple[Pod, ...] = ()  # of those: pods without a controller, which are not made again
     staying: tuple[Pod, ...] = ()  # at home on this node
 
 

@@ -20,7 +20,7 @@ from understudy.embedded.agent_protocol import AgentRefused, FailNode, ask_agent
 
 _ABOUT = """\
 Let nodes of an embedded cluster fail, to see what happens to the jobs on them. The nodes are
-virtual, their pods are real processes, and nobody is warned. On any other cluster it is refused.
+virtual, their pods are real processes, and there is no warning. On any other cluster it is refused.
 
   kill      the power is cut: processes die, and the loss of the connection tells it at once (the default)
   freeze    it hangs: processes stand still, nothing is heard of it, the lease runs out
@@ -37,9 +37,9 @@ examples:
   understudy node fail slice-a-0 slice-b-1 --how freeze"""
 
 _TOLD = {
-    "kill": "is dead: its processes are killed, and nobody was warned",
-    "freeze": "hangs: its processes stand still, and nobody is told",
-    "unplug": "cannot be heard: its processes run on, and nobody is told",
+    "kill": "is dead: its processes are killed, without a warning",
+    "freeze": "hangs: its processes stand still, without notice",
+    "unplug": "is cut off: its processes run on, without notice",
     "vanish": "has vanished: its processes are killed, and its Node is deleted",
     "notready": "says that it is not ready",
     "gpu": "has a broken accelerator, says its monitor",

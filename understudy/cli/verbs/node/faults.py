@@ -44,7 +44,7 @@ def agent_socket_of(config: Config, names: Sequence[str]) -> Path:
 
 
 def fault_condition(how: str) -> Document | None:
-    """The condition that says so on the node; None for those ways in which nobody is left to say anything."""
+    """The condition that reports the fault on the node; None for a fault in which the node can report nothing."""
     match how:
         case "notready":
             return _condition("Ready", "False", "the agent was asked to say that it is not well")
