@@ -20,7 +20,7 @@ _COMPLETIONS = {
 
 
 class _StoreValue(argparse.Action):
-    """argparse's action "store", with the attribute by which shtab knows what a shell offers for the value."""
+    """argparse's action "store", with the attribute from which shtab takes what a shell offers."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)

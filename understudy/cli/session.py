@@ -34,7 +34,7 @@ Work = Callable[[Session], Awaitable[int]]
 
 
 def run_in_session(options: argparse.Namespace, work: Work) -> int:
-    """Runs `work` with the cluster the options name. Refusals are told in one line: 2 where the input is wrong."""
+    """Runs `work` with the cluster that the options name. A refusal is printed in one line; 2: the input is wrong."""
     config = client_config(options)
     try:
         return asyncio.run(_run(config, options.namespace, work))
@@ -71,7 +71,7 @@ def client_config(options: argparse.Namespace) -> Config:
 
 
 def _kubeconfigs(options: argparse.Namespace) -> list[Path] | None:
-    """The files that are read as one; None: this is a pod, and the cluster it runs in is meant."""
+    """The files that are merged; None: this is a pod, and its own cluster is the target."""
     if options.kubeconfig:
         return [Path(options.kubeconfig)]
     if options.cluster is not None:

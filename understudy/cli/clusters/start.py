@@ -72,7 +72,7 @@ class ClusterStart(msgspec.Struct, frozen=True):
 
     @property
     def settings(self) -> ClusterSettings:
-        """As they are now: its port may have been chosen anew."""
+        """The settings as they are now. The port may have changed since the start."""
         return self.folder.read_settings()
 
     async def readiness(self, seconds: float | None) -> Readiness:
@@ -120,7 +120,7 @@ def start_cluster(wanted: RequestedSettings, options: argparse.Namespace) -> int
 
 @contextlib.contextmanager
 def _folder_made(folder: ClusterFolder) -> Iterator[None]:
-    """A wish that is refused leaves no folder behind where there was none."""
+    """Refused settings leave no new folder behind."""
     existed = folder.path.exists()
     _make_folder(folder)
     try:
@@ -295,6 +295,6 @@ def _complain(folder: ClusterFolder, found: Readiness, verdict: StartVerdict, wa
 
 
 def _tell(*lines: str) -> None:
-    """As `say`, where a reader who has gone must not end what runs."""
+    """Like `print_lines`, but a closed stdout does not end the cluster."""
     with contextlib.suppress(OSError, ValueError):
         print_lines(*lines)

@@ -1,4 +1,4 @@
-"""The hot-swap story as the planner tells it: each step changes a snapshot, asks for a plan, and shows what follows."""
+"""The hot-swap demo without processes: each step changes a snapshot, plans, and prints what follows."""
 
 import textwrap
 import time

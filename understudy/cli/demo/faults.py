@@ -1,4 +1,4 @@
-"""Strikes the nodes of a story and mends them: each blow becomes the incident that the cluster has on record of it."""
+"""Lets nodes of the demo fail and recover, and waits for the incidents that the cluster records."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Follows a living cluster for the story: tells what changes as it changes, and waits for what the story waits for."""
+"""Watches the cluster of the demo: prints each change, and waits until the cluster reaches a state."""
 
 import asyncio
 import contextlib
@@ -148,7 +148,7 @@ class ClusterObserver:
                 self.incidents[incident.name] = incident
                 self._changed.set()
 
-    # What is followed comes in here
+    # The watch delivers objects here
 
     def put(self, obj: KubeObject) -> None:
         self._view.put(obj)

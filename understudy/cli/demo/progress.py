@@ -18,7 +18,7 @@ _MARGIN = " " * 7  # of pictures
 
 
 class ProgressPrinter:
-    """What is told is printed in the order in which it happened, so a moment later than it is told.
+    """Reports are printed in the order of their times, so a moment after they are added.
 
     On a terminal a picture of every change stands below it all, with the moment of the change. Most swaps are over
     before a person could see them, so pictures are shown at a readable pace while the cluster goes on
@@ -54,7 +54,7 @@ class ProgressPrinter:
         heapq.heappush(self._queue, (self._now() if at is None else at, self._reports, text))
 
     def print_reports(self, *, everything: bool = False) -> None:
-        """Prints what was told, up to the moment before which nothing else can have happened, or been seen."""
+        """Prints the reports up to the moment before which no further report can come."""
         until = min([self._now() - LATE, *(at for at, _ in self._pictures)])
         while self._queue and (everything or self._queue[0][0] <= until):
             at, _, text = heapq.heappop(self._queue)
@@ -79,7 +79,7 @@ class ProgressPrinter:
             self.print_reports()
 
     def draw(self, picture: Sequence[str]) -> None:
-        """To stay, after all that was told."""
+        """Prints a picture that stays, after all reports."""
         self._pictures.clear()
         self._screen.show([])
         self.print_reports(everything=True)
@@ -87,7 +87,7 @@ class ProgressPrinter:
         self._latest = list(picture)
 
     def end(self) -> None:
-        """However it ends: all that was told is said, and the last picture stays."""
+        """Prints all reports that are left. The last picture stays."""
         self.print_reports(everything=True)
         self._screen.settle()
 

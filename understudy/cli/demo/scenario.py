@@ -186,7 +186,7 @@ REPORTS = 10  # how often it is said how far it has come
 
 
 class ExtraIncidents:
-    """Begins and ends with both jobs whole and a slice idle, but for an odd number: then none is."""
+    """Starts with both jobs complete and one slice idle. An odd number of incidents ends with no slice idle."""
 
     def __init__(self, observer: ClusterObserver, faults: FaultInjector, printer: ProgressPrinter) -> None:
         self._observer = observer

@@ -1,4 +1,4 @@
-"""The cluster at one moment, as the story sees it: who runs where, and which nodes are lost; and what is new in it."""
+"""The state of the demo's cluster: which process runs on which node, which nodes are lost, and what has changed."""
 
 from collections.abc import Iterator, Mapping
 

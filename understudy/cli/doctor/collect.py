@@ -184,7 +184,7 @@ async def _versions(client: KubeClient, group: _ApiGroup) -> Mapping[str, frozen
 
 
 async def _plurals(client: KubeClient, group_version: str) -> frozenset[str]:
-    """A group whose server is away (an aggregated API) has none for now."""
+    """A group whose server is not reachable (an aggregated API) counts as empty."""
     try:
         raw = await client.request("GET", f"/apis/{group_version}")
     except Refused:

@@ -1,4 +1,4 @@
-"""Reads understudy.yaml and UNDERSTUDY_* variables into the values the parts are set with, and knows their origins.
+"""Reads understudy.yaml and UNDERSTUDY_* variables into the settings of the components, with the origin of each.
 
 An unknown key is an error. A variable goes before the file, the file before the default.
 """
@@ -74,7 +74,7 @@ def origins(path: str | None, environment: Mapping[str, str] = os.environ) -> li
 def told(
     settings: Settings, source: Callable[[str, str], str], sections: Collection[str] = tuple(_SECTIONS)
 ) -> list[Origin]:
-    """Every setting; `source` knows where the one of a section and key is from."""
+    """Every setting; `source` maps a section and a key to the origin of the setting."""
     return [
         Origin(
             f"{section}.{field.encode_name}",
@@ -105,7 +105,7 @@ def given(path: str | None, environment: Mapping[str, str] = os.environ) -> dict
 
 
 def of_text(text: Text) -> Settings:
-    """Those that a text says, whatever the environment has."""
+    """The settings in a text. Variables of the environment do not count."""
     sections = _of_text(text)
     made: dict[str, Any] = {name: _section(text.source, name, sections, kind) for name, kind in _SECTIONS.items()}
     return Settings(**made)

@@ -58,7 +58,7 @@ ACTION_KINDS = (
 
 
 class PlanContext(msgspec.Struct, frozen=True):
-    """What a plan is told against: the gangs it speaks of, the time it was made, and how to mark words."""
+    """What the text of a plan needs besides the plan: its gangs, its time, and how words are coloured."""
 
     gangs: Mapping[str, Gang]
     now: float
@@ -110,7 +110,7 @@ def _action_lines(action: Action, context: PlanContext) -> Iterator[str]:
 
 
 def _manner(action: Action, context: PlanContext) -> str:
-    """What the headline says besides the gang."""
+    """The part of the headline after the name of the gang."""
     match action:
         case Start(waits_for=others) | Swap(waits_for=others) if others:
             left = "has" if len(others) == 1 else "have"

@@ -102,6 +102,6 @@ def differences(before: Plan, after: Plan) -> list[str]:
 
 
 def _superseded(action: Action, after: Plan) -> bool:
-    """Whether the later plan says something else of the same gang in its place: saying both would say it twice."""
+    """Whether the later plan has another action for the same gang, which replaces this one."""
     of_gang = [other for other in after.actions if other.gang == action.gang]
     return any(type(other) is type(action) for other in of_gang) or (isinstance(action, Wait | Hold) and bool(of_gang))

@@ -20,7 +20,7 @@ async def read_job_events(client: KubeClient, job: JobSummary) -> list[EventInfo
 
 
 def events_of_job(job: JobSummary, events: Iterable[EventInfo]) -> list[EventInfo]:
-    """In the order they happened. A job of the same name that is gone has had events of its own."""
+    """In the order they happened. Events of an earlier job of the same name are left out."""
     names = re.compile(_names_of_children(job))
     pods = {one.name for one in job.instances}
     found = []
@@ -50,7 +50,7 @@ def events_of_jobs(jobs: Iterable[JobSummary], events: Iterable[EventInfo]) -> l
 
 
 def _in_time(event: EventInfo) -> tuple[int, int, str]:
-    """Most events tell their time in whole seconds; within one the order in which they were written says more."""
+    """Most events have times in whole seconds; within a second the order of writing is more exact."""
     version = event.metadata.resource_version
     return int(event.at), int(version) if version.isdigit() else 0, event.metadata.name
 

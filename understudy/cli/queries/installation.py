@@ -1,4 +1,4 @@
-"""What is different on a cluster that is not an embedded one: who schedules there, and whether Understudy does."""
+"""How Understudy is installed in a cluster: embedded, by the chart, or not at all; and whose pods are ours."""
 
 from understudy.client import KubeClient
 from understudy.kube.settings import SCHEDULER_NAME
@@ -20,7 +20,7 @@ def scheduler_of(client: KubeClient) -> str:
 
 
 async def is_installed(client: KubeClient) -> bool:
-    """Whether the cluster knows the kind that Understudy brings."""
+    """Whether the cluster serves the kind Incident, which Understudy installs."""
     try:
         await client.request("GET", f"{INCIDENTS.path()}?limit=1")
     except Refused as error:

@@ -10,7 +10,7 @@ from understudy.ports import Refused
 
 
 def choose_instance(job: JobSummary, wanted: str | None) -> Instance | None:
-    """The first of all, or the one that -i names in full or without the job's name before it. None: there are none."""
+    """The first instance, or the one that -i names, in full or without the name of the job. None: the job has none."""
     if wanted is None:
         return job.chief
     for one in job.instances:  # the newest of those that took each other's place comes first
@@ -45,7 +45,7 @@ SERVER_ERROR = 500
 
 @contextlib.contextmanager
 def kubelet_errors(instance: Instance) -> Iterator[None]:
-    """What a server says that failed on the way is told with the way it went."""
+    """Adds the node to an error of a request that goes through its kubelet."""
     try:
         yield
     except Refused as error:

@@ -111,7 +111,7 @@ def _split(text: str, kinds: Sequence[Resource]) -> tuple[str, Sequence[Resource
 
 
 def _the_one(name: str, jobs: Sequence[JobObject]) -> JobObject:
-    """What a job makes of itself is no job of its own: a JobSet and its TrainJob may share their name."""
+    """A JobSet that belongs to a TrainJob of the same name does not count as a job."""
     own = [job for job in jobs if not job.maker]
     if not own:
         raise BadInput(f"{jobs[0].title} is a part of {jobs[0].maker}; name that one")

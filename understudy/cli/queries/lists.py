@@ -54,7 +54,7 @@ async def list_pods(client: KubeClient, namespace: str, labels: str = "") -> lis
 
 
 async def pods_on_nodes(client: KubeClient, names: Iterable[str]) -> list[PodInfo]:
-    """Those on this one node, else all: who asks about several nodes reads most pods anyway."""
+    """The pods on one node; for several nodes all pods, since most would be read anyway."""
     asked = list(names)
     fields = f"spec.nodeName={asked[0]}" if len(asked) == 1 else ""
     return await _list(client, PODS, _PODS, "", fieldSelector=fields)

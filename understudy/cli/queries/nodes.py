@@ -35,7 +35,7 @@ from understudy.objects.nodes import LEASE_NAMESPACE, Lease, Node
 from understudy.objects.resources import LEASES, NODES, Resource
 from understudy.ports import Ref, Refused
 
-# By which label a node says what it belongs to: the first that it has.
+# The labels that name the pool of a node; the first that it has counts.
 POOLS = (
     "understudy.dev/pool",
     "cloud.google.com/gke-nodepool",
@@ -151,7 +151,7 @@ async def node_summaries(client: KubeClient) -> list[NodeSummary]:
 
 
 def cluster_time(leases: Sequence[Lease], here: float) -> float:
-    """The time in the cluster: as here, unless its newest lease tells that the clocks disagree."""
+    """The time of the cluster: ours, unless its newest lease shows that the clocks differ."""
     renewed = [(at, lease.spec.lease_duration_seconds) for lease in leases if (at := seconds(lease.spec.renew_time))]
     newest, lasts = max(renewed, default=(here, 0))
     return here if newest <= here <= newest + lasts else newest

@@ -19,7 +19,7 @@ Pods = Mapping[str, Pod]  # by namespace/name
 
 
 class PodSelection(msgspec.Struct, frozen=True):
-    """Pods to look at: of these gangs, or, with none, all that the fields select."""
+    """The pods of these gangs; without gangs, all that the fields select."""
 
     namespace: str = ""
     gangs: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""How a cluster is doing that is not one of this machine's: what its API answers, and who schedules there."""
+"""The state of a cluster that is not embedded: version, nodes, pods, and whether Understudy leads there."""
 
 import argparse
 import asyncio

@@ -115,7 +115,7 @@ class SchedulerObjectReader:
 
 
 def _in_view_order(objects: Iterable[KubeObject]) -> list[KubeObject]:
-    """Leases last, the newest first: it says until when nodes could be heard, and so how old the others are."""
+    """Leases last, the newest first: the ages of the others are measured against it."""
 
     def order(obj: KubeObject) -> tuple[bool, float]:
         return (isinstance(obj, Lease), -(_renewed(obj) or 0.0))
@@ -171,7 +171,7 @@ class _List(msgspec.Struct, frozen=True):
 
 
 async def _installed(client: KubeClient) -> SettingsInForce | None:
-    """None where there are none, or none that we may see. Of several the newest: a change makes a new one."""
+    """None where no ConfigMap is found or readable. Of several the newest counts: each change makes a new one."""
     try:
         answer = await client.request("GET", f"{CONFIG_MAPS.path()}?{urlencode({'labelSelector': LABEL})}")
     except Refused:

@@ -1,4 +1,4 @@
-"""A snapshot and a policy into the spares there are, who has them, and what each rule still lacks."""
+"""The spares of a cluster: the nodes, their holders, and what each rule still lacks."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

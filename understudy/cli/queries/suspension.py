@@ -68,14 +68,14 @@ def _is_paused(document: Mapping[str, Any], lever: JobControl) -> bool:
 
 
 def all_pods_run(job: JobObject, pods: Pods) -> bool:
-    """Whether as many pods run as the job cannot do without, and none waits. Those on their way out do not count."""
+    """Whether the minimum of pods runs and none waits. Terminating pods do not count."""
     staying = [pod for pod in pods.values() if pod.metadata.deletion_timestamp is None]
     running = sum(pod.status.phase in ("Running", "Succeeded") for pod in staying)
     return running == len(staying) and running >= _least(job)
 
 
 def _least(job: JobObject) -> int:
-    """How many pods a TrainJob has only its runtime knows; one it has in any case."""
+    """The minimum number of pods. That of a TrainJob depends on its runtime, so 1 is assumed."""
     typed = job.typed()
     if isinstance(typed, TrainJob):
         return 1

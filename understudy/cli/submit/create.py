@@ -1,4 +1,4 @@
-"""Makes a job and what belongs to it, all or nothing, and tells what was made.
+"""Creates a job and the objects that belong to it, all or nothing.
 
 Everything is tried first without storing it. What belongs to the job is owned by it, so it goes when the job goes.
 """

@@ -126,7 +126,7 @@ class JobWatch:
 
 
 class ProgressLines:
-    """A line for every change, as it comes: for files, pipes and logs of CI."""
+    """Prints a line for every change: for files, pipes and logs of CI."""
 
     ticks = False
 
@@ -148,7 +148,7 @@ class ProgressLines:
 
 
 class ProgressScreen:
-    """The same few lines of a terminal, written anew."""
+    """Rewrites the same few lines of a terminal."""
 
     ticks = True
 

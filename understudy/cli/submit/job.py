@@ -1,4 +1,4 @@
-"""`understudy submit job`: flags into a batch/v1 Job. Several workers are told apart by their index."""
+"""`understudy submit job`: flags into a batch/v1 Job. Each worker has an index."""
 
 import argparse
 

@@ -82,7 +82,7 @@ def labels_of(request: JobRequest, kind: str, members: int) -> dict[str, str]:
 
 
 def annotations_of(request: JobRequest, exclusive: str = EXCLUSIVE) -> dict[str, str]:
-    """For the job alone come those by which it speaks to who places it."""
+    """The job also gets the annotations that the scheduler reads."""
     notes = dict(request.annotation)
     if request.exclusive:
         notes[exclusive] = request.exclusive

@@ -26,7 +26,7 @@ from understudy.ports import Ref
 
 
 def goes_to_embedded(options: argparse.Namespace) -> bool:
-    """As far as it can be told without asking the cluster. Where there is none, it is one that `up` would make."""
+    """Decided without a request. Without any cluster, the target is the embedded one that `up` would make."""
     try:
         return client_config(options).gang_binding
     except BadInput:

@@ -10,7 +10,7 @@ PORT = 6006
 
 
 def documents(request: JobRequest, *, deployments: bool) -> list[Document]:
-    """A Deployment, or a lone Pod that is always started again where the cluster has none."""
+    """A Deployment; on a cluster without Deployments, a lone Pod with restartPolicy Always."""
     labels = {"app": "tensorboard", "release": request.name, MANAGED_BY: "understudy"}
     metadata = {"name": f"{request.name}-tensorboard", "labels": labels}
     pod = _pod(request)

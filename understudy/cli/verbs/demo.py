@@ -1,4 +1,4 @@
-"""`understudy demo`: a story with real processes on a cluster of its own, or as the planner tells it."""
+"""`understudy demo`: the hot-swap demo with real processes on a temporary cluster, or a dry run by the planner."""
 
 import argparse
 import sys

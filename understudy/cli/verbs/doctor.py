@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def home_of(account: str) -> str:
-    """system:serviceaccount:NAMESPACE:NAME says where it lives."""
+    """The namespace in system:serviceaccount:NAMESPACE:NAME."""
     parts = account.split(":")
     return parts[2] if len(parts) == 4 and parts[:2] == ["system", "serviceaccount"] else "understudy-system"
 

@@ -58,7 +58,7 @@ def _here() -> str:
 
 
 def _server(options: argparse.Namespace) -> tuple[dict[str, str] | None, str]:
-    """What the server says of itself, or why it does not."""
+    """The version of the server, or why it is not known."""
     try:
         config = client_config(options)
         return asyncio.run(_asked(config)), ""

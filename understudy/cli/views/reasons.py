@@ -60,7 +60,7 @@ def _end(job: JobSummary, now: float) -> Iterator[str]:
 
 
 def _why_ended(job: JobSummary) -> str:
-    """For whom a preempted one had to go, its story tells."""
+    """The story of a preempted job names the job that it made room for."""
     condition = KINDS[job.resource.kind].ends.condition(job.conditions)
     if condition is not None and condition.reason == "Preempted":
         return ": it was preempted, and asks to fail rather than to queue"
@@ -101,7 +101,7 @@ def _all_seated(job: JobSummary) -> bool:
 
 
 def plain_reason(reason: str) -> list[str]:
-    """A reason of the scheduler, part by part. What another scheduler says is passed on as it is."""
+    """A reason of our scheduler, part by part. The words of another scheduler are passed on unchanged."""
     if not reason:
         return []
     if not reason.startswith("needs "):
@@ -160,7 +160,7 @@ def last_disruption(job: JobSummary, events: Sequence[EventInfo], now: float) ->
         told.append(f"{len(recent) - _SHOWN} more of its pods left theirs.")
     # The event of a swap's end may come before that of its beginning: within a second the order of events is arbitrary.
     later = [event for event in events if event.reason in _ENDINGS and event.at >= beginning.at and _is_job(event, job)]
-    # Its controller says that it resumed, too.
+    # The job's own controller writes an event Resumed, too.
     ours = [event for event in later if _START.fullmatch(event.message) or _RECOVERY.fullmatch(event.message)]
     return told + [_sentence(event, now) for event in ours[-1:]]
 
@@ -170,7 +170,7 @@ def _is_job(event: EventInfo, job: JobSummary) -> bool:
 
 
 def _from_pods(events: Sequence[EventInfo], now: float) -> list[str]:
-    """Another scheduler tells the pods only."""
+    """Another scheduler writes its events on pods only."""
     seats = [event for event in events if event.reason == "Preempted" and event.involved_object.kind == "Pod"]
     return [f"{_ago(event, now)}: {_seat(event)}" for event in seats[-_SHOWN:]]
 

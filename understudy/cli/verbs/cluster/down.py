@@ -1,4 +1,4 @@
-"""`understudy down`: stops a cluster and its pods; everything it knows stays for the next time."""
+"""`understudy down`: stops a cluster and its pods. Its objects stay for the next start."""
 
 import argparse
 

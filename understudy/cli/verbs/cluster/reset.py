@@ -1,4 +1,4 @@
-"""`understudy reset`: stops a cluster and removes everything it knows."""
+"""`understudy reset`: stops a cluster and removes all its data."""
 
 import argparse
 import shutil

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _afar(options: argparse.Namespace) -> int | None:
-    """The cluster that a kubeconfig leads to, where it is not an embedded one; None: it is, or there is none."""
+    """Reports on the cluster of the kubeconfig. None: there is no kubeconfig, or its cluster is an embedded one."""
     config = remote_config(options)
     if config is None:
         return None

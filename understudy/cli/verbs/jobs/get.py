@@ -75,7 +75,7 @@ def job_lines(job: JobSummary, now: float, *, wide: bool = False) -> list[str]:
 
 
 def _rows(job: JobSummary, now: float) -> list[list[str]]:
-    """AGE is the job's. One without instances has a line of its own."""
+    """AGE is that of the job. A job without instances has one line."""
     age = short_duration(job.age(now))
     if not job.instances:
         return [HEAD, [job.name, job.status, job.trainer, age, NONE, NONE]]

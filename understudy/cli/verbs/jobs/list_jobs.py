@@ -64,7 +64,7 @@ def list_lines(jobs: Sequence[JobSummary], now: float, *, everywhere: bool = Fal
 
 
 def wide_list_lines(jobs: Sequence[JobSummary], setbacks: Mapping[str, int], now: float) -> list[str]:
-    """`setbacks` says by uid how often a job had to give up its seats."""
+    """`setbacks` maps the uid of a job to the number of times it gave up its seats."""
     head = ["NAMESPACE", "NAME", "STATUS", "TRAINER", "AGE", "NODE", "PRIORITY", "DURATION", "INSTANCES"]
     head += ["GPU(Requested)", "GPU(Allocated)", "PREEMPTIONS", "REASON"]
     rows = [head]

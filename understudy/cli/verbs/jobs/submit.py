@@ -75,6 +75,6 @@ def in_one_place(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def shared_default(parser: argparse.ArgumentParser, name: str) -> Any:
-    """Of a flag, by whichever of its two names this parser knows it."""
+    """The default of a flag, under the name by which this parser has it."""
     known = {action.dest: action.default for action in parser._actions}
     return known.get(name, known.get(_BEFORE + name))

@@ -134,7 +134,7 @@ class Eviction(msgspec.Struct, frozen=True):
     grace: int | None = None
 
     async def carry_out(self, pods: Iterable[Pod]) -> None:
-        """Returns when all of them have been told to go, which a budget may put off for ever."""
+        """Returns when all evictions are accepted. A disruption budget may delay that without a limit."""
         await asyncio.gather(*(self._evict(pod) for pod in pods))
 
     async def _evict(self, pod: Pod) -> None:

@@ -1,4 +1,4 @@
-"""How a virtual node fails and comes back: what its agent is asked for, and what is written on the node."""
+"""How a virtual node fails and recovers: requests to its agent, and conditions written on the Node."""
 
 import time
 from collections.abc import Sequence

@@ -84,7 +84,7 @@ async def _cure(session: Session, name: str) -> None:
 
 
 async def _ready(client: KubeClient, name: str) -> None:
-    """Returns when the node is there, says that it is ready, and nothing keeps pods away that is not meant to."""
+    """Returns when the node exists, is ready, and has no taint that keeps pods away because of the fault."""
     changes = client.follow(NODES, fields=f"metadata.name={name}")
     async with contextlib.aclosing(changes):  # type: ignore[type-var]
         async for change in changes:
