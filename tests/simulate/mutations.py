@@ -113,10 +113,10 @@ def leads_for_ever() -> AbstractContextManager[None]:
 def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:
     """The next plan is made before the view shows what the last one wrote."""
 
-    async def catch_up(_: SchedulingLoop) -> None:
+    async def do_not_wait(_: SchedulingLoop) -> None:
         pass
 
-    return _patched((SchedulingLoop, "_catch_up", catch_up))
+    return _patched((SchedulingLoop, "_wait_for_own_writes", do_not_wait))
 
 
 # With the seed that found it last, which is tried first.

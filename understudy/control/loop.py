@@ -54,7 +54,7 @@ class LoopSettings(msgspec.Struct, frozen=True):
     limits: HealthLimits = DEFAULT_LIMITS
     scheduler_name: str | None = None  # whose pods are ours; None: all are
     gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
-    tell_after: float = 0.0  # seconds by which events are put off, so that they are in nobody's way
+    tell_after: float = 0.0  # seconds by which events are put off, so that they do not delay urgent writes
     events: EventFormat = CoreEventFormat()  # the form in which the cluster has them
     patience: PodPatience = PodPatience()  # with controllers that have yet to make pods
     keep_pods_in: str = ""  # the namespace in which pods are kept that are to be made again; '': in their own
@@ -72,7 +72,7 @@ DEFAULT_SETTINGS = LoopSettings()
 
 
 class Cycle(msgspec.Struct, frozen=True):
-    """One turn of the loop, for whoever listens: what it saw, what it wanted, and what of that was done or begun."""
+    """One turn of the loop, for its listener: the snapshot, the plan, and which of its actions were done or begun."""
 
     snapshot: Snapshot
     plan: Plan
@@ -81,12 +81,12 @@ class Cycle(msgspec.Struct, frozen=True):
 
 
 class LoopStatus(msgspec.Struct, frozen=True):
-    """How a loop is doing, for whoever shows it."""
+    """The state of a loop, for probes and metrics."""
 
-    synced: bool = False  # everything there was has been seen once
-    unseen: tuple[str, ...] = ()  # the resources that have not
+    synced: bool = False  # every object has been seen once
+    unseen: tuple[str, ...] = ()  # resources of which not every object was seen
     leads: bool = False
-    stumbles: int = 0  # plans that were broken off since the cluster did not answer, so far
+    stumbles: int = 0  # plans that were interrupted so far, because the cluster did not answer
     incidents: int = 0  # that are open
     opened: int = 0  # incidents, so far
     turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
@@ -105,9 +105,9 @@ class SchedulingLoop:
         settings: LoopSettings = DEFAULT_SETTINGS,
         listener: Callable[[Cycle], None] | None = None,
     ) -> None:
-        troubles = InvalidObjects()
+        invalid = InvalidObjects()
         watched = WatchedCluster(LeaseClock(clock, settings.one_clock), job_lag=settings.job_lag)
-        self.view = ClusterView(settings.policy.index, settings.scheduler_name, settings.limits, troubles, watched)
+        self.view = ClusterView(settings.policy.index, settings.scheduler_name, settings.limits, invalid, watched)
         self._clock = clock
         self._settings = settings
         self._listener = listener
@@ -118,33 +118,32 @@ class SchedulingLoop:
         context = ApplyContext(cluster, clock, self.view, self._writer, self._recorder, self._evictor)
         store = IncidentStore(cluster, records, settings.keep_incidents)
         self._incidents = IncidentTracker(self.view, self._recorder, clock, store)
-        self._history = NodeFailures(records, clock, settings.policy)
-        self._failures = JobFailures(self.view, self._writer, settings.policy)
+        self._node_failures = NodeFailures(records, clock, settings.policy)
+        self._job_failures = JobFailures(self.view, self._writer, settings.policy)
         expectations = self._writer.expectations
-        self._intake = ViewUpdater(self.view, expectations, troubles, self._recorder, self._hear)
-        self._remaker = PodRecreator(cluster, context, self._intake.changed, settings.keep_pods_in)
-        self._explainer = WaitReasons(self.view, self._recorder)
-        self._applier = PlanApplier(context, self._remaker, settings.patience, settings.binds_whole)
-        self._fence_notes = FenceAnnotations(records, clock, self.view)
-        self._following = Reflector(cluster, clock, self._intake)
-        self._sight = ViewAge(cluster, settings.max_view_age)
+        self._view_updater = ViewUpdater(self.view, expectations, invalid, self._recorder, self._observe)
+        self._pod_recreator = PodRecreator(cluster, context, self._view_updater.changed, settings.keep_pods_in)
+        self._wait_reasons = WaitReasons(self.view, self._recorder)
+        self._applier = PlanApplier(context, self._pod_recreator, settings.patience, settings.binds_whole)
+        self._fence_annotations = FenceAnnotations(records, clock, self.view)
+        self._reflector = Reflector(cluster, clock, self._view_updater)
+        self._view_age = ViewAge(cluster, settings.max_view_age)
         self._leads = False
-        self._resting = False
+        self._idle = False
         self._planned: Snapshot | None = None
         self._recheck_at: float | None = None  # when the clock alone may change the plan
         self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
-        self._unexplained = False  # whether anybody may wait and not know why
+        self._unexplained = False  # whether a gang may wait that was not told why
         self._explain_at = clock.now()  # not before
-        self._stumbles = 0  # in a row
-        self._broken_off = 0  # in all
-        self._put_off = False  # whether the last turn made no plan
+        self._consecutive_failures = 0  # in a row
+        self._interrupted_plans = 0  # in all
+        self._plan_postponed = False  # whether the last turn made no plan
         self._turn_began: float | None = None
 
     async def run(self, lead: asyncio.Event | None = None) -> None:
-        """For ever, or until it is cancelled. It follows from the first moment, and decides and writes from the one on
-        in which `lead` is set."""
+        """Runs until it is cancelled. It watches from the start; it decides and writes as soon as `lead` is set."""
         async with asyncio.TaskGroup() as group:
-            for reads in (self._following.run, self._remaker.run, self._incidents.records.follow):
+            for reads in (self._reflector.run, self._pod_recreator.run, self._incidents.records.follow):
                 group.create_task(reads())
             if lead is not None:
                 await self._stand_by(lead)
@@ -152,98 +151,109 @@ class SchedulingLoop:
             background = (
                 self._recorder.run,
                 self._incidents.records.write,
-                self._history.run,
-                self._fence_notes.run,
+                self._node_failures.run,
+                self._fence_annotations.run,
             )
             for writes in (*background, self._schedule):
                 group.create_task(writes())
 
     @property
     def standing(self) -> LoopStatus:
-        parts = (self._following.synced, self._remaker.synced, self._incidents.records.looked)
+        parts = (self._reflector.synced, self._pod_recreator.synced, self._incidents.records.looked)
         synced = all(part.is_set() for part in parts)
         return LoopStatus(
             synced=synced,
-            unseen=self._following.unseen,
+            unseen=self._reflector.unseen,
             leads=self._leads,
-            stumbles=self._broken_off,
+            stumbles=self._interrupted_plans,
             incidents=self._incidents.open,
             opened=self._incidents.opened,
             turn_lasts=0.0 if (began := self._turn_began) is None else time.monotonic() - began,
         )
 
     async def _stand_by(self, lead: asyncio.Event) -> None:
-        """What changes is worked into the snapshot as if plans were made, so that the first one need not wait."""
+        """A standby keeps its snapshot up to date, so that its first plan after taking over is made at once."""
         while not lead.is_set():
-            if self._following.synced.is_set():
+            if self._reflector.synced.is_set():
                 self.view.snapshot(self._clock.now())
             await wait_for(lead, self._clock, self._clock.now() + STANDBY_INTERVAL)
 
     def _take_over(self) -> None:
-        """Whoever gathers facts on the way was told none before: they were another loop's to write down."""
+        """Before this, another loop wrote failures and incidents down; from now on this one does."""
         self._leads = True
         for pod in list(self.view.pods()):
-            self._failures.hear(pod, gone=False)
+            self._job_failures.observe(pod, gone=False)
         self._incidents.records.take_over()
 
-    def _hear(self, obj: KubeObject, gone: bool) -> None:
+    def _observe(self, obj: KubeObject, gone: bool) -> None:
         if self._leads:
-            self._incidents.hear(obj, gone)
-            self._failures.hear(obj, gone)
+            self._incidents.observe(obj, gone)
+            self._job_failures.observe(obj, gone)
 
     @property
     def at_rest(self) -> bool:
-        """Whether it has nothing to do until something changes or time passes."""
-        idle = self._resting and not self._unexplained and not self._intake.changed.is_set()
-        written = (self._recorder, self._incidents.records, self._history, self._fence_notes)
+        """Whether there is nothing to do until an object changes or time passes."""
+        idle = self._idle and not self._unexplained and not self._view_updater.changed.is_set()
+        written = (self._recorder, self._incidents.records, self._node_failures, self._fence_annotations)
         return idle and all(each.quiet for each in written)
 
     async def _schedule(self) -> None:
-        await self._following.synced.wait()
-        await self._remaker.synced.wait()
-        await self._incidents.records.looked.wait()  # or what an earlier loop had decided would be forgotten
+        await self._reflector.synced.wait()
+        await self._pod_recreator.synced.wait()
+        await self._incidents.records.looked.wait()  # else decisions of an earlier loop would be lost
         while True:
             try:
-                self._intake.changed.clear()
-                await self._catch_up()
+                self._view_updater.changed.clear()
+                await self._wait_for_own_writes()
                 self._turn_began = time.monotonic()
-                if self._sight.is_clear():
+                if self._view_age.is_clear():
                     await self._turn()
                 else:
                     self._retry_at = self._clock.now() + STALE_VIEW_RETRY
             except Unreachable as error:
                 self._try_again(error)
-            if self.view.stirred:  # by what was decided just now
-                self._intake.changed.set()
-            self._resting, self._turn_began = True, None
-            await wait_for(self._intake.changed, self._clock, self._next_look())
-            self._resting = False
+            if self.view.stirred:  # by the turn itself
+                self._view_updater.changed.set()
+            self._idle, self._turn_began = True, None
+            await wait_for(self._view_updater.changed, self._clock, self._next_turn_at())
+            self._idle = False
             await self._clock.sleep(self._settings.gather)
 
     async def _turn(self) -> None:
-        await self._remaker.make_again()
+        """One turn, in this order. Steps 1 and 4 write before the plan, and say why."""
+        # 1. Preempted pods without an owner are created again. Only between two plans is it certain that a pod that is
+        #    kept for this, and still exists, was not deleted after all.
+        await self._pod_recreator.make_again()
+        # 2. The view becomes a snapshot.
         now = self._clock.now()
         snapshot = self.view.snapshot(now)
-        self._fence_notes.see(now)
-        self._intake.tell_troubles()
-        if await self._failures.write_down(snapshot, now) and not self._put_off:
-            self._put_off = True  # once: the plan is made by what is written there
-            self._intake.changed.set()
+        # 3. What the snapshot shows is handed to the recorders, which write in the background.
+        self._fence_annotations.see(now)
+        self._view_updater.report_invalid_objects()
+        # 4. Failures of jobs are written on the jobs. The plan reads them there: without them, a job that has just
+        #    failed would start again without its back-off. So the plan waits for the next turn, once.
+        if await self._job_failures.write(snapshot, now) and not self._plan_postponed:
+            self._plan_postponed = True
+            self._view_updater.changed.set()
             return
-        self._put_off = False
-        acted = (snapshot is not self._planned or self._is_due(now)) and await self._act(snapshot, now)
-        # By what was done, that which is true of those who wait may have changed; but they do not wait for ever.
+        self._plan_postponed = False
+        # 5. A plan is made and applied, if the snapshot is new or a moment has come.
+        acted = (snapshot is not self._planned or self._is_due(now)) and await self._plan_and_apply(snapshot, now)
+        # 6. Gangs that wait are told why. What was just applied may change the reasons, so that is put off, but not
+        #    without a limit.
         if self._unexplained and self._explain_at + (EXPLAIN_DELAY_WHEN_BUSY if acted else 0.0) <= now:
             self._explain(snapshot, now)
 
-    async def _act(self, snapshot: Snapshot, now: float) -> bool:
-        """Whether anything was done."""
+    async def _plan_and_apply(self, snapshot: Snapshot, now: float) -> bool:
+        """Step 5: incidents open, the plan is made, incidents learn of it, it is applied, the view learns from it.
+
+        Returns whether anything was done."""
         self._incidents.see(snapshot, now)
         began = time.perf_counter()
         made = plan(snapshot, self._settings.policy, now, explaining=False)
         took = time.perf_counter() - began
         self._planned, self._unexplained = snapshot, True
-        self._recheck(made, now)
+        self._set_recheck(made, now)
         if self._incidents.decide(snapshot, made):
             await asyncio.sleep(0)
         try:
@@ -251,29 +261,29 @@ class SchedulingLoop:
         finally:
             for found in self._applier.take_passed_over():
                 self.view.pass_over(found)
-            self._history.see(snapshot, now)
-        self._retry_at, self._stumbles = None, 0
+            self._node_failures.see(snapshot, now)
+        self._retry_at, self._consecutive_failures = None, 0
         self._report(Cycle(snapshot, made, tuple(done), took))
         return bool(done)
 
     def _explain(self, snapshot: Snapshot, now: float) -> None:
-        """Tells everybody who waits why. It takes longer than to decide, so nobody who could be helped waits for it."""
+        """Explaining takes longer than deciding, so it comes after the plan was applied."""
         began = time.perf_counter()
         made = plan(snapshot, self._settings.policy, now)
         took = time.perf_counter() - began
         self._unexplained, self._explain_at = False, now + EXPLAIN_INTERVAL
-        self._recheck(made, now)
-        self._explainer.explain(made, snapshot)
+        self._set_recheck(made, now)
+        self._wait_reasons.explain(made, snapshot)
         self._report(Cycle(snapshot, made, took=took))
 
-    def _recheck(self, made: Plan, now: float) -> None:
+    def _set_recheck(self, made: Plan, now: float) -> None:
         self._recheck_at = None if made.recheck_at is None else max(made.recheck_at, now + MIN_RECHECK)
 
     def _try_again(self, error: Unreachable) -> None:
-        """How far the plan came nobody knows; the next one starts from what is then to be seen."""
-        pause = min(FIRST_PAUSE * 2.0 ** min(self._stumbles, 10), LAST_PAUSE)
-        self._stumbles += 1
-        self._broken_off += 1
+        """How much of the plan was applied is not known. The next plan starts from the objects as they are then."""
+        pause = min(FIRST_PAUSE * 2.0 ** min(self._consecutive_failures, 10), LAST_PAUSE)
+        self._consecutive_failures += 1
+        self._interrupted_plans += 1
         self._retry_at = self._clock.now() + pause
         _log.warning("the cluster does not answer: %s; trying again in %.1f s", error, pause)
 
@@ -283,26 +293,26 @@ class SchedulingLoop:
         if self._listener is not None:
             self._listener(cycle)
 
-    async def _catch_up(self) -> None:
-        """Until the view shows what was written: an earlier plan would give a seat away that is taken."""
-        await self._writer.make_sure()
+    async def _wait_for_own_writes(self) -> None:
+        """Waits until the view shows what the loop wrote: a plan made earlier would give away seats that are taken."""
+        await self._writer.resolve_uncertain_writes()
         told_at = self._clock.now() + STALE_WARNING_AFTER
         while (until := self._writer.expectations.open_until(now := self._clock.now())) is not None:
             if now >= told_at:
                 told_at = math.inf
                 _log.warning("waiting for the watch to show what was written: %s", self._writer.expectations.names)
-            self._intake.changed.clear()
+            self._view_updater.changed.clear()
             wake_at = min(until, told_at)
-            await wait_for(self._intake.changed, self._clock, wake_at if wake_at < math.inf else None)
+            await wait_for(self._view_updater.changed, self._clock, wake_at if wake_at < math.inf else None)
 
-    def _next_look(self) -> float | None:
+    def _next_turn_at(self) -> float | None:
         explain_at = self._explain_at if self._unexplained else None
-        moments = (*self._moments(), self.view.next_look(), explain_at)
+        moments = (*self._plan_again_at(), self.view.next_look(), explain_at)
         return min((at for at in moments if at is not None), default=None)
 
     def _is_due(self, now: float) -> bool:
-        return any(at is not None and at <= now for at in self._moments())
+        return any(at is not None and at <= now for at in self._plan_again_at())
 
-    def _moments(self) -> tuple[float | None, ...]:
-        """When a plan is to be made again though nothing has changed."""
+    def _plan_again_at(self) -> tuple[float | None, ...]:
+        """When a plan is made again although no object has changed."""
         return self._recheck_at, self._retry_at, self._applier.next_look(), self._evictor.next_look()

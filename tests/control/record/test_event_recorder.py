@@ -116,11 +116,11 @@ def test_long_messages_are_cut_to_what_kubernetes_takes() -> None:
 
 def test_a_reason_is_told_when_it_changed_and_then_not_again_for_a_while() -> None:
     async def story(scene: Scene) -> None:
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(PAUSE)
         assert (scene.condition(), scene.told()) == ("no room", [("no room", 1)])
         for words in ("one seat is free", "two seats are free"):
-            scene.teller.waits(scene.about, words)
+            scene.teller.record_wait(scene.about, words)
             await scene.clock.let_pass(PAUSE)
         assert scene.condition() == "no room"
         await scene.clock.let_pass(REPEAT_AFTER)
@@ -132,10 +132,10 @@ def test_a_reason_is_told_when_it_changed_and_then_not_again_for_a_while() -> No
 
 def test_what_is_true_again_before_it_was_told_is_not_told() -> None:
     async def story(scene: Scene) -> None:
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(PAUSE)
-        scene.teller.waits(scene.about, "one seat is free")
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "one seat is free")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(REPEAT_AFTER)
         assert scene.told() == [("no room", 1)]
 
@@ -144,15 +144,15 @@ def test_what_is_true_again_before_it_was_told_is_not_told() -> None:
 
 def test_a_pod_that_is_about_to_be_bound_is_not_told_late_that_it_waits() -> None:
     async def story(scene: Scene) -> None:
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # it is being told now
-        await scene.teller.hush([scene.about.uid])
+        await scene.teller.cancel([scene.about.uid])
         written = list(scene.cluster.writes)
         await scene.clock.let_pass(1.0)
         assert scene.cluster.writes == written
-        scene.teller.waits(scene.about, "no room")
-        await scene.teller.hush([scene.about.uid])
+        scene.teller.record_wait(scene.about, "no room")
+        await scene.teller.cancel([scene.about.uid])
         await scene.clock.let_pass(1.0)
         assert scene.cluster.writes == written
 
@@ -183,7 +183,7 @@ def test_what_a_server_in_trouble_refused_is_told_later(code: int) -> None:
             raise Refused(code, "Trouble", "not now")
 
         scene.cluster.before_write = refuses
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(3.0)
         assert scene.condition() == ""
         scene.cluster.before_write = lambda _: None
@@ -223,7 +223,7 @@ def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
         found = decode(scene.document)
         scene.cluster.take_away(scene.document)
         another = scene.cluster.put({**pod("x"), "metadata": {"name": "x", "namespace": "default", "uid": "another"}})
-        await scene.teller.mark(found, {"type": "DisruptionTarget", "status": "True"})  # type: ignore[arg-type]
+        await scene.teller.set_condition(found, {"type": "DisruptionTarget", "status": "True"})  # type: ignore[arg-type]
         assert "conditions" not in another["status"]
         assert await scene.cluster.get(Ref(PODS, "default", "x"))
 
@@ -236,9 +236,9 @@ def test_what_nobody_answered_gives_way_to_what_is_newer_and_is_not_told_late() 
             raise Unreachable("nobody there")
 
         scene.cluster.before_write = unreachable
-        scene.teller.waits(scene.about, "old reason")
+        scene.teller.record_wait(scene.about, "old reason")
         await spin()
-        scene.teller.waits(scene.about, "new reason")
+        scene.teller.record_wait(scene.about, "new reason")
         scene.cluster.before_write = lambda _: None
         await scene.clock.let_pass(3 * REPEAT_AFTER)
         assert scene.condition() == "new reason"
@@ -253,10 +253,10 @@ def test_a_reason_that_nobody_answered_is_forgotten_with_the_rest() -> None:
             raise Unreachable("nobody there")
 
         scene.cluster.before_write = unreachable
-        scene.teller.waits(scene.about, "a reason")
+        scene.teller.record_wait(scene.about, "a reason")
         await spin()
         scene.cluster.before_write = lambda _: None
-        await scene.teller.hush([scene.about.uid])
+        await scene.teller.cancel([scene.about.uid])
         await scene.clock.let_pass(3 * REPEAT_AFTER)
         assert scene.told() == []
 
@@ -290,7 +290,7 @@ def tell_politely(story: Callable[[PoliteScene], Awaitable[None]]) -> None:
 def test_nothing_is_told_while_pods_are_bound_or_evicted() -> None:
     async def story(scene: PoliteScene) -> None:
         scene.teller.event(scene.about, NEWS)
-        with scene.teller.giving_way():
+        with scene.teller.urgent_write():
             await scene.clock.let_pass(2.0)
             assert scene.told() == []
         await scene.clock.let_pass(DELAY_FACTOR * 2.0 - 0.1)
@@ -303,7 +303,7 @@ def test_nothing_is_told_while_pods_are_bound_or_evicted() -> None:
 
 def test_what_is_overdue_is_told_all_the_same() -> None:
     async def story(scene: PoliteScene) -> None:
-        with scene.teller.giving_way():
+        with scene.teller.urgent_write():
             scene.teller.event(scene.about, NEWS)
             await scene.clock.let_pass(DELAY + MAX_DELAY - 0.1)
             assert scene.told() == []
@@ -316,7 +316,7 @@ def test_what_is_overdue_is_told_all_the_same() -> None:
 def test_after_a_refused_write_telling_goes_on() -> None:
     async def story(scene: PoliteScene) -> None:
         scene.teller.event(scene.about, NEWS)
-        with contextlib.suppress(Refused), scene.teller.giving_way():
+        with contextlib.suppress(Refused), scene.teller.urgent_write():
             raise Refused(409, "Conflict", "it is bound")
         await scene.clock.let_pass(DELAY + 0.1)
         assert scene.told() == [("it runs", 1)]
@@ -326,9 +326,9 @@ def test_after_a_refused_write_telling_goes_on() -> None:
 
 def test_a_pod_that_waits_for_a_moment_only_is_told_nothing() -> None:
     async def story(scene: PoliteScene) -> None:
-        scene.teller.waits(scene.about, "3 of its 4 pods are there")
+        scene.teller.record_wait(scene.about, "3 of its 4 pods are there")
         await scene.clock.let_pass(DELAY - 0.1)
-        await scene.teller.hush([scene.about.uid])
+        await scene.teller.cancel([scene.about.uid])
         await scene.clock.let_pass(REPEAT_AFTER)
         assert (scene.condition(), scene.told()) == ("", [])
 
@@ -338,7 +338,7 @@ def test_a_pod_that_waits_for_a_moment_only_is_told_nothing() -> None:
 def test_reasons_that_keep_changing_do_not_put_off_the_telling() -> None:
     async def story(scene: PoliteScene) -> None:
         for number in range(4):
-            scene.teller.waits(scene.about, f"{number} seats are free")
+            scene.teller.record_wait(scene.about, f"{number} seats are free")
             await scene.clock.let_pass(DELAY / 3)
         assert scene.condition() != ""
 
@@ -347,7 +347,7 @@ def test_reasons_that_keep_changing_do_not_put_off_the_telling() -> None:
 
 def test_where_nothing_is_put_off_an_urgent_write_delays_nothing() -> None:
     async def story(scene: Scene) -> None:
-        with scene.teller.giving_way():
+        with scene.teller.urgent_write():
             scene.teller.event(scene.about, NEWS)
             await scene.clock.let_pass(PAUSE)
             assert scene.told() == [("it runs", 1)]
@@ -361,10 +361,10 @@ def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_t
             raise Unreachable("no answer")
 
         scene.cluster.before_write = refuse
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(0.1)
         scene.cluster.before_write = lambda _: None
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(REPEAT_AFTER + 5.0)
         assert scene.condition() == "no room"
 
@@ -373,7 +373,7 @@ def test_a_reason_that_is_found_again_before_its_failed_telling_is_repeated_is_t
 
 def test_a_reason_is_told_again_after_another_one_was_written_and_not_answered() -> None:
     async def story(scene: Scene) -> None:
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(PAUSE)
         patch = scene.cluster.patch
 
@@ -382,11 +382,11 @@ def test_a_reason_is_told_again_after_another_one_was_written_and_not_answered()
             raise Unreachable("the answer was lost")
 
         scene.cluster.patch = patch_without_answer  # type: ignore[method-assign]
-        scene.teller.waits(scene.about, "one seat is free")
+        scene.teller.record_wait(scene.about, "one seat is free")
         await scene.clock.let_pass(REPEAT_AFTER)
         assert scene.condition() == "one seat is free"
         scene.cluster.patch = patch  # type: ignore[method-assign]
-        scene.teller.waits(scene.about, "no room")
+        scene.teller.record_wait(scene.about, "no room")
         await scene.clock.let_pass(2 * REPEAT_AFTER)
         assert scene.condition() == "no room"
 

@@ -105,7 +105,7 @@ class ClusterWriter:
             own = {name: text for name, text in notes.get(meta.uid, {}).items() if meta.annotations.get(name) != text}
             seatings.append(PodBinding(meta.name, meta.uid, node, own))
         try:
-            with self._recorder.giving_way():
+            with self._recorder.urgent_write():
                 await self._cluster.bind(namespace, seatings)
         except (Refused, Unreachable) as error:
             self._expect_seated(pod for pod, _ in seats if pod.metadata.uid in error.done)
@@ -123,7 +123,7 @@ class ClusterWriter:
         await self._fence(pod for pod, departure in departures if departure.grace == 0)
         if departures:
             try:
-                with self._recorder.giving_way():
+                with self._recorder.urgent_write():
                     await self._cluster.release(departures[0][0].metadata.namespace, [each for _, each in departures])
             except Unreachable:
                 self._is_uncertain(pod for pod, _ in departures)
@@ -134,11 +134,11 @@ class ClusterWriter:
     def _is_uncertain(self, pods: Iterable[Pod]) -> None:
         self._uncertain.update((pod.metadata.uid, pod) for pod in pods)
 
-    async def make_sure(self) -> None:
+    async def resolve_uncertain_writes(self) -> None:
         """Asks what has become of pods after writes that were not answered. The view has to show at least that."""
-        await run_all(partial(self._make_sure, pod) for pod in self._uncertain.values())
+        await run_all(partial(self._resolve_uncertain_write, pod) for pod in self._uncertain.values())
 
-    async def _make_sure(self, pod: Pod) -> None:
+    async def _resolve_uncertain_write(self, pod: Pod) -> None:
         uid = pod.metadata.uid
         try:
             raw = await self._cluster.get(ref_of(pod))
@@ -151,7 +151,7 @@ class ClusterWriter:
             self._expect(pod, shows_gone(uid) if found.uid != uid else shows_version(uid, found.resource_version))
         del self._uncertain[uid]
 
-    def leave_to_others(self, pod: Pod, until: float) -> None:
+    def expect_deletion(self, pod: Pod, until: float) -> None:
         """Somebody else deletes it: what comes next waits for that, up to this time."""
         self._expect(pod, shows_deletion(pod.metadata.uid), until)
 
@@ -174,9 +174,9 @@ class ClusterWriter:
         for pod in pods:
             by_node.setdefault(pod.spec.node_name, []).append(pod)
         wanted = {name: self._view.fence_wanted(name, found) for name, found in by_node.items()}
-        await run_all(partial(self._raise_fence, name, fence) for name, fence in wanted.items() if fence is not None)
+        await run_all(partial(self._write_fence, name, fence) for name, fence in wanted.items() if fence is not None)
 
-    async def _raise_fence(self, name: str, fence: Fence) -> None:
+    async def _write_fence(self, name: str, fence: Fence) -> None:
         """A node that is gone, or was made anew, has nothing of these pods."""
         node = self._view.node(name)
         patch = fence_patch(node.metadata.uid if node is not None else "", format_fence(fence))

@@ -24,23 +24,23 @@ class WriteRetries:
     def __init__(self, context: ApplyContext) -> None:
         self._context = context
         self._clock = context.clock
-        self._stumbles: dict[str, int] = {}  # how often in a row a gang's writes were refused
+        self._refusals: dict[str, int] = {}  # how often in a row a gang's writes were refused
         self._at: dict[str, float] = {}  # when they are tried again
 
     def begin(self, gangs: Container[str]) -> None:
         """A plan is about to be carried out: what has waited long enough is tried again."""
         now = self._clock.now()
         self._at = {key: at for key, at in self._at.items() if at > now and key in gangs}
-        if self._stumbles:
-            self._stumbles = {key: times for key, times in self._stumbles.items() if key in gangs}
+        if self._refusals:
+            self._refusals = {key: times for key, times in self._refusals.items() if key in gangs}
 
     def refused(self, gang: Gang, error: Refused) -> None:
-        times = self._stumbles.get(gang.key, 0)
-        self._stumbles[gang.key] = times + 1
+        times = self._refusals.get(gang.key, 0)
+        self._refusals[gang.key] = times + 1
         self._at[gang.key] = self._clock.now() + min(FIRST_RETRY * 2.0 ** min(times, 20), LAST_RETRY)
-        self._tell(gang, error)
+        self._record(gang, error)
 
-    def _tell(self, gang: Gang, error: Refused) -> None:
+    def _record(self, gang: Gang, error: Refused) -> None:
         """Another writer is quicker every day. Any other refusal may last, so it has to be seen on the job."""
         if error.code in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
             _log.info("%s: the cluster refused a write: %s", gang.key, error)
@@ -50,10 +50,10 @@ class WriteRetries:
             words = f"The cluster refused what was decided, which is tried again: {error}"
             self._context.recorder.event(EventSubject.of(book), EventText("WriteRefused", words, warning=True))
 
-    def went_well(self, key: str) -> None:
-        self._stumbles.pop(key, None)
+    def succeeded(self, key: str) -> None:
+        self._refusals.pop(key, None)
 
-    def is_backing_off(self, key: str) -> bool:
+    def is_delayed(self, key: str) -> bool:
         return key in self._at
 
     def next_look(self) -> float | None:
@@ -85,22 +85,22 @@ class MissingPods:
         view = self._context.view
         return PassedOver.of(gang, view.pods_of(gang), view.job_of(gang))
 
-    async def blocked(self, deeds: Mapping[str, GangChanges]) -> set[str]:
+    async def blocked(self, by_gang: Mapping[str, GangChanges]) -> set[str]:
         """The gangs whose deeds have to wait for pods."""
-        waiting = [deed.gang for deed in deeds.values() if self._lacks_first_stage(deed)]
-        begun = [deed.gang for deed in deeds.values() if lacks_pods(deed.gang)]
+        waiting = [changes.gang for changes in by_gang.values() if self._lacks_first_stage(changes)]
+        begun = [changes.gang for changes in by_gang.values() if lacks_pods(changes.gang)]
         await self._give_back(self._overdue([*waiting, *begun]))
-        paused = [gang for gang in _preemptors(deeds) if gang.suspension is Suspension.REQUEUED]
-        await run_all(partial(self._let_make_pods, gang) for gang in paused)
+        paused = [gang for gang in _preemptors(by_gang) if gang.suspension is Suspension.REQUEUED]
+        await run_all(partial(self._resume_to_make_pods, gang) for gang in paused)
         return {gang.key for gang in (*waiting, *paused)}
 
     def next_look(self) -> float | None:
         """When the first of them has lacked its pods for too long."""
         return min((since + self._limits[key] for key, since in self._lacking.items()), default=None)
 
-    def _lacks_first_stage(self, deed: GangChanges) -> bool:
-        gang = deed.gang
-        wanted = deed.starts or (dict(deed.holds or ()) if deed.waits_for and not gang.seated() else {})
+    def _lacks_first_stage(self, changes: GangChanges) -> bool:
+        gang = changes.gang
+        wanted = changes.starts or (dict(changes.holds or ()) if changes.waits_for and not gang.seated() else {})
         if not wanted or gang.suspension is Suspension.REQUEUED:
             return False
         return lacks_first_stage(self._context, gang, wanted)
@@ -115,8 +115,8 @@ class MissingPods:
 
     def _limit(self, gang: Gang) -> float:
         due = _next_to_be_made(gang)
-        waits = due is not None and due.last_node and not _can_do_without(gang)
-        return self._patience.remake if waits else self._patience.make
+        record_wait = due is not None and due.last_node and not _can_do_without(gang)
+        return self._patience.remake if record_wait else self._patience.make
 
     async def _give_back(self, overdue: Iterable[Gang]) -> None:
         """A gang without seats is passed over; one that can do without those pods goes on without; any other counts as
@@ -133,7 +133,7 @@ class MissingPods:
                 # A pod may have come while that was written.
                 if not _can_do_without(gang) and len(self._context.view.pods_of(gang.key)) == known:
                     self._passed_over.append(self._as_seen(gang.key))
-                    self._tell(gang)
+                    self._record(gang)
             except Refused as error:
                 self._retries.refused(gang, error)
 
@@ -145,14 +145,14 @@ class MissingPods:
             return True
         return all([await self._context.is_ready(gang.namespace, m.name) for m in _stages_before(gang, due)])
 
-    def _tell(self, gang: Gang) -> None:
+    def _record(self, gang: Gang) -> None:
         job = self._context.view.job_of(gang.key)
         missing = sum(1 for member in gang.members() if not member.exists)
         if job is not None:
             words = f"{missing} of its {gang.size} pods have not been made by its controller; nothing is kept for it"
-            self._context.recorder.waits(EventSubject.of(job), words)
+            self._context.recorder.record_wait(EventSubject.of(job), words)
 
-    async def _let_make_pods(self, gang: Gang) -> None:
+    async def _resume_to_make_pods(self, gang: Gang) -> None:
         """A paused job has no pods, and no gang is preempted for pods that may not come. So the job goes on first, and
         waits for its seats like any other."""
         try:
@@ -195,6 +195,6 @@ def _stages_before(gang: Gang, member: Member) -> list[Member]:
     return [m for m in gang.members() if m.stage < member.stage]
 
 
-def _preemptors(deeds: Mapping[str, GangChanges]) -> list[Gang]:
+def _preemptors(by_gang: Mapping[str, GangChanges]) -> list[Gang]:
     """The gangs for which others are to be preempted."""
-    return [deeds[key].gang for key in sorted({deed.by for deed in deeds.values() if deed.by in deeds})]
+    return [by_gang[key].gang for key in sorted({changes.by for changes in by_gang.values() if changes.by in by_gang})]

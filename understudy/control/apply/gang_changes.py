@@ -38,53 +38,53 @@ class GangChanges(msgspec.Struct):
 
 def changes_by_gang(plan: Plan, snapshot: Snapshot) -> dict[str, GangChanges]:
     """By gang, in the order in which the plan first speaks of them."""
-    deeds: dict[str, GangChanges] = {}
+    by_gang: dict[str, GangChanges] = {}
     for action in plan.actions:
         if isinstance(action, Wait | Dismiss):
             continue  # nothing is done with who waits but to tell him why; for understudies see there
-        deed = deeds.get(action.gang)
-        if deed is None:
-            deed = deeds[action.gang] = GangChanges(snapshot.gangs[action.gang])
-        if not deed.gives_up:  # what is planned for it after that is for the next plan to say, when its pods have gone
-            deed.actions.append(action)
-            _add(deed, action, snapshot)
-    return deeds
+        changes = by_gang.get(action.gang)
+        if changes is None:
+            changes = by_gang[action.gang] = GangChanges(snapshot.gangs[action.gang])
+        if not changes.gives_up:  # the next plan says what follows when its pods have gone
+            changes.actions.append(action)
+            _add(changes, action, snapshot)
+    return by_gang
 
 
-def _add(deed: GangChanges, action: Action, snapshot: Snapshot) -> None:
+def _add(changes: GangChanges, action: Action, snapshot: Snapshot) -> None:
     match action:
         case Start(seats=seats, waits_for=()):
-            deed.starts, deed.holds = dict(seats), None
+            changes.starts, changes.holds = dict(seats), None
         case Start(seats=seats, waits_for=waits_for):
-            deed.holds, deed.waits_for = seats, waits_for
+            changes.holds, changes.waits_for = seats, waits_for
         case Grow(seats=seats):
-            deed.grows.update(seats)
+            changes.grows.update(seats)
         case Preempt():
-            deed.leaves = [*deed.leaves, *action.members]
-            deed.gives_up, deed.by = action.whole, action.by
+            changes.leaves = [*changes.leaves, *action.members]
+            changes.gives_up, changes.by = action.whole, action.by
         case Swap():
-            _swap(deed, action, snapshot)
+            _swap(changes, action, snapshot)
         case Shrink(members=members):
-            deed.leaves = [*deed.leaves, *members]
-            kept = deed.holds or (() if deed.replaces else deed.gang.holds)
-            deed.holds = tuple(hold for hold in kept if hold[0] not in members)
+            changes.leaves = [*changes.leaves, *members]
+            kept = changes.holds or (() if changes.replaces else changes.gang.holds)
+            changes.holds = tuple(hold for hold in kept if hold[0] not in members)
         case Requeue(members=members):
-            deed.leaves, deed.gives_up = list(members), True
+            changes.leaves, changes.gives_up = list(members), True
         case Hold(seats=seats):
-            deed.holds = seats
+            changes.holds = seats
         case Wait() | Dismiss():
             pass  # told, and done, elsewhere
         case _:
             assert_never(action)
 
 
-def _swap(deed: GangChanges, swap: Swap, snapshot: Snapshot) -> None:
+def _swap(changes: GangChanges, swap: Swap, snapshot: Snapshot) -> None:
     """A lost seat is given up at once; one that still works is kept until its replacement is free."""
-    deed.waits_for = swap.waits_for
+    changes.waits_for = swap.waits_for
     targets = {move.member: move.to_node for move in swap.moves}
     if swap.waits_for:
-        deed.holds = tuple(sorted(targets.items()))
-        deed.leaves = [move.member for move in swap.moves if move.from_node and snapshot.is_lost(move.from_node)]
+        changes.holds = tuple(sorted(targets.items()))
+        changes.leaves = [move.member for move in swap.moves if move.from_node and snapshot.is_lost(move.from_node)]
     else:
-        deed.replaces = targets
-        deed.leaves = [move.member for move in swap.moves if move.from_node]
+        changes.replaces = targets
+        changes.leaves = [move.member for move in swap.moves if move.from_node]

@@ -59,9 +59,9 @@ _log = logging.getLogger(__name__)
 class GangTask(msgspec.Struct):
     """A deed on its way: what of it can be done now, and how far it has come."""
 
-    deed: GangChanges
+    changes: GangChanges
     seats: SeatsByPod
-    promised: dict[str, str] | None = None  # seats to be kept for it; None: as before
+    reserved: dict[str, str] | None = None  # seats to be kept for it; None: as before
     orders: list[VolumeOrder] = []  # volumes to be made for these seats, before they are taken
     resumes: bool = False
     failed: bool = False
@@ -70,7 +70,7 @@ class GangTask(msgspec.Struct):
 
     @property
     def gang(self) -> Gang:
-        return self.deed.gang
+        return self.changes.gang
 
     @property
     def binds(self) -> bool:
@@ -87,27 +87,27 @@ class PlanApplier:
         self._binds_whole = binds_whole
         self._retries = WriteRetries(context)
         self._missing = MissingPods(context, self._retries, patience)
-        self._roles: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
+        self._stepping_in: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
         """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
-        deeds = changes_by_gang(plan, snapshot)
+        by_gang = changes_by_gang(plan, snapshot)
         self._retries.begin(snapshot.gangs)
         self._context.evictor.begin()
-        tasks = {task.deed.key: task for task in await self._prepared(deeds, snapshot)}
+        tasks = {task.changes.key: task for task in await self._prepared(by_gang, snapshot)}
         await self._fence(snapshot)
-        promised = [t for t in tasks.values() if t.promised is not None or self._takes_seats_one_by_one(t)]
-        await self._each((t for t in promised if not _has_nothing_to_lose(t.deed, snapshot)), self._promise)
-        leaving = [t for t in tasks.values() if t.deed.leaves or t.deed.gives_up]
-        await self._each((tasks[key] for key in _takers(tasks, leaving)), self._count_occasion)
+        reserved = [t for t in tasks.values() if t.reserved is not None or self._takes_seats_one_by_one(t)]
+        await self._each((t for t in reserved if not _moves_only_lost_seats(t.changes, snapshot)), self._hold_seats)
+        leaving = [t for t in tasks.values() if t.changes.leaves or t.changes.gives_up]
+        await self._each((tasks[key] for key in _gangs_to_make_room_for(tasks, leaving)), self._count_preemption)
         await self._each(leaving, partial(self._release, tasks, snapshot))
         await self._each((t for t in tasks.values() if t.resumes), self._resume)
         await self._each((t for t in tasks.values() if t.orders), partial(self._order_volumes, snapshot))
         dismissed = await dismiss_understudies(self._context, plan, snapshot)
-        self._roles = stepping_in(self._context, plan, snapshot)
+        self._stepping_in = stepping_in(self._context, plan, snapshot)
         await self._bind([t for t in tasks.values() if t.binds and not t.failed])
-        await self._each((t for t in tasks.values() if t.done or t.promised is not None), self._keep_books)
-        return [action for task in tasks.values() if task.done for action in task.deed.actions] + dismissed
+        await self._each((t for t in tasks.values() if t.done or t.reserved is not None), self._write_annotations)
+        return [action for task in tasks.values() if task.done for action in task.changes.actions] + dismissed
 
     def take_passed_over(self) -> list[PassedOver]:
         """What applying has learnt that planning needs: the gangs that the next plans leave out."""
@@ -121,35 +121,35 @@ class PlanApplier:
 
     # What can be done now
 
-    async def _prepared(self, deeds: dict[str, GangChanges], snapshot: Snapshot) -> list[GangTask]:
-        tasks = [self._task(deed) for deed in deeds.values()]
-        blocked = {key for key in deeds if self._retries.is_backing_off(key)}
-        blocked |= {key for key, deed in deeds.items() if would_lose_unowned_pod(self._context, deed, snapshot)}
-        blocked |= await self._missing.blocked({key: deed for key, deed in deeds.items() if key not in blocked})
-        blocked = _with_dependents(deeds, blocked)
-        return [task for task in tasks if task.deed.key not in blocked]
+    async def _prepared(self, by_gang: dict[str, GangChanges], snapshot: Snapshot) -> list[GangTask]:
+        tasks = [self._task(changes) for changes in by_gang.values()]
+        blocked = {key for key in by_gang if self._retries.is_delayed(key)}
+        blocked |= {key for key, changes in by_gang.items() if would_lose_unowned_pod(self._context, changes, snapshot)}
+        blocked |= await self._missing.blocked({key: changes for key, changes in by_gang.items() if key not in blocked})
+        blocked = _with_dependents(by_gang, blocked)
+        return [task for task in tasks if task.changes.key not in blocked]
 
-    def _task(self, deed: GangChanges) -> GangTask:
-        seats = seats_to_take(self._context, deed)
-        requeued = deed.gang.suspension is Suspension.REQUEUED
-        task = GangTask(deed, seats, resumes=bool(deed.starts) and requeued)
+    def _task(self, changes: GangChanges) -> GangTask:
+        seats = seats_to_take(self._context, changes)
+        requeued = changes.gang.suspension is Suspension.REQUEUED
+        task = GangTask(changes, seats, resumes=bool(changes.starts) and requeued)
         task.orders = volume_orders(self._context, seats.there)
-        if task.orders or self._moves_whole_and_lacks_pods(deed):
+        if task.orders or self._moves_whole_and_lacks_pods(changes):
             task.seats = seats = SeatsByPod(
                 [], {**seats.absent, **{pod.metadata.name: node for pod, node in seats.there}}
             )
-        if deed.gives_up or task.resumes:
+        if changes.gives_up or task.resumes:
             return task  # the one write that pauses it, or lets it go on, says which seats are kept
-        if deed.holds is not None:
-            task.promised = {**dict(deed.holds), **seats.absent}
+        if changes.holds is not None:
+            task.reserved = {**dict(changes.holds), **seats.absent}
         elif seats.absent:
-            task.promised = seats.absent
+            task.reserved = seats.absent
         return task
 
-    def _moves_whole_and_lacks_pods(self, deed: GangChanges) -> bool:
+    def _moves_whole_and_lacks_pods(self, changes: GangChanges) -> bool:
         """A gang of which no member stays where it is starts anew: when the pods of its first stage are there."""
-        stays = any(m.node and m.name not in deed.leaves for m in deed.gang.members())
-        return bool(deed.replaces) and not stays and lacks_first_stage(self._context, deed.gang, deed.replaces)
+        stays = any(m.node and m.name not in changes.leaves for m in changes.gang.members())
+        return bool(changes.replaces) and not stays and lacks_first_stage(self._context, changes.gang, changes.replaces)
 
     async def _each(self, tasks: Iterable[GangTask], step: Callable[[GangTask], Awaitable[None]]) -> None:
         await run_all(partial(self._attempt, task, step) for task in tasks if not task.failed)
@@ -158,7 +158,7 @@ class PlanApplier:
         try:
             await step(task)
             if task.done:
-                self._retries.went_well(task.deed.key)
+                self._retries.succeeded(task.changes.key)
         except Refused as error:
             task.failed = True
             self._retries.refused(task.gang, error)
@@ -175,31 +175,31 @@ class PlanApplier:
         """Then all of them are held first: the first process may run before the last pod is bound."""
         return task.binds and not self._binds_whole and len(task.seats.there) + len(task.gang.seated()) > 1
 
-    async def _promise(self, task: GangTask) -> None:
+    async def _hold_seats(self, task: GangTask) -> None:
         """What was promised and is about to be taken stays promised until it is taken: the write may fail."""
         taking = {pod.metadata.name: node for pod, node in task.seats.there}
         kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
         if self._takes_seats_one_by_one(task):
             kept = taking
-        task.done |= await hold_seats(self._context, task.gang, {**kept, **(task.promised or {})})
+        task.done |= await hold_seats(self._context, task.gang, {**kept, **(task.reserved or {})})
 
     async def _release(self, tasks: dict[str, GangTask], snapshot: Snapshot, task: GangTask) -> None:
-        if task.promised is not None and _has_nothing_to_lose(task.deed, snapshot):
-            await run_all((partial(self._promise, task), partial(self._see_off, tasks, snapshot, task)))
+        if task.reserved is not None and _moves_only_lost_seats(task.changes, snapshot):
+            await run_all((partial(self._hold_seats, task), partial(self._give_up_seats, tasks, snapshot, task)))
         else:
-            await self._see_off(tasks, snapshot, task)
+            await self._give_up_seats(tasks, snapshot, task)
 
-    async def _see_off(self, tasks: dict[str, GangTask], snapshot: Snapshot, task: GangTask) -> None:
-        taker = tasks.get(task.deed.by)
-        if task.deed.by and (taker is None or taker.failed):
+    async def _give_up_seats(self, tasks: dict[str, GangTask], snapshot: Snapshot, task: GangTask) -> None:
+        taker = tasks.get(task.changes.by)
+        if task.changes.by and (taker is None or taker.failed):
             return
-        happening = self._for(taker, _event_for(task.deed.actions))
-        keep, taken_by = self._remaker.keep, taker.deed if taker else None
-        await SeatRelease(self._context, task.deed, snapshot, happening, keep, taken_by).carry_out()
+        text = self._with_taker(taker, _event_for(task.changes.actions))
+        keep, taken_by = self._remaker.keep, taker.changes if taker else None
+        await SeatRelease(self._context, task.changes, snapshot, text, keep, taken_by).carry_out()
         task.done = True
-        self._tell_job(task.gang, happening)
+        self._record_on_job(task.gang, text)
 
-    async def _count_occasion(self, task: GangTask) -> None:
+    async def _count_preemption(self, task: GangTask) -> None:
         """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
         book, now = annotated_object(self._context, task.gang), self._context.clock.now()
         if book is not None and not is_preempting_now(task.gang, now):
@@ -207,15 +207,15 @@ class PlanApplier:
             await self._context.writer.annotate(book, {PREEMPTED_FOR: format_times((*recent, float(int(now))))})
 
     async def _resume(self, task: GangTask) -> None:
-        await resume_job(self._context, task.gang, task.deed.starts)
+        await resume_job(self._context, task.gang, task.changes.starts)
         task.done = True
-        self._tell_job(task.gang, EventText("Resumed", describe(task.deed.actions[-1])))
+        self._record_on_job(task.gang, EventText("Resumed", describe(task.changes.actions[-1])))
 
     async def _order_volumes(self, snapshot: Snapshot, task: GangTask) -> None:
         task.done |= await order_volumes(self._context, task.orders, snapshot.nodes)
-        for pod in self._context.view.pods_of(task.deed.key):
+        for pod in self._context.view.pods_of(task.changes.key):
             if pod.metadata.name in task.seats.absent and wants_a_seat(pod):
-                self._context.recorder.waits(EventSubject.of(pod), task.orders[0].words)
+                self._context.recorder.record_wait(EventSubject.of(pod), task.orders[0].words)
 
     async def _bind(self, tasks: list[GangTask]) -> None:
         await run_all(partial(self._bind_batch, batch) for batch in _batches(tasks))
@@ -235,18 +235,18 @@ class PlanApplier:
 
     async def _bind_seats(self, tasks: list[GangTask]) -> None:
         seats = [seat for task in tasks for seat in task.seats.there]
-        await self._context.recorder.hush(pod.metadata.uid for pod, _ in seats)
+        await self._context.recorder.cancel(pod.metadata.uid for pod, _ in seats)
         try:
             await self._context.writer.bind(tasks[0].gang.namespace, seats, self._notes_on_pods(tasks))
         except (Refused, Unreachable) as error:
-            self._were_seated(tasks, error.done)
+            self._note_seated(tasks, error.done)
             raise
-        self._were_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
+        self._note_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
 
     def _notes_on_pods(self, tasks: list[GangTask]) -> dict[str, dict[str, str]]:
         """By uid: the understudy that becomes the pod; and the domain it has to itself, since its job may be deleted
         before the pod has left."""
-        notes = {uid: {STEPS_IN: understudy.metadata.uid} for uid, understudy in self._roles.items()}
+        notes = {uid: {STEPS_IN: understudy.metadata.uid} for uid, understudy in self._stepping_in.items()}
         for task in tasks:
             owned = _exclusive_topologies(task.gang)
             for pod, _ in task.seats.there if owned else ():
@@ -254,63 +254,63 @@ class PlanApplier:
                     notes.setdefault(pod.metadata.uid, {})[EXCLUSIVE_TOPOLOGY] = key
         return notes
 
-    def _were_seated(self, tasks: list[GangTask], uids: frozenset[str]) -> None:
+    def _note_seated(self, tasks: list[GangTask], uids: frozenset[str]) -> None:
         """Not every world can seat a gang whole or not at all. Who sits is told so; the next plan sees to the rest."""
         for task in tasks:
             taken = [seat for seat in task.seats.there if seat[0].metadata.uid in uids]
             task.done, task.bound = task.done or bool(taken), len(taken) == len(task.seats.there)
             for pod, node in taken:
-                self._tell_seated(pod, node)
+                self._record_seated(pod, node)
 
-    def _tell_seated(self, pod: Pod, node: str) -> None:
+    def _record_seated(self, pod: Pod, node: str) -> None:
         meta = pod.metadata
         message = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
         self._context.recorder.event(EventSubject.of(pod), EventText("Scheduled", message))
-        if understudy := self._roles.get(meta.uid):
+        if understudy := self._stepping_in.get(meta.uid):
             message = f"Understudy {understudy.metadata.name} steps in on node {node}"
             self._context.recorder.event(EventSubject.of(pod), EventText("SteppedIn", message))
 
-    async def _keep_books(self, task: GangTask) -> None:
+    async def _write_annotations(self, task: GangTask) -> None:
         """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""
-        job = self._context.view.job_of(task.deed.key)
+        job = self._context.view.job_of(task.changes.key)
         if job is not None and task.binds:
             notes = self._notes_on_seats(task, job)
             if notes:
                 await self._context.writer.annotate(job, notes)
-        if job is not None and task.promised is not None:
-            nominate_nodes(self._context, task.gang, task.promised)
+        if job is not None and task.reserved is not None:
+            nominate_nodes(self._context, task.gang, task.reserved)
         if job is None and task.bound:
-            await hold_seats(self._context, task.gang, task.promised or {})
+            await hold_seats(self._context, task.gang, task.reserved or {})
 
     def _notes_on_seats(self, task: GangTask, job: Workload) -> dict[str, str | None]:
         written = job.metadata.annotations
-        notes = {REQUEUED_AT: None, DISPLACED_AT: None, HOLDS: seats_note(task.gang, task.promised or {})}
+        notes = {REQUEUED_AT: None, DISPLACED_AT: None, HOLDS: seats_note(task.gang, task.reserved or {})}
         if task.gang.size > 1:
-            kept = {m.name: m.node for m in task.gang.seated() if m.name not in task.deed.leaves}
+            kept = {m.name: m.node for m in task.gang.seated() if m.name not in task.changes.leaves}
             taken = {pod.metadata.name: node for pod, node in task.seats.there}
             notes[LAST_SEATS] = seats_note(task.gang, {**kept, **taken})
         return {name: note for name, note in notes.items() if written.get(name) != note}
 
     # Words
 
-    def _tell_job(self, gang: Gang, happening: EventText) -> None:
+    def _record_on_job(self, gang: Gang, text: EventText) -> None:
         job = self._context.view.job_of(gang.key)
         if job is not None:
-            self._context.recorder.event(EventSubject.of(job), happening)
+            self._context.recorder.event(EventSubject.of(job), text)
 
-    def _for(self, taker: GangTask | None, happening: EventText) -> EventText:
+    def _with_taker(self, taker: GangTask | None, text: EventText) -> EventText:
         """The same, with the job it happens for named as an object."""
         job = self._context.view.job_of(taker.gang.key) if taker is not None else None
-        return happening if job is None else msgspec.structs.replace(happening, related=EventSubject.of(job))
+        return text if job is None else msgspec.structs.replace(text, related=EventSubject.of(job))
 
 
-def _has_nothing_to_lose(deed: GangChanges, snapshot: Snapshot) -> bool:
+def _moves_only_lost_seats(changes: GangChanges, snapshot: Snapshot) -> bool:
     """Whether it moves from lost seats to free ones. Nobody made room for it: if what it was promised is not written
     down before it leaves, it is promised something else. One that keeps no seat would be no repair any more, which
     may have a spare, but a start, which may not."""
-    moves_now = bool(deed.replaces and deed.leaves) and not (deed.waits_for or deed.by or deed.gives_up)
-    leaving = [m for m in deed.gang.seated() if m.name in deed.leaves]
-    return moves_now and len(leaving) < len(deed.gang.seated()) and all(snapshot.is_lost(m.node) for m in leaving)
+    moves_now = bool(changes.replaces and changes.leaves) and not (changes.waits_for or changes.by or changes.gives_up)
+    leaving = [m for m in changes.gang.seated() if m.name in changes.leaves]
+    return moves_now and len(leaving) < len(changes.gang.seated()) and all(snapshot.is_lost(m.node) for m in leaving)
 
 
 def _exclusive_topologies(gang: Gang) -> dict[str, str]:
@@ -339,19 +339,20 @@ def _batches(tasks: Iterable[GangTask]) -> list[list[GangTask]]:
     return found
 
 
-def _takers(tasks: dict[str, GangTask], leaving: Iterable[GangTask]) -> list[str]:
+def _gangs_to_make_room_for(tasks: dict[str, GangTask], leaving: Iterable[GangTask]) -> list[str]:
     """The gangs for which somebody has to leave."""
-    keys = {task.deed.by: None for task in leaving if task.deed.by and not task.failed}
+    keys = {task.changes.by: None for task in leaving if task.changes.by and not task.failed}
     return [key for key in keys if key in tasks]
 
 
-def _with_dependents(deeds: dict[str, GangChanges], blocked: set[str]) -> set[str]:
+def _with_dependents(by_gang: dict[str, GangChanges], blocked: set[str]) -> set[str]:
     """Those who would leave for somebody blocked, and those who wait for them to leave, are blocked as well."""
     while True:
         more = {
-            deed.key
-            for deed in deeds.values()
-            if deed.by in blocked or any(key in blocked and deeds[key].by for key in deed.waits_for if key in deeds)
+            changes.key
+            for changes in by_gang.values()
+            if changes.by in blocked
+            or any(key in blocked and by_gang[key].by for key in changes.waits_for if key in by_gang)
         }
         if more <= blocked:
             return blocked

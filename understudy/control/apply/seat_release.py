@@ -52,23 +52,23 @@ class SeatRelease(msgspec.Struct, frozen=True):
     """A gang, or some of its members, on the way out; `taker` is the gang the seats are for, if any."""
 
     context: ApplyContext
-    deed: GangChanges
+    changes: GangChanges
     snapshot: Snapshot
-    happening: EventText  # what the job and its pods are told, unless there is a taker to be named
+    text: EventText  # what the job and its pods are told, unless there is a taker to be named
     keep: Callable[[Pod, Gang], Awaitable[None]]  # writes down a pod that is to be made again
     taker: GangChanges | None = None
 
     async def carry_out(self) -> None:
         pods = self._pods()
-        ends = self.deed.gives_up and self.taker is not None and self.deed.gang.on_preemption is OnPreemption.FAIL
-        if not self.deed.gives_up:
+        ends = self.changes.gives_up and self.taker is not None and self.changes.gang.on_preemption is OnPreemption.FAIL
+        if not self.changes.gives_up:
             await self._move(pods)
             return
         spared = self._spared(pods) if ends else []
         marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
         await run_all(partial(self._mark, pod, pod in spared) for pod in pods if marked)
         for pod in pods:
-            self.context.recorder.event(EventSubject.of(pod), self._happening(pod))
+            self.context.recorder.event(EventSubject.of(pod), self._text(pod))
         if ends:
             await self._end([pod for pod in pods if pod not in spared])
         else:
@@ -76,16 +76,16 @@ class SeatRelease(msgspec.Struct, frozen=True):
 
     def _pods(self) -> list[Pod]:
         """Those that have a seat and are not leaving yet."""
-        names = set(self.deed.leaves)
+        names = set(self.changes.leaves)
         return [
             pod
-            for pod in self.context.view.pods_of(self.deed.key)
-            if pod.spec.node_name and is_live(pod) and (self.deed.gives_up or pod.metadata.name in names)
+            for pod in self.context.view.pods_of(self.changes.key)
+            if pod.spec.node_name and is_live(pod) and (self.changes.gives_up or pod.metadata.name in names)
         ]
 
     def _spared(self, pods: list[Pod]) -> list[Pod]:
         """Pods that end by themselves when the others are gone. One that is in the way even then goes like them."""
-        job = self.context.view.job_of(self.deed.key)
+        job = self.context.view.job_of(self.changes.key)
         labels = control_of(job).spared.items() if job is not None else ()
         spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
         return spared if len(spared) < len(pods) else []
@@ -95,29 +95,27 @@ class SeatRelease(msgspec.Struct, frozen=True):
         await self._keep(pods)
         await self._remove(pods)
         for pod in pods:
-            self.context.recorder.event(EventSubject.of(pod), self._happening(pod))
+            self.context.recorder.event(EventSubject.of(pod), self._text(pod))
 
     async def _mark(self, pod: Pod, spared: bool) -> None:
-        condition = self._condition(self._happening(pod), LEFT_TO_END if spared else "DisruptionTarget")
-        await self.context.recorder.mark(pod, condition)
+        condition = self._condition(self._text(pod), LEFT_TO_END if spared else "DisruptionTarget")
+        await self.context.recorder.set_condition(pod, condition)
 
-    def _happening(self, pod: Pod) -> EventText:
+    def _text(self, pod: Pod) -> EventText:
         if self.taker:
             return self._preempted(pod)
-        for swap in (action for action in self.deed.actions if isinstance(action, Swap)):
+        for swap in (action for action in self.changes.actions if isinstance(action, Swap)):
             moves = tuple(move for move in swap.moves if move.member == pod.metadata.name)
             if moves:  # the job is told of them all
-                return msgspec.structs.replace(
-                    self.happening, message=describe(msgspec.structs.replace(swap, moves=moves))
-                )
-        return self.happening
+                return msgspec.structs.replace(self.text, message=describe(msgspec.structs.replace(swap, moves=moves)))
+        return self.text
 
-    def _condition(self, happening: EventText, kind: str) -> dict[str, str]:
+    def _condition(self, text: EventText, kind: str) -> dict[str, str]:
         return {
             "type": kind,
             "status": "True",
             "reason": "PreemptionByScheduler" if self.taker else "DeletionByUnderstudy",
-            "message": happening.message,
+            "message": text.message,
             "lastTransitionTime": format_time(int(self.context.clock.now())),
         }
 
@@ -134,7 +132,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         return EventText(PREEMPTED, message, related=related)
 
     async def _requeue(self, pods: list[Pod]) -> None:
-        job, pause = self.context.view.job_of(self.deed.key), self._pause()
+        job, pause = self.context.view.job_of(self.changes.key), self._pause()
         if job is not None:
             await self.context.writer.annotate(job, self._notes(pods, bool(pause)), pause)
         else:
@@ -144,14 +142,14 @@ class SeatRelease(msgspec.Struct, frozen=True):
 
     def _pause(self) -> MergePatch:
         """What pauses the job; nothing where there is none, or it cannot be paused."""
-        job = self.context.view.job_of(self.deed.key)
+        job = self.context.view.job_of(self.changes.key)
         return suspend_patch(control_of(job), True) if job is not None else {}
 
     async def _keep(self, pods: Iterable[Pod]) -> None:
-        await run_all(partial(self.keep, pod, self.deed.gang) for pod in pods if is_recreated(pod))
+        await run_all(partial(self.keep, pod, self.changes.gang) for pod in pods if is_recreated(pod))
 
     def _notes(self, pods: Iterable[Pod], pausing: bool) -> dict[str, str | None]:
-        gang, now = self.deed.gang, format_time(int(self.context.clock.now()))
+        gang, now = self.changes.gang, format_time(int(self.context.clock.now()))
         seats = {pod.metadata.name: pod.spec.node_name for pod in pods}
         return {
             **({REQUEUED_AT: now} if pausing else {}),
@@ -166,34 +164,34 @@ class SeatRelease(msgspec.Struct, frozen=True):
         have spares."""
         if self.taker:
             return {}
-        if not any(isinstance(action, Requeue) and action.stalled for action in self.deed.actions):
+        if not any(isinstance(action, Requeue) and action.stalled for action in self.changes.actions):
             return {DISPLACED_AT: now}
         recent = [at for at in gang.stalls if self.context.clock.now() - at < HOUR]
         return {STALLED_AT: format_times((*recent, float(int(self.context.clock.now()))))}
 
     async def _end(self, pods: list[Pod]) -> None:
         """The job fails by the means of its own kind, so that its controller makes no new pods."""
-        job = self.context.view.job_of(self.deed.key)
+        job = self.context.view.job_of(self.changes.key)
         if job is not None:
             now = format_time(int(self.context.clock.now()))
-            await fail(self.context, job, JobFailure(PREEMPTED, self.happening.message, now))
+            await fail(self.context, job, JobFailure(PREEMPTED, self.text.message, now))
         await self._remove(pods)
 
     async def _remove(self, pods: Iterable[Pod]) -> None:
         await self.context.writer.release(
-            [(pod, self._departure(pod)) for pod in pods if not self._is_left_to_others(pod)]
+            [(pod, self._departure(pod)) for pod in pods if not self._is_left_to_taint_eviction(pod)]
         )
 
-    def _is_left_to_others(self, pod: Pod) -> bool:
+    def _is_left_to_taint_eviction(self, pod: Pod) -> bool:
         """If they do not delete it in time, the next plan finds it where it is."""
-        member = next((m for m in self.deed.gang.seated() if m.name == pod.metadata.name), None)
-        until = self.context.evictor.time_for(pod, member, self.snapshot) if member is not None else None
+        member = next((m for m in self.changes.gang.seated() if m.name == pod.metadata.name), None)
+        until = self.context.evictor.wait_until(pod, member, self.snapshot) if member is not None else None
         if until is not None:
-            self.context.writer.leave_to_others(pod, until)
+            self.context.writer.expect_deletion(pod, until)
         return until is not None
 
     def _departure(self, pod: Pod) -> PodEviction:
-        condition = self._condition(self._happening(pod), "DisruptionTarget")
+        condition = self._condition(self._text(pod), "DisruptionTarget")
         grace = 0 if self._is_lost(pod) else None
         return PodEviction(pod.metadata.name, pod.metadata.uid, condition, grace, _excused(pod))
 
@@ -226,10 +224,10 @@ async def release_stuck_pods(context: ApplyContext, snapshot: Snapshot) -> None:
             pod = context.view.pod(gang.namespace, seat.member.name) if seat.leaving and gang.managed else None
             if pod is not None and pod.spec.node_name == name and pod.metadata.deletion_grace_period_seconds != 0:
                 stuck.append(pod)
-    await run_all(partial(_let_go, context, pod) for pod in stuck)
+    await run_all(partial(_release_pod, context, pod) for pod in stuck)
 
 
-async def _let_go(context: ApplyContext, pod: Pod) -> None:
+async def _release_pod(context: ApplyContext, pod: Pod) -> None:
     """Whoever told it to go, a taint above all, did so since its node was lost: its Job is not to pay for that."""
     if excused := _excused(pod):
         meta = pod.metadata
@@ -244,10 +242,10 @@ def _excused(pod: Pod) -> str:
     return pod.metadata.resource_version if owner is not None and owner.kind == "Job" else ""
 
 
-def would_lose_unowned_pod(context: ApplyContext, deed: GangChanges, snapshot: Snapshot) -> bool:
+def would_lose_unowned_pod(context: ApplyContext, changes: GangChanges, snapshot: Snapshot) -> bool:
     """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
-    if deed.gang.kind not in ("Pod", POD_GROUP) or not deed.replaces:
+    if changes.gang.kind not in ("Pod", POD_GROUP) or not changes.replaces:
         return False
-    going = [pod for pod in context.view.pods_of(deed.key) if pod.metadata.name in deed.leaves]
+    going = [pod for pod in context.view.pods_of(changes.key) if pod.metadata.name in changes.leaves]
     bare = [pod for pod in going if not pod.metadata.owner_references and not is_recreated(pod)]
     return any(not snapshot.is_lost(pod.spec.node_name) for pod in bare)

@@ -63,7 +63,7 @@ def nominate_nodes(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) 
         for pod in context.view.pods_of(gang.key)
         if is_seatable(pod) and (node := seats.get(pod.metadata.name, "")) != pod.status.nominated_node_name
     ]
-    told = [context.recorder.nominates(pod, node) for pod, node in wrong]
+    told = [context.recorder.record_nomination(pod, node) for pod, node in wrong]
     return any(told)
 
 
@@ -93,25 +93,25 @@ async def resume_job(context: ApplyContext, gang: Gang, seats: Mapping[str, str]
         await context.writer.resume(job, notes, suspend_patch(control_of(job), False))
 
 
-def seats_to_take(context: ApplyContext, deed: GangChanges) -> SeatsByPod:
+def seats_to_take(context: ApplyContext, changes: GangChanges) -> SeatsByPod:
     """What is to be bound now, and what is to be held until its pods are there."""
-    starting = split_by_pod(context, deed.gang, deed.starts)
-    leaving = set(deed.leaves)
-    replacing = split_by_pod(context, deed.gang, {m: n for m, n in deed.replaces.items() if m not in leaving})
-    growing = _growing(context, deed)
+    starting = split_by_pod(context, changes.gang, changes.starts)
+    leaving = set(changes.leaves)
+    replacing = split_by_pod(context, changes.gang, {m: n for m, n in changes.replaces.items() if m not in leaving})
+    growing = _growing(context, changes)
     there = starting.there + replacing.there + growing.there
-    moving = {member: node for member, node in deed.replaces.items() if member in leaving}
+    moving = {member: node for member, node in changes.replaces.items() if member in leaving}
     return SeatsByPod(there, {**starting.absent, **replacing.absent, **growing.absent, **moving})
 
 
-def _growing(context: ApplyContext, deed: GangChanges) -> SeatsByPod:
+def _growing(context: ApplyContext, changes: GangChanges) -> SeatsByPod:
     """Where some pods are made only when others have seats, those who are there begin, and the rest is kept for them;
     else nothing is kept for pods that may come."""
-    growing = split_by_pod(context, deed.gang, deed.grows)
-    if not any(m.stage for m in deed.gang.members()):
-        return SeatsByPod(_whole_islands(deed.gang, growing))
+    growing = split_by_pod(context, changes.gang, changes.grows)
+    if not any(m.stage for m in changes.gang.members()):
+        return SeatsByPod(_whole_islands(changes.gang, growing))
     here = {pod.metadata.name for pod, _ in growing.there}
-    islands = [{member.name for member in island.members} for island in deed.gang.islands]
+    islands = [{member.name for member in island.members} for island in changes.gang.islands]
     begun = set().union(*(members for members in islands if members & here))
     return SeatsByPod(growing.there, {member: node for member, node in growing.absent.items() if member in begun})
 

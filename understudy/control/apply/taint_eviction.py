@@ -23,9 +23,9 @@ class TaintEviction:
         self._until: dict[str, float] = {}  # by the pod's uid
         self._looks: list[float] = []  # when it is looked whether it has done so
 
-    def time_for(self, pod: Pod, member: Member, snapshot: Snapshot) -> float | None:
+    def wait_until(self, pod: Pod, member: Member, snapshot: Snapshot) -> float | None:
         """Until when the deletion of a pod is left to it; None where it is not, or not any longer."""
-        if not self._patience or _has_a_name_of_its_own(pod) or not _is_driven_out(member, snapshot):
+        if not self._patience or _has_unique_name(pod) or not _is_evicted_by_taint(member, snapshot):
             return None
         now = self._clock.now()
         self._until = {uid: until for uid, until in self._until.items() if until > now - FORGET_AFTER}
@@ -44,13 +44,13 @@ class TaintEviction:
         return min(self._looks, default=None)
 
 
-def _has_a_name_of_its_own(pod: Pod) -> bool:
+def _has_unique_name(pod: Pod) -> bool:
     """Whether no other pod is ever called so: who makes pods for Jobs ends their names in letters of chance."""
     owner = pod.metadata.controller
     return owner is not None and owner.kind == "Job"
 
 
-def _is_driven_out(member: Member, snapshot: Snapshot) -> bool:
+def _is_evicted_by_taint(member: Member, snapshot: Snapshot) -> bool:
     room = snapshot.nodes.get(member.node)
     taints = [taint for taint in room.node.taints if taint.effect == NO_EXECUTE] if room is not None else []
     return any(not any(t.tolerates(taint) for t in member.shape.tolerations) for taint in taints)

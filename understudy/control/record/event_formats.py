@@ -67,11 +67,11 @@ class EventFormat(Protocol):
         """None: nobody minds how many there are."""
         ...
 
-    def alike(self, about: EventSubject, happening: EventText) -> str:
+    def alike(self, subject: EventSubject, text: EventText) -> str:
         """The same for happenings to one object that are one event, counted."""
         ...
 
-    def new(self, name: str, about: EventSubject, happening: EventText, now: float) -> dict[str, Any]: ...
+    def new(self, name: str, subject: EventSubject, text: EventText, now: float) -> dict[str, Any]: ...
 
     def again(self, count: int, now: float) -> dict[str, Any]:
         """The merge patch that says it has happened so many times by now."""
@@ -100,19 +100,19 @@ class CoreEventFormat(msgspec.Struct, frozen=True):
     def allowance(self) -> EventRate | None:
         return None
 
-    def alike(self, about: EventSubject, happening: EventText) -> str:
-        return "\n".join((about.uid, about.kind, happening.reason, happening.message))
+    def alike(self, subject: EventSubject, text: EventText) -> str:
+        return "\n".join((subject.uid, subject.kind, text.reason, text.message))
 
-    def new(self, name: str, about: EventSubject, happening: EventText, now: float) -> dict[str, Any]:
+    def new(self, name: str, subject: EventSubject, text: EventText, now: float) -> dict[str, Any]:
         moment = format_time(int(now))
         return {
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
-            "metadata": {"name": name, "namespace": about.namespace or "default"},
-            "involvedObject": about.reference(),
-            "reason": happening.reason,
-            "message": truncate(happening.message, MAX_MESSAGE),
-            "type": happening.type,
+            "metadata": {"name": name, "namespace": subject.namespace or "default"},
+            "involvedObject": subject.reference(),
+            "reason": text.reason,
+            "message": truncate(text.message, MAX_MESSAGE),
+            "type": text.type,
             "source": {"component": COMPONENT},
             "reportingComponent": COMPONENT,
             "reportingInstance": COMPONENT,
@@ -161,26 +161,26 @@ class SeriesEventFormat(msgspec.Struct, frozen=True):
     def allowance(self) -> EventRate | None:
         return RATE
 
-    def alike(self, about: EventSubject, happening: EventText) -> str:
-        words = happening.message
-        if about.kind == "Pod" and happening.reason in _WAITING:
+    def alike(self, subject: EventSubject, text: EventText) -> str:
+        words = text.message
+        if subject.kind == "Pod" and text.reason in _WAITING:
             words = _FIGURE.sub("#", words)
-        related = happening.related.uid if happening.related else ""
-        return "\n".join((about.uid, about.kind, happening.reason, words, related))
+        related = text.related.uid if text.related else ""
+        return "\n".join((subject.uid, subject.kind, text.reason, words, related))
 
-    def new(self, name: str, about: EventSubject, happening: EventText, now: float) -> dict[str, Any]:
-        related = {"related": happening.related.reference()} if happening.related else {}
+    def new(self, name: str, subject: EventSubject, text: EventText, now: float) -> dict[str, Any]:
+        related = {"related": text.related.reference()} if text.related else {}
         return {
             "apiVersion": SERIES_EVENTS.api_version,
             "kind": SERIES_EVENTS.kind,
-            "metadata": {"name": name, "namespace": about.namespace or "default"},
-            "regarding": about.reference(),
+            "metadata": {"name": name, "namespace": subject.namespace or "default"},
+            "regarding": subject.reference(),
             **related,
             "eventTime": _micro_time(now),
-            "action": _ACTIONS.get(happening.reason, _PLAIN),
-            "reason": happening.reason,
-            "note": truncate(happening.message, MAX_NOTE),
-            "type": happening.type,
+            "action": _ACTIONS.get(text.reason, _PLAIN),
+            "reason": text.reason,
+            "note": truncate(text.message, MAX_NOTE),
+            "type": text.type,
             "reportingController": CONTROLLER,
             "reportingInstance": truncate(self.instance, MAX_INSTANCE),
         }

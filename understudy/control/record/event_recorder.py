@@ -79,125 +79,125 @@ class EventRecorder:
         self._form = form
         self._buckets = EventRateLimiter(form.allowance) if form.allowance is not None else None
         self._waiting: dict[object, tuple[float, PendingWrite]] = {}  # what is to be told, from when on
-        self._precedence = WritePriority(delay, MAX_DELAY if delay else 0.0)
+        self._priority = WritePriority(delay, MAX_DELAY if delay else 0.0)
         self._more = asyncio.Event()
-        self._telling = 0
-        self._being_told: dict[str, asyncio.Event] = {}  # uid -> it has been told
+        self._writes_under_way = 0
+        self._being_written: dict[str, asyncio.Event] = {}  # uid -> it has been told
         self._counts: dict[str, int] = {}  # how often an event has happened
-        self._seats: dict[str, str] = {}  # uid -> the seat it is told of, or will be
-        self._said: dict[str, tuple[str, float]] = {}  # uid -> the last reason a pod or job was given, and when
+        self._seats: dict[str, str] = {}  # by uid: the node that is or will be nominated
+        self._wait_messages: dict[str, tuple[str, float]] = {}  # by uid: the last reason written, and when
 
     @property
     def quiet(self) -> bool:
         """Whether there is nothing left to tell now."""
         now = self._clock.now()
-        return not self._telling and not any(due <= now for due, _ in self._waiting.values())
+        return not self._writes_under_way and not any(due <= now for due, _ in self._waiting.values())
 
     @contextlib.contextmanager
-    def giving_way(self) -> Iterator[None]:
+    def urgent_write(self) -> Iterator[None]:
         """As long as the block lasts, and for a while after it, only what is overdue is told."""
         try:
-            with self._precedence.urgent(self._clock.now):
+            with self._priority.urgent(self._clock.now):
                 yield
         finally:
             self._more.set()
 
     # In passing
 
-    def event(self, about: EventSubject, happening: EventText) -> None:
-        self._later((about, happening), self._clock.now() + self._delay, lambda: self.tell(about, happening))
+    def event(self, subject: EventSubject, text: EventText) -> None:
+        self._later((subject, text), self._clock.now() + self._delay, lambda: self.tell(subject, text))
 
-    def waits(self, about: EventSubject, message: str, gated: bool = False) -> None:
+    def record_wait(self, subject: EventSubject, message: str, gated: bool = False) -> None:
         """A pod, or a job without pods, waits. Told when the words have changed. Most pods wait for less than the
         delay, and are told nothing."""
-        text, told = self._said.get(about.uid, ("", float("-inf")))
+        text, written_at = self._wait_messages.get(subject.uid, ("", float("-inf")))
         if text == message:
-            self._waiting.pop(about.uid, None)
+            self._waiting.pop(subject.uid, None)
             return
-        due = max(self._clock.now() + self._delay, told + REPEAT_AFTER)
-        if (waiting := self._waiting.get(about.uid)) is not None:
+        due = max(self._clock.now() + self._delay, written_at + REPEAT_AFTER)
+        if (waiting := self._waiting.get(subject.uid)) is not None:
             due = min(due, waiting[0])  # new words do not put it off once more
-        self._later(about.uid, due, lambda: self._tell_in_time(about, message, gated))
+        self._later(subject.uid, due, lambda: self._write_wait(subject, message, gated))
 
-    def nominates(self, pod: Pod, node: str) -> bool:
+    def record_nomination(self, pod: Pod, node: str) -> bool:
         """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told.
         Whether that is news."""
         uid = pod.metadata.uid
         if self._seats.get(uid) == node:
             return False
         self._seats[uid] = node
-        self._later((uid, "seat"), self._clock.now() + self._delay, lambda: self._nominate(pod, node))
+        self._later((uid, "seat"), self._clock.now() + self._delay, lambda: self._write_nomination(pod, node))
         return True
 
     def forget(self, uid: str) -> None:
         """It waits no longer, or is gone."""
-        self._said.pop(uid, None)
+        self._wait_messages.pop(uid, None)
         self._waiting.pop(uid, None)
         self._waiting.pop((uid, "seat"), None)
         self._seats.pop(uid, None)
 
-    async def hush(self, uids: Iterable[str]) -> None:
+    async def cancel(self, uids: Iterable[str]) -> None:
         """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""
         for uid in uids:
             self.forget(uid)
-            if (over := self._being_told.get(uid)) is not None:
+            if (over := self._being_written.get(uid)) is not None:
                 await over.wait()
                 self.forget(uid)  # it may have failed, and been put off
 
-    def _later(self, key: object, due: float, telling: PendingWrite) -> None:
-        self._waiting[key] = (due, telling)
+    def _later(self, key: object, due: float, write: PendingWrite) -> None:
+        self._waiting[key] = (due, write)
         self._more.set()
 
     async def run(self) -> None:
         while True:
             self._more.clear()
             now = self._clock.now()
-            until = self._precedence.due_until(now)
+            until = self._priority.due_until(now)
             due = [key for key, (at, _) in self._waiting.items() if at <= until][:MAX_CONCURRENT]
             if not due:
                 soonest = min((at for at, _ in self._waiting.values()), default=None)
-                look = None if soonest is None else self._precedence.next_look(soonest)
+                look = None if soonest is None else self._priority.next_look(soonest)
                 await wait_for(self._more, self._clock, look)
                 continue
-            self._telling += 1
+            self._writes_under_way += 1
             try:
-                tellings = [(key, self._waiting.pop(key)[1]) for key in due]
-                await asyncio.gather(*(self._try(key, telling) for key, telling in tellings))
+                batch = [(key, self._waiting.pop(key)[1]) for key in due]
+                await asyncio.gather(*(self._try(key, write) for key, write in batch))
                 await self._clock.sleep(PAUSE)
             finally:
-                self._telling -= 1
+                self._writes_under_way -= 1
 
-    async def _try(self, key: object, telling: PendingWrite) -> None:
+    async def _try(self, key: object, write: PendingWrite) -> None:
         try:
-            await telling()
+            await write()
         except (Refused, Unreachable) as error:
             if isinstance(error, Refused) and error.code not in RETRYABLE:  # its object is gone, most likely
                 _log.debug("not told: %s", error)
             elif key not in self._waiting:  # else there is something newer to be told
-                self._later(key, self._clock.now() + RETRY, telling)
+                self._later(key, self._clock.now() + RETRY, write)
 
     # At once
 
-    async def tell(self, about: EventSubject, happening: EventText) -> None:
+    async def tell(self, subject: EventSubject, text: EventText) -> None:
         """Writes an event. The same happening once more counts up the one that is there."""
         now, form = self._clock.now(), self._form
-        if self._buckets is not None and not self._buckets.take((about.uid or about.name, happening.reason), now):
-            _log.debug("not told, there was too much of it: %s %s: %s", about.kind, about.name, happening.reason)
+        if self._buckets is not None and not self._buckets.take((subject.uid or subject.name, text.reason), now):
+            _log.debug("not told, there was too much of it: %s %s: %s", subject.kind, subject.name, text.reason)
             return
-        ref = Ref(form.resource, about.namespace or "default", _event_name(about, form.alike(about, happening)))
-        event = form.new(ref.name, about, happening, now)
+        ref = Ref(form.resource, subject.namespace or "default", _event_name(subject, form.alike(subject, text)))
+        event = form.new(ref.name, subject, text, now)
         count = self._counts.get(ref.name, 0)
         if count == 0:
             if await self._writer.create_event(ref, event):
                 self._count(ref.name, 1)
                 return
-            count = await self._told_before(ref)
+            count = await self._count_so_far(ref)
         if await self._writer.update_event(ref, form.again(count + 1, now)):
             self._count(ref.name, count + 1)
         elif await self._writer.create_event(ref, event):  # the event had expired
             self._count(ref.name, 1)
 
-    async def _told_before(self, ref: Ref) -> int:
+    async def _count_so_far(self, ref: Ref) -> int:
         return self._form.count(msgspec.json.decode(await self._cluster.get(ref)))
 
     def _count(self, name: str, count: int) -> None:
@@ -205,7 +205,7 @@ class EventRecorder:
             self._counts.clear()
         self._counts[name] = count
 
-    async def mark(self, pod: Pod, condition: dict[str, str]) -> None:
+    async def set_condition(self, pod: Pod, condition: dict[str, str]) -> None:
         """Sets a condition of a pod. A pod that is gone, or another one, is left alone."""
         meta = pod.metadata
         try:
@@ -215,36 +215,36 @@ class EventRecorder:
             if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
-    async def _nominate(self, pod: Pod, node: str) -> None:
+    async def _write_nomination(self, pod: Pod, node: str) -> None:
         meta = pod.metadata
         ref = Ref(PODS, meta.namespace, meta.name)
         await self._writer.update_pod_status(ref, meta.uid, {"nominatedNodeName": node or None})
 
-    async def _tell_in_time(self, about: EventSubject, message: str, gated: bool) -> None:
-        over = self._being_told[about.uid] = asyncio.Event()
-        before = self._said.get(about.uid)
+    async def _write_wait(self, subject: EventSubject, message: str, gated: bool) -> None:
+        over = self._being_written[subject.uid] = asyncio.Event()
+        before = self._wait_messages.get(subject.uid)
         try:
-            await self._tell_reason(about, message, gated)
+            await self._write_reason(subject, message, gated)
         except (Refused, Unreachable):  # it may have been written all the same: any words are news from now on
-            self._said[about.uid] = ("", before[1] if before is not None else float("-inf"))
+            self._wait_messages[subject.uid] = ("", before[1] if before is not None else float("-inf"))
             raise
         finally:
-            del self._being_told[about.uid]
+            del self._being_written[subject.uid]
             over.set()
 
-    async def _tell_reason(self, about: EventSubject, message: str, gated: bool) -> None:
-        known = about.uid in self._said
-        self._said[about.uid] = (message, self._clock.now())
-        if about.kind != "Pod":
-            await self.tell(about, EventText("Waiting", message, warning=True))
-        elif known or not await self._says_already(about, message):
+    async def _write_reason(self, subject: EventSubject, message: str, gated: bool) -> None:
+        known = subject.uid in self._wait_messages
+        self._wait_messages[subject.uid] = (message, self._clock.now())
+        if subject.kind != "Pod":
+            await self.tell(subject, EventText("Waiting", message, warning=True))
+        elif known or not await self._shows_already(subject, message):
             status = {"conditions": [_unschedulable(message, gated, format_time(int(self._clock.now())))]}
-            await self._writer.update_pod_status(Ref(PODS, about.namespace, about.name), about.uid, status)
-            await self.tell(about, EventText("FailedScheduling", message, warning=True))
+            await self._writer.update_pod_status(Ref(PODS, subject.namespace, subject.name), subject.uid, status)
+            await self.tell(subject, EventText("FailedScheduling", message, warning=True))
 
-    async def _says_already(self, about: EventSubject, message: str) -> bool:
+    async def _shows_already(self, subject: EventSubject, message: str) -> bool:
         """Whether the pod was told the same by whoever told before us: a restart is no news to anybody."""
-        pod = msgspec.json.decode(await self._cluster.get(Ref(PODS, about.namespace, about.name)), type=_Told)
+        pod = msgspec.json.decode(await self._cluster.get(Ref(PODS, subject.namespace, subject.name)), type=_Told)
         return any(c.type == "PodScheduled" and c.message == message for c in pod.status.conditions)
 
 
@@ -258,6 +258,6 @@ def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
     }
 
 
-def _event_name(about: EventSubject, alike: str) -> str:
+def _event_name(subject: EventSubject, alike: str) -> str:
     """The same for the same happening to the same object, so that it can be counted up."""
-    return f"{about.name[:200]}.{hashlib.blake2b(alike.encode(), digest_size=8).hexdigest()}"
+    return f"{subject.name[:200]}.{hashlib.blake2b(alike.encode(), digest_size=8).hexdigest()}"

@@ -27,12 +27,12 @@ def losses(snapshot: Snapshot, lost: Mapping[str, NodeInfo]) -> dict[str, GangLo
     hit: dict[str, list[tuple[str, str]]] = {}
     for name, room in lost.items():
         for seat in room.seats:
-            if not seat.leaving and concerns_us(snapshot.gangs[seat.gang]):
+            if not seat.leaving and is_ours(snapshot.gangs[seat.gang]):
                 hit.setdefault(seat.gang, []).append((name, seat.member.name))
     return {gang: _loss(snapshot, seats, "lost") for gang, seats in sorted(hit.items())}
 
 
-def concerns_us(gang: Gang) -> bool:
+def is_ours(gang: Gang) -> bool:
     return gang.managed and not gang.infrastructure
 
 

@@ -76,7 +76,7 @@ class OpenIncident(msgspec.Struct):
     """An open incident, and what is known of its gang."""
 
     incident: Incident
-    tally: PodCounter
+    pods_seen: PodCounter
     broken: Collection[str] = ()  # nodes on which its members do not count
     wanted: int = 0  # members it has to have, at most
     victims_in: bool = False
@@ -88,14 +88,14 @@ class IncidentTracker:
         self._view = view
         self._recorder = recorder
         self._clock = clock
-        self._cases: dict[str, OpenIncident] = {}  # by the key its pods go by
+        self._tracked: dict[str, OpenIncident] = {}  # by the key its pods go by
         self._lost_nodes: Collection[str] = ()  # when last seen
         self.opened = 0  # by this loop, so far
         self.records = IncidentRecords(store, clock, self._adopt)
 
     @property
     def open(self) -> int:
-        return len(self._cases)
+        return len(self._tracked)
 
     # What the loop sees and does. Nobody waits for any of it.
 
@@ -105,66 +105,65 @@ class IncidentTracker:
         self._lost_nodes = rooms.keys()
         for gang, loss in losses(snapshot, rooms).items():
             self._lost(snapshot, gang, loss, now)
-        for key in list(self._cases):
+        for key in list(self._tracked):
             self._look(key, snapshot, now)
 
     def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
         """Before a plan is carried out. Whether a write goes before the others; nobody waits for the answer."""
         now, hurried = self._clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
-            if pods_key(gang) not in self._cases:
+            if pods_key(gang) not in self._tracked:
                 self._lost(snapshot, gang, loss, now)
         helped = {action.gang for action in plan.actions if not isinstance(action, Wait | Grow)}
-        self._settle_for_less(snapshot, helped, now)
+        self._accept_shrunk_gangs(snapshot, helped, now)
         for gang, decision in decisions(snapshot, plan):
-            case = self._cases.get(pods_key(gang))
-            if case is not None:
-                self._change(case, with_decision(case.incident, decision, now))
-                case.victims_in = _victims_in(case.incident, snapshot)
+            tracked = self._tracked.get(pods_key(gang))
+            if tracked is not None:
+                self._change(tracked, with_decision(tracked.incident, decision, now))
+                tracked.victims_in = _victims_in(tracked.incident, snapshot)
                 # What no later loop could see is written beside what is done, the rest when its members have seats.
-                if _leaves_no_trace(decision, snapshot.gangs[gang]) and not self.records.has(case.incident):
-                    self.records.hurry(case.incident)
+                if _is_only_in_memory(decision, snapshot.gangs[gang]) and not self.records.has(tracked.incident):
+                    self.records.hurry(tracked.incident)
                     hurried = True
         return hurried
 
-    def _settle_for_less(self, snapshot: Snapshot, helped: Container[str], now: float) -> None:
+    def _accept_shrunk_gangs(self, snapshot: Snapshot, helped: Container[str], now: float) -> None:
         """An elastic gang whose replacement came to nothing, and for which nothing more is planned, goes on with what
         it has: it has shrunk, though no plan ever said so."""
-        for key, case in list(self._cases.items()):
-            gang = snapshot.gangs.get(case.incident.gang)
+        for key, tracked in list(self._tracked.items()):
+            gang = snapshot.gangs.get(tracked.incident.gang)
             if gang is None or not gang.elastic or gang.key in helped or gang.holds or gang.leaving:
                 continue
             sound = sum(1 for member in gang.seated() if member.node not in snapshot.unhealthy)
-            if case.incident.decided_at is not None and gang.minimum <= sound < case.incident.wanted:
-                self._change(
-                    case, with_decision(case.incident, IncidentDecision(IncidentOutcome.SHRUNK, wanted=sound), now)
-                )
-                self._advance(key, case, now)
+            if tracked.incident.decided_at is not None and gang.minimum <= sound < tracked.incident.wanted:
+                shrunk = IncidentDecision(IncidentOutcome.SHRUNK, wanted=sound)
+                self._change(tracked, with_decision(tracked.incident, shrunk, now))
+                self._advance(key, tracked, now)
 
-    def hear(self, obj: KubeObject, gone: bool) -> None:
+    def observe(self, obj: KubeObject, gone: bool) -> None:
         """A pod that changed tells at once how far its gang has come: the loop may look only later."""
-        if not self._cases or not isinstance(obj, Pod):
+        if not self._tracked or not isinstance(obj, Pod):
             return
         key = owner_of(obj).key
-        if key not in self._cases and (group := group_named(obj.metadata, obj.spec)) is not None:
+        if key not in self._tracked and (group := group_named(obj.metadata, obj.spec)) is not None:
             key = group.key
-        case = self._cases.get(key)
-        if case is None:
+        tracked = self._tracked.get(key)
+        if tracked is None:
             return
         if gone:
-            case.tally.remove(obj)
+            tracked.pods_seen.remove(obj)
         else:
-            case.tally.put(obj)
-        if case.looked_at:
-            self._advance(key, case, self._clock.now())
+            tracked.pods_seen.put(obj)
+        if tracked.looked_at:
+            self._advance(key, tracked, self._clock.now())
 
     # One incident
 
     def _lost(self, snapshot: Snapshot, gang: str, loss: GangLoss, now: float) -> None:
         key = pods_key(gang)
-        case = self._cases.get(key)
-        if case is not None:
-            self._change(case, with_loss(case.incident, loss))
+        tracked = self._tracked.get(key)
+        if tracked is not None:
+            self._change(tracked, with_loss(tracked.incident, loss))
             return
         uid = self._uid_of(gang)
         known = snapshot.gangs[gang]
@@ -180,72 +179,74 @@ class IncidentTracker:
             failed_at=None if loss.since is None else min(loss.since, now),
         )
         kept = self.records.open_of(gang, uid)
-        case = self._follow(merged_records(kept, incident) if kept is not None else incident)
-        case.broken, case.looked_at = broken_nodes(snapshot, self._lost_nodes, case.incident.nodes), True
+        tracked = self._follow(merged_records(kept, incident) if kept is not None else incident)
+        tracked.broken, tracked.looked_at = broken_nodes(snapshot, self._lost_nodes, tracked.incident.nodes), True
         if kept is None:
             self.opened += 1
-            self._tell(incident, EventText(LOST, incident.cause, warning=True))
+            self._record(incident, EventText(LOST, incident.cause, warning=True))
 
     def _adopt(self, kept: Incident) -> None:
         """One that is open in the cluster: of an earlier loop, unless it is ours."""
-        case = self._cases.get(pods_key(kept.gang))
-        if case is None:
+        tracked = self._tracked.get(pods_key(kept.gang))
+        if tracked is None:
             self._follow(kept)
-        elif case.incident.uid == kept.uid and not self.records.has(case.incident):
-            self.records.drop(case.incident)
-            self._change(case, merged_records(kept, case.incident))
+        elif tracked.incident.uid == kept.uid and not self.records.has(tracked.incident):
+            self.records.drop(tracked.incident)
+            self._change(tracked, merged_records(kept, tracked.incident))
         else:  # of a job of the same name that is gone
             self.records.put(with_progress(kept, GangProgress(gone=True), kept.latest))
 
     def _follow(self, incident: Incident) -> OpenIncident:
         pods = self._view.pods_of(incident.gang)
-        case = self._cases[pods_key(incident.gang)] = OpenIncident(incident, PodCounter(pods), wanted=incident.wanted)
+        tracked = self._tracked[pods_key(incident.gang)] = OpenIncident(
+            incident, PodCounter(pods), wanted=incident.wanted
+        )
         self.records.put(incident)
-        return case
+        return tracked
 
     def _look(self, key: str, snapshot: Snapshot, now: float) -> None:
-        case = self._cases[key]
-        incident = case.incident
+        tracked = self._tracked[key]
+        incident = tracked.incident
         gang = snapshot.gangs.get(incident.gang)
         if gang is None or self._uid_of(incident.gang) != incident.uid:
-            self._close(key, case, with_progress(incident, GangProgress(gone=True), now))
+            self._close(key, tracked, with_progress(incident, GangProgress(gone=True), now))
             return
-        case.wanted, case.looked_at = gang.size, True
-        case.broken = broken_nodes(snapshot, self._lost_nodes, incident.nodes)
-        case.victims_in = _victims_in(incident, snapshot)
-        self._advance(key, case, now)
+        tracked.wanted, tracked.looked_at = gang.size, True
+        tracked.broken = broken_nodes(snapshot, self._lost_nodes, incident.nodes)
+        tracked.victims_in = _victims_in(incident, snapshot)
+        self._advance(key, tracked, now)
 
-    def _advance(self, key: str, case: OpenIncident, now: float) -> None:
-        tally = case.tally
+    def _advance(self, key: str, tracked: OpenIncident, now: float) -> None:
+        pods_seen = tracked.pods_seen
         # Whether any of its pods sits on a lost node is asked only when the rest is right: that means to look at all.
-        full = tally.seated >= min(case.incident.wanted, case.wanted)
-        broken = full and tally.any_on(case.broken)
-        sight = GangProgress(case.wanted, tally.seated, tally.running, broken, case.victims_in)
-        after = with_progress(case.incident, sight, now)
+        full = pods_seen.seated >= min(tracked.incident.wanted, tracked.wanted)
+        broken = full and pods_seen.any_on(tracked.broken)
+        sight = GangProgress(tracked.wanted, pods_seen.seated, pods_seen.running, broken, tracked.victims_in)
+        after = with_progress(tracked.incident, sight, now)
         if after.open:
-            bound = after.seated_at is not None and case.incident.seated_at is None
-            self._change(case, after)
+            bound = after.seated_at is not None and tracked.incident.seated_at is None
+            self._change(tracked, after)
             if bound and not self.records.has(after):
                 self.records.hurry(after)
         else:
-            self._close(key, case, after)
+            self._close(key, tracked, after)
 
-    def _change(self, case: OpenIncident, after: Incident) -> None:
-        if after != case.incident:
-            case.incident = after
+    def _change(self, tracked: OpenIncident, after: Incident) -> None:
+        if after != tracked.incident:
+            tracked.incident = after
             self.records.put(after)
 
-    def _close(self, key: str, case: OpenIncident, after: Incident) -> None:
-        del self._cases[key]
+    def _close(self, key: str, tracked: OpenIncident, after: Incident) -> None:
+        del self._tracked[key]
         self.records.put(after)
         self.records.hurry(after)
         if after.outcome is not IncidentOutcome.ENDED:
-            self._tell(after, EventText(RECOVERED, recovery_message(after, case.tally.running)))
+            self._record(after, EventText(RECOVERED, recovery_message(after, tracked.pods_seen.running)))
 
-    def _tell(self, incident: Incident, happening: EventText) -> None:
+    def _record(self, incident: Incident, text: EventText) -> None:
         job = self._view.job_of(incident.gang)
         if job is not None:
-            self._recorder.event(EventSubject.of(job), happening)
+            self._recorder.event(EventSubject.of(job), text)
 
     def _uid_of(self, gang: str) -> str:
         """Of the job; a lone pod is its own."""
@@ -257,7 +258,7 @@ class IncidentTracker:
         return pod.metadata.uid if pod is not None else ""
 
 
-def _leaves_no_trace(decision: IncidentDecision, gang: Gang) -> bool:
+def _is_only_in_memory(decision: IncidentDecision, gang: Gang) -> bool:
     """A gang that keeps some seats is seen to miss the others until they are taken; one that has none only waits."""
     moved = sum(1 for move in decision.moves if move.from_node)
     return decision.leads_to is not IncidentOutcome.SWAPPED or moved >= len(gang.seated())

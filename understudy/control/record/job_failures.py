@@ -47,19 +47,19 @@ class JobFailures:
         self._failed: dict[str, Pod] = {}  # by uid: seen to have failed, and not looked at yet
         self._attempts: dict[str, FailedAttempt] = {}  # by gang
 
-    def hear(self, obj: KubeObject, gone: bool) -> None:
+    def observe(self, obj: KubeObject, gone: bool) -> None:
         if isinstance(obj, Pod) and not gone:
-            self._saw(obj)
+            self._add(obj)
 
-    def _saw(self, pod: Pod) -> None:
+    def _add(self, pod: Pod) -> None:
         """A pod that was told to go, or that its node turned away, did not fail by itself."""
         if pod.status.phase == "Failed" and not pod.status.reason and pod.metadata.deletion_timestamp is None:
             self._failed[pod.metadata.uid] = pod
 
-    async def write_down(self, snapshot: Snapshot, now: float) -> bool:
+    async def write(self, snapshot: Snapshot, now: float) -> bool:
         """Whether anything was written that the next plan should know of."""
         if self._attempts and snapshot.unhealthy:
-            await self._strike_out(snapshot)
+            await self._remove_node_failures(snapshot)
         if not self._failed:
             return False
         failed, self._failed = self._failed, {}
@@ -98,11 +98,11 @@ class JobFailures:
         pods = [pod, *(other for other in self._view.pods_of(gang.key) if other.spec.node_name)]
         uids, nodes = (frozenset(p.metadata.uid for p in pods), frozenset(p.spec.node_name for p in pods))
         recent = [at for at in gang.failures if now - at < self._policy.backoff_window]
-        await self._note(job, (*recent[1 - MAX_FAILURES :], float(int(now))))
+        await self._write(job, (*recent[1 - MAX_FAILURES :], float(int(now))))
         self._attempts = {key: a for key, a in self._attempts.items() if now - a.at < UNNOTICED_LOSS}
         self._attempts[gang.key] = FailedAttempt(now, uids, nodes)
 
-    async def _strike_out(self, snapshot: Snapshot) -> None:
+    async def _remove_node_failures(self, snapshot: Snapshot) -> None:
         lost = {name: snapshot.nodes[name].node.health for name in snapshot.unhealthy if snapshot.is_lost(name)}
         for key, attempt in list(self._attempts.items()):
             died = [lost[name].since or attempt.at for name in attempt.nodes if name in lost]
@@ -110,10 +110,10 @@ class JobFailures:
                 continue
             gang, job = snapshot.gangs.get(key), self._view.job_of(key)
             if gang is not None and job is not None and gang.failures:
-                await self._note(job, tuple(at for at in gang.failures if at < min(died) - UNNOTICED_LOSS))
+                await self._write(job, tuple(at for at in gang.failures if at < min(died) - UNNOTICED_LOSS))
             del self._attempts[key]
 
-    async def _note(self, job: Workload, moments: tuple[float, ...]) -> None:
+    async def _write(self, job: Workload, moments: tuple[float, ...]) -> None:
         try:
             await self._annotator.annotate(job, {FAILED_AT: format_times(moments) or None})
         except Refused as error:  # it is gone, most likely

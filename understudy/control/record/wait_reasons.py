@@ -41,6 +41,6 @@ class WaitReasons:
     def _tell(self, wait: Wait, pods: list[Pod]) -> None:
         words, gated = reason_with_holder(wait.reason), wait.reason.code is WaitCode.GATED
         job = self._view.job_of(wait.gang)
-        abouts = [EventSubject.of(pod) for pod in pods] or ([EventSubject.of(job)] if job is not None else [])
-        for about in abouts:
-            self._recorder.waits(about, words, gated)
+        subjects = [EventSubject.of(pod) for pod in pods] or ([EventSubject.of(job)] if job is not None else [])
+        for subject in subjects:
+            self._recorder.record_wait(subject, words, gated)

@@ -78,9 +78,9 @@ class ViewUpdater:
                 self._view.remove(stand_in)
         else:
             namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
-            about = EventSubject(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
+            subject = EventSubject(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
             self._expectations.saw((bare.kind, namespace, meta.name), None)  # it will not be shown
-            self._unread[_unread(bare.title)] = about
+            self._unread[_unread(bare.title)] = subject
             self._troubles.found(_unread(bare.title), error)
             if bare.kind == "Node" and meta.name not in self._nodes:
                 self._view.put(stand_in)
@@ -90,22 +90,22 @@ class ViewUpdater:
         if self._unread.pop(_unread(title), None) is not None:
             self._troubles.over(_unread(title))
 
-    def tell_troubles(self) -> None:
+    def report_invalid_objects(self) -> None:
         """Each once, on the object that makes no sense; the pods of a job that makes none say why they wait."""
         teller, view = self._recorder, self._view
-        for about, words in self._troubles.news():
-            happening = EventText(INVALID, words, warning=True)
-            if about in self._unread:
-                teller.event(self._unread[about], happening)
-            elif about.startswith("Node "):
-                teller.event(EventSubject("v1", "Node", "", about.removeprefix("Node ")), happening)
+        for subject, words in self._troubles.news():
+            text = EventText(INVALID, words, warning=True)
+            if subject in self._unread:
+                teller.event(self._unread[subject], text)
+            elif subject.startswith("Node "):
+                teller.event(EventSubject("v1", "Node", "", subject.removeprefix("Node ")), text)
             else:
-                job, pods = view.job_of(about), view.pods_of(about)
+                job, pods = view.job_of(subject), view.pods_of(subject)
                 if job is not None:
-                    teller.event(EventSubject.of(job), happening)
+                    teller.event(EventSubject.of(job), text)
                 for pod in pods:
                     if not pod.spec.node_name:
-                        teller.waits(EventSubject.of(pod), words)
+                        teller.record_wait(EventSubject.of(pod), words)
 
 
 def _unread(title: str) -> str:
