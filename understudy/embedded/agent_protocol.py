@@ -1,4 +1,4 @@
-"""The agent's door: turns requests of the API server (run this in a container, fail that node) into talk on a socket.
+"""Requests to the agent over its socket: run a command in a container, fail a node, recover it.
 
 Both sides send frames: one byte for the channel, four for the length, then the data.
 """
@@ -13,17 +13,19 @@ from typing import Literal, Self
 
 import msgspec
 
-MARK = "UNDERSTUDY_CONTAINER"  # the variable by which the processes of a container are known: uid/container/attempt
-MOUNTS = "UNDERSTUDY_MOUNTS"  # and where its mounts are, as JSON, on machines on which they cannot be private
-GOING = "is on its way out"  # said of a neighbour that cannot be entered any more
+MARK = (
+    "UNDERSTUDY_CONTAINER"  # environment variable that identifies the processes of a container: uid/container/attempt
+)
+MOUNTS = "UNDERSTUDY_MOUNTS"  # where its mounts are, as JSON, on machines that do not allow private mounts
+GOING = "is on its way out"  # the reason why no command can be run in a pod that is being deleted
 STDIN, STDOUT, STDERR, CONTROL = 0, 1, 2, 3
 LARGEST_FRAME = 1 << 20
 _HEADER = 5
-_LONGEST_ADDRESS = 100  # what a socket's address may have, with a margin
+_LONGEST_ADDRESS = 100  # Linux limits the address of a socket to 108 bytes
 
 
 class AgentRefused(Exception):
-    """The agent said no, or nothing: why, in words."""
+    """The agent refused a request or did not answer; the message says why."""
 
 
 class ExecRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="verb", tag="exec"):
@@ -34,15 +36,15 @@ class ExecRequest(msgspec.Struct, frozen=True, kw_only=True, tag_field="verb", t
     tty: bool = False
     width: int = 0
     height: int = 0
-    neighbour: str = ""  # not that pod, but the one of this name in its namespace; no container is its first
+    neighbour: str = ""  # run in the pod of this name in the same namespace instead; an empty container means its first
 
 
 Failure = Literal["kill", "freeze", "unplug"]
 
 
 class FailNode(msgspec.Struct, frozen=True, tag_field="verb", tag="fail-node"):
-    """The node's process and those of its pods are killed, as if its power were cut; with `freeze` they stand still,
-    as on a machine that hangs; with `unplug` they run on, and nothing is heard of them."""
+    """`kill` ends the processes of the node and its pods, as a power cut would; `freeze` stops them, as on a machine
+    that hangs; with `unplug` they run on, and the node reports nothing."""
 
     node: str
     how: Failure = "kill"
@@ -80,7 +82,7 @@ ControlMessage = Resize | CloseStdin | Accepted | Ended | Denied
 
 
 class ExecSession:
-    """One command inside a container, as seen by who asked for it. Iterating gives (channel, data) to the end."""
+    """The client's side of one command in a container. Iterating yields (channel, data) until the command ends."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -113,7 +115,7 @@ class ExecSession:
                     raise AgentRefused(f"the agent answered with {other!r}")
 
     async def close(self) -> None:
-        """Hangs up; a command that is still running is killed."""
+        """Closes the connection; the agent kills a command that is still running."""
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
@@ -128,13 +130,13 @@ class ExecSession:
 
 
 async def open_exec(socket: Path, request: ExecRequest) -> ExecSession:
-    """Raises DoorClosed where the command cannot run: no such container, not running, no agent."""
+    """Raises AgentRefused if the command cannot run: no such container, container not running, no agent."""
     reader, writer = await _asked(socket, request)
     return ExecSession(reader, writer)
 
 
 async def ask_agent(socket: Path, request: FailNode | RecoverNode) -> None:
-    """Returns when it is done; raises DoorClosed where it cannot be."""
+    """Returns when the agent has done it. Raises AgentRefused."""
     _, writer = await _asked(socket, request)
     writer.close()
     with contextlib.suppress(OSError):
@@ -186,7 +188,7 @@ def decode_request(data: bytes) -> AgentRequest:
 
 @contextlib.contextmanager
 def socket_address(socket: Path) -> Iterator[str]:
-    """A path short enough to be a socket's address, for as long as it is needed."""
+    """Yields a path that is short enough to be the address of a socket."""
     if len(os.fsencode(socket)) <= _LONGEST_ADDRESS:
         yield str(socket)
         return

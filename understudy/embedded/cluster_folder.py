@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 DEFAULT_NAME = "default"
-PODS = "pods"  # whose way in is theirs together, where they have no tokens of their own
-OWN_ACCESS, ADMIN_ACCESS = "service-account", "admin"  # whose rights pods have at the API
+PODS = "pods"  # the kubeconfig that all pods share, if they have no tokens of their own
+OWN_ACCESS, ADMIN_ACCESS = "service-account", "admin"  # whose permissions pods have at the API
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -17,10 +17,10 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     name: str
     address: str  # where the server listens
     port: int
-    fixed_port: bool = False  # the user asked for this one; else another is taken where it cannot be had
+    fixed_port: bool = False  # the user asked for this port; otherwise another one is chosen when it is taken
     runtime: str  # process, docker or podman
     pod_network: str  # the addresses pods get, such as 127.77.0.0/16
-    nodes: tuple[dict[str, Any], ...]  # Node documents, as they are to be registered
+    nodes: tuple[dict[str, Any], ...]  # Node documents to register
     pod_access: str = OWN_ACCESS
     loop: dict[str, dict[str, Any]] = {}  # settings of policy and health that are not the default, by section and key
 
@@ -41,7 +41,7 @@ class ClusterFolder(msgspec.Struct, frozen=True):
         return self.path / "access" / part
 
     def kubeconfig_of(self, part: str) -> Path:
-        """The kubeconfig a part uses: its own, or the user's where it was given none."""
+        """The kubeconfig a part uses: its own, or the user's if it has none."""
         own = self.access(part)
         return own if own.exists() else self.kubeconfig
 
@@ -67,12 +67,12 @@ class ClusterFolder(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> Path:
-        """Lines of `token,user,group`: the tokens of people and of the cluster's own parts."""
+        """Lines of `token,user,group`: the tokens of users and of the parts of the cluster."""
         return self.path / "tokens"
 
     @property
     def signing_key(self) -> Path:
-        """What the tokens of service accounts are signed with; the server makes it."""
+        """The key that signs the tokens of service accounts; the server creates it."""
         return self.path / "service-accounts.key"
 
     @property
@@ -86,17 +86,17 @@ class ClusterFolder(msgspec.Struct, frozen=True):
 
     @property
     def pods(self) -> Path:
-        """A folder a pod, by uid."""
+        """A folder for each pod, by uid."""
         return self.path / "pods"
 
     @property
     def nodes(self) -> Path:
-        """A file a node with the id of the process that is the node's life."""
+        """A file for each node, with the pid of the process that represents the node."""
         return self.path / "nodes"
 
     @property
     def control_groups(self) -> Path:
-        """Names the control groups of this machine that hold the pods' own, a line each."""
+        """A file with the control groups that contain those of the pods, one a line."""
         return self.path / "control-groups"
 
     @property
@@ -106,12 +106,12 @@ class ClusterFolder(msgspec.Struct, frozen=True):
 
     @property
     def logs(self) -> Path:
-        """What the parts of the cluster say themselves."""
+        """The logs of the parts of the cluster."""
         return self.path / "logs"
 
     @property
     def processes(self) -> Path:
-        """A file a part with its process id, locked for as long as that process lives."""
+        """A file for each part with its pid, locked while that process lives."""
         return self.path / "run"
 
 

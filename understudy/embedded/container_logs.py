@@ -24,7 +24,7 @@ _SHORTEST_NAP, _LONGEST_NAP = 0.05, 0.25
 
 
 class NoLog(LookupError):
-    """There is no such log, or not yet: why, in words."""
+    """There is no such log, or not yet; the message says why."""
 
 
 class LogOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Which nodes of an embedded cluster have failed, and stay so until they are recovered: a file, kept by the agent."""
+"""The nodes of an embedded cluster that were failed on purpose and not recovered yet: a file that the agent writes."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _FILE = "failed-nodes.json"
 
 class FailedNodes(msgspec.Struct, frozen=True):
     dead: set[str] = set()
-    unplugged: set[str] = set()  # alive, and not heard
+    unplugged: set[str] = set()  # running, but cut off
 
     @property
     def names(self) -> set[str]:
@@ -19,7 +19,7 @@ class FailedNodes(msgspec.Struct, frozen=True):
 
 
 def load(folder: Path) -> FailedNodes:
-    """None have failed where there is no such file."""
+    """An absent file means that no node has failed."""
     try:
         return msgspec.json.decode((folder / _FILE).read_bytes(), type=FailedNodes)
     except (OSError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""What the loops of an embedded cluster are set with: defaults of its own, and over them what `up` was given."""
+"""Settings of the loops of an embedded cluster: its own defaults, overridden by what `up` was given."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,10 +1,10 @@
-"""How the parts of a cluster share a machine with its pods: they go first where there is work, and talk last."""
+"""Scheduling priority of processes: the parts of a cluster run before its pods, and report events after urgent work."""
 
 import contextlib
 import os
 
 TELL_AFTER = 0.15  # seconds by which events are late
-INITIAL_NICENESS = os.getpriority(os.PRIO_PROCESS, 0)  # the niceness of whoever started this process
+INITIAL_NICENESS = os.getpriority(os.PRIO_PROCESS, 0)  # of the process that started this one
 _STEPS = 10
 
 
@@ -16,6 +16,6 @@ def raise_priority() -> None:
 
 
 def set_niceness(niceness: int) -> None:
-    """To that of whoever started the cluster, for what is run for others."""
+    """Used with INITIAL_NICENESS for processes of pods."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, niceness)

@@ -1,6 +1,6 @@
 """Log lines of the processes of a cluster: written to a file descriptor, or dropped and counted.
 
-A log only tells. A full disk, a broken pipe or a closed descriptor costs lines of it, never the process that writes.
+A full disk, a broken pipe or a closed descriptor may cost lines of the log, but never ends the process that writes it.
 """
 
 import contextlib
@@ -17,13 +17,13 @@ Stamp = Callable[[str], str]  # a text into a whole line, without its end
 
 
 class LogOutput:
-    """`write` never raises. How many lines are missing is told as soon as there is room, and before any other line."""
+    """`write` never raises. When writing works again, the first line says how many lines are missing."""
 
     def __init__(self, descriptor: int, stamp: Stamp) -> None:
-        """`stamp` makes the line that tells of missing ones."""
+        """`stamp` formats the line about missing lines."""
         self._descriptor = descriptor
         self._stamp = stamp
-        self._lock = threading.Lock()  # handlers are called by any thread
+        self._lock = threading.Lock()  # logging handlers are called by any thread
         self._dropped = 0
         self._problem = ""
         self._is_torn = False  # the last line was written in part
@@ -45,7 +45,7 @@ class LogOutput:
         return threading.Thread(target=self._retry, name="log-output", daemon=True)
 
     def _retry(self) -> None:
-        """A process that has nothing more to log is to tell of what is missing, too."""
+        """Reports missing lines also when the process has nothing more to log."""
         while self._dropped:
             time.sleep(RETRY)
             with self._lock, contextlib.suppress(OSError):
@@ -86,12 +86,12 @@ def missing(lines: int, problem: str) -> str:
 
 
 def log_to_stderr(form: str) -> None:
-    """What a process logs from here on; `form` is a format of the logging module."""
+    """Sends all log records of this process to stderr; `form` is a format of the logging module."""
     logging.basicConfig(level=logging.INFO, format=form, handlers=[LogOutputHandler()])
 
 
 def timestamped(form: str, descriptor: int = STDERR) -> Callable[[str], None]:
-    """Writes texts as lines with a time, as strftime has it, before them."""
+    """Returns a function that writes lines that begin with the time, in a format of strftime."""
 
     def stamp(text: str) -> str:
         return f"{time.strftime(form)} {text}"

@@ -1,1 +1,1 @@
-"""Clusters on this machine: what they consist of, who may talk to them, and the processes that keep them running."""
+"""Clusters on this machine: settings, nodes, credentials, the supervisor and its components, readiness."""

@@ -1,4 +1,4 @@
-"""The port of a cluster's API: one that the user did not ask for is chosen anew when another program has it."""
+"""The port of a cluster's API. A port that the user did not ask for is replaced when another program takes it."""
 
 import asyncio
 import datetime
@@ -12,17 +12,17 @@ from understudy.embedded.clusters.private_files import write_private
 from understudy.embedded.clusters.process_lock import SERVER, lock_holder
 from understudy.embedded.clusters.settings import PORTS, all_clusters, is_port_free, read_settings
 
-_LOOK, _LOOKS = 0.1, 2  # seconds between two looks; a server may end just between its lock and its port
+_LOOK, _LOOKS = 0.1, 2  # two checks, since a server may just be between taking its lock and its port
 
 
 def save_settings(folder: ClusterFolder, settings: ClusterSettings) -> None:
-    """With the kubeconfigs that lead to the port in them."""
+    """Writes the settings and the kubeconfigs, which contain the port."""
     write_private(folder.settings, msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
     write_credentials(folder, settings, datetime.datetime.now(datetime.UTC))
 
 
 def move_port_if_taken(folder: ClusterFolder) -> str:
-    """To be called when no server of this cluster runs. Says what has changed; nothing where the port can be had.
+    """Call it while no server of this cluster runs. Returns what has changed, in words; '' if the port is free.
 
     Two clusters that start at the same time may choose the same port; and another program may take it while the server
     is being started again.
@@ -34,8 +34,10 @@ def move_port_if_taken(folder: ClusterFolder) -> str:
     taken = {other.port for other in others}
     free = [port for port in PORTS if port not in taken and is_port_free(settings.address, port)]
     if not free:
-        return ""  # it is not the port that cannot be had, but the address
-    port = random.choice(free)  # not the first: all who have lost the same port at the same moment would take that
+        return ""  # the address is the problem, not the port
+    port = random.choice(
+        free
+    )  # at random: clusters that lose the same port at the same moment must not choose the same one again
     save_settings(folder, msgspec.structs.replace(settings, port=port))
     return f"port {settings.port} is taken by another program: the API moves to port {port}"
 
@@ -43,7 +45,7 @@ def move_port_if_taken(folder: ClusterFolder) -> str:
 async def wait_until_port_lost(folder: ClusterFolder) -> None:
     """Returns when another program has the port that the user asked for, and the server cannot get it.
 
-    A server says that it is there before it listens: so while none is, a port that is taken is another program's.
+    A server takes its lock before it listens. While the lock is free, a taken port is another program's.
     """
     seen = 0
     while seen < _LOOKS:

@@ -16,7 +16,7 @@ CLOCK_SKEW = datetime.timedelta(hours=1)
 
 
 class Identity(NamedTuple):
-    """What is written to disk, all as PEM; and when it is time for another."""
+    """What is written to disk, as PEM, and when it must be renewed."""
 
     authority: bytes
     certificate: bytes
@@ -27,7 +27,7 @@ class Identity(NamedTuple):
 def identity(name: str, hosts: Sequence[str], now: datetime.datetime) -> Identity:
     """A new authority, and a certificate of its making for these host names and addresses.
 
-    The authority's key is not kept: whoever reads the folder can pretend to be this server, and nobody else."""
+    The authority's key is not kept, so a stolen folder allows to impersonate this server only."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer = _name(f"understudy {name} authority")
     authority = (

@@ -1,4 +1,4 @@
-"""One part of a cluster as a child process: started, and started again whenever it ends."""
+"""One component of a cluster as a child process, restarted whenever it ends."""
 
 import asyncio
 import contextlib
@@ -16,9 +16,9 @@ import understudy
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.clusters.component_logs import last_lines, open_log
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds before a part that ended is started again
-STEADY = 10.0  # seconds after which a part counts as running well
-PATIENCE = 10.0  # seconds for a part to end when it is asked to
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds before a component that ended is restarted
+STEADY = 10.0  # seconds after which the pause is reset
+PATIENCE = 10.0  # seconds between SIGTERM and SIGKILL
 
 Tell = Callable[[str], None]
 Command = Callable[[str, ClusterFolder], Sequence[str]]
@@ -29,19 +29,19 @@ def component_command(part: str, folder: ClusterFolder) -> list[str]:
 
 
 def package_root() -> Path:
-    """Where a new Python finds this package, whatever folder the user is in."""
+    """The folder that contains this package: components start there, so that Python finds it."""
     return Path(understudy.__file__).resolve().parents[1]
 
 
 class Launcher(msgspec.Struct, frozen=True):
-    """Where parts run, how they are started, and who is told about them."""
+    """The folder of the cluster, the command of each component, and where reports about them go."""
 
     folder: ClusterFolder
     tell: Tell
     command: Command = component_command
 
     def report(self, text: str) -> None:
-        """A report that cannot be made ends nothing."""
+        """Does not raise: a report that cannot be written must not end the supervisor."""
         with contextlib.suppress(OSError, ValueError):
             self.tell(text)
 
@@ -52,7 +52,7 @@ class _Ending(NamedTuple):
 
 
 class Component:
-    """Kept for ever: whatever keeps it from being started is told, and tried again."""
+    """Restarts until `stop` or `kill`. A failure to start is reported, and tried again."""
 
     def __init__(self, name: str, site: Launcher, before_start: Callable[[], None] = lambda: None) -> None:
         self.name = name
@@ -60,7 +60,7 @@ class Component:
         self._before_start = before_start
         self._process: asyncio.subprocess.Process | None = None
         self._leaving = asyncio.Event()
-        self.kept = asyncio.create_task(self._keep())  # ends when the part was stopped
+        self.kept = asyncio.create_task(self._keep())  # ends when the component was stopped
 
     async def stop(self) -> None:
         self._leave(signal.SIGTERM)
@@ -75,7 +75,7 @@ class Component:
         await self.kept
 
     def restart(self) -> None:
-        """For it to read its files anew."""
+        """Makes the component read its files again."""
         process = self._process
         self._signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(
@@ -96,13 +96,13 @@ class Component:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _run(self) -> _Ending:
-        """One life of its process."""
+        """Starts the process and waits for its end."""
         try:
             self._before_start()
             self._process = await self._start()
-        except Exception as problem:  # a full disk, no memory, no process or descriptor left: it may pass
+        except Exception as problem:  # a full disk, no memory, no free pid or descriptor: may be temporary
             return _Ending(f"cannot be started: {problem}")
-        if self._leaving.is_set():  # told while it was being started
+        if self._leaving.is_set():  # stopped while the process was being started
             self._signal(signal.SIGTERM)
         code = await self._process.wait()
         return _Ending(how_it_ended(code), self._last_words(code))
@@ -132,7 +132,7 @@ class Component:
                 self._process.send_signal(number)
 
     def _last_words(self, code: int) -> str:
-        """Of a part that ended by itself. One that was killed had no time for any."""
+        """The last log line of a process that exited by itself; a killed one had no time to write one."""
         lines = last_lines(self._site.folder, self.name, 1) if code > 0 else []
         return f" (it said: {lines[0].strip()})" if lines else ""
 

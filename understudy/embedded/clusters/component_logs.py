@@ -1,4 +1,4 @@
-"""What the parts of a cluster write to their logs: opened for them, kept small, read for complaints."""
+"""The log files of the components of a cluster: opened for them, kept small, and read for error messages."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ def log_file(folder: ClusterFolder, part: str) -> Path:
 
 
 def open_log(folder: ClusterFolder, part: str) -> int:
-    """A file to append to, for a process that is about to start. One that can have no log starts without."""
+    """A descriptor to append to, for a process that is about to start; /dev/null if there can be no log file."""
     try:
         private_folder(folder.logs)
         log = os.open(log_file(folder, part), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -25,7 +25,7 @@ def open_log(folder: ClusterFolder, part: str) -> int:
         return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     with contextlib.suppress(OSError):
         if (size := os.fstat(log).st_size) and os.pread(log, 1, size - 1) != b"\n":
-            os.write(log, b"\n")  # one that died while the disk was full may have left half a line
+            os.write(log, b"\n")  # a process that died on a full disk may have left half a line
     return log
 
 
@@ -40,9 +40,9 @@ def last_lines(folder: ClusterFolder, part: str, count: int) -> list[str]:
 
 
 def trim(log: Path, largest: int = LARGEST) -> None:
-    """Moves what a long log says into the file beside it. The writer keeps its place, which is always the end.
+    """Moves the content of a large log to `<log>.1`. The writer appends, so it goes on at the new end.
 
-    A log that cannot be moved, because there is no room for both, stays as it is until the next time."""
+    If the disk has no room for the copy, the log stays as it is until the next time."""
     beside = log.with_name(f"{log.name}.1")
     try:
         if log.stat().st_size > largest:

@@ -1,4 +1,4 @@
-"""Who may talk to a cluster and how: tokens, certificates and kubeconfigs, made once and kept."""
+"""Tokens, certificates and kubeconfigs of a cluster: created once and kept."""
 
 import base64
 import datetime
@@ -28,13 +28,13 @@ def context_name(cluster: str) -> str:
 
 
 def url(settings: ClusterSettings) -> str:
-    """As programs on this machine reach it."""
+    """The URL for programs on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.address, settings.address)
     return f"https://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
 def write_credentials(folder: ClusterFolder, settings: ClusterSettings, now: datetime.datetime) -> None:
-    """Makes what is missing, renews what no longer fits, and leaves the rest as it is."""
+    """Creates what is missing and renews what no longer fits; the rest stays as it is."""
     authority = _identity(folder, settings, now)
     parts = PARTS if settings.pod_access != ADMIN_ACCESS else (*PARTS, PODS)
     tokens = _tokens(folder, parts)
@@ -47,8 +47,8 @@ def write_credentials(folder: ClusterFolder, settings: ClusterSettings, now: dat
 
 
 class CertificateRecord(msgspec.Struct, frozen=True):
-    """What the certificate in the folder is good for. Kept beside it: reading certificates takes a library that
-    takes its time to load, which is only worth it where a new one has to be made."""
+    """The hosts and the end of the certificate in the folder. It is kept beside the certificate, since the library that
+    reads certificates is slow to import."""
 
     hosts: list[str]
     renew_at: datetime.datetime
@@ -65,7 +65,7 @@ def _identity(folder: ClusterFolder, settings: ClusterSettings, now: datetime.da
     from understudy.embedded.clusters import certificates
 
     made = certificates.identity(settings.name, hosts, now)
-    fitness.unlink(missing_ok=True)  # it must never speak for files it does not know
+    fitness.unlink(missing_ok=True)  # a record must never describe other files
     for file, content in zip(files, (made.authority, made.certificate, made.key), strict=True):
         write_private(file, content)
     write_private(fitness, msgspec.json.encode(CertificateRecord(hosts, made.renew_at)))
@@ -73,7 +73,7 @@ def _identity(folder: ClusterFolder, settings: ClusterSettings, now: datetime.da
 
 
 def _hosts(address: str) -> list[str]:
-    """The names a server on this address goes by."""
+    """The host names and addresses by which clients reach a server on this address."""
     if address not in EVERYWHERE:
         return [address]
     name = socket.gethostname()
@@ -85,7 +85,7 @@ def _hosts(address: str) -> list[str]:
 
 
 def _tokens(folder: ClusterFolder, parts: Sequence[str]) -> dict[str, str]:
-    """Those of the parts, and what else is in the file; without the one that pods shared, where they have their own."""
+    """Tokens by user: those in the file, and new ones. The shared token of pods goes if they have their own."""
     known: dict[str, str] = {}
     if folder.tokens.exists():
         for line in folder.tokens.read_text().splitlines():
@@ -122,7 +122,7 @@ def _kubeconfig(settings: ClusterSettings, authority: bytes, token: str) -> dict
 
 
 def _yaml(document: Mapping[str, object]) -> str:
-    """Enough YAML for a kubeconfig, without the time a YAML library takes to load."""
+    """Enough YAML for a kubeconfig; importing PyYAML would slow `understudy up` down."""
     return "".join(_block(document, ""))
 
 
@@ -145,6 +145,6 @@ def _block(value: object, indent: str) -> list[str]:
 
 
 def _scalar(value: object) -> str:
-    """Words stand as they are; what YAML might take for something else is quoted."""
+    """Plain words are not quoted; what YAML may read as another type is."""
     plain = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _NO_TEXT
     return str(value) if plain else msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Puts the way to a cluster into the user's own kubeconfig, beside whatever else is in it."""
+"""Merges the kubeconfig of a cluster into the user's own, and keeps all other entries."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ SECTIONS = ("clusters", "users", "contexts")
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves what looks like a point in time as the text it is, so that it is written back the same."""
+    """Reads timestamps as text, so that they are written back unchanged."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -25,7 +25,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 class CannotMerge(Exception):
-    """Why the file was left as it is, in one line."""
+    """The file was not changed; the message says why, in one line."""
 
 
 def default_kubeconfig() -> Path:
@@ -35,8 +35,8 @@ def default_kubeconfig() -> Path:
 
 
 def merge_kubeconfig(source: Path, target: Path) -> str:
-    """Adds the entries of one file to another, in place of those of the same names, and makes its context the current
-    one. Gives the context that was current before."""
+    """Adds the entries of `source` to `target`, replaces those of the same names, and makes its context the current
+    one. Returns the context that was current before."""
     target = target.resolve()  # a link stays a link
     private_folder(target.parent)
     with _locked(target):
@@ -83,7 +83,7 @@ def _locked(target: Path) -> Iterator[None]:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    """Whole or not at all, with the rights it had."""
+    """Replaces the file atomically, and keeps its mode."""
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:

@@ -1,4 +1,4 @@
-"""What this machine can offer: CPUs, memory and NVIDIA GPUs, as far as this process may use them."""
+"""CPUs, memory and NVIDIA GPUs of this machine, as far as this process may use them."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ import msgspec
 
 QUERY = "--query-gpu=index,uuid,name,memory.total"
 QUERY_SECONDS = 10.0
-_NO_LIMIT = 1 << 60  # what version 1 of cgroups says where there is none is a number beyond this
+_NO_LIMIT = 1 << 60  # cgroup v1 writes a larger number where there is no limit
 
 
 class Gpu(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where the system says these things. Tests look elsewhere."""
+    """The file systems to read; tests pass their own."""
 
     proc: Path = Path("/proc")
     cgroups: Path = Path("/sys/fs/cgroup")
@@ -50,20 +50,20 @@ def this_machine(places: Places = SYSTEM) -> Machine:
 
 
 def node_name(host: str) -> str:
-    """A host's name as the name of a node: lower-case letters, digits, dashes and dots."""
+    """Turns a host name into a valid name of a node: lower-case letters, digits, dashes and dots."""
     parts = (re.sub(r"[^a-z0-9-]+", "-", part).strip("-")[:63].strip("-") for part in host.lower().split("."))
     return ".".join(part for part in parts if part)[:253].rstrip(".-") or "localhost"
 
 
 def cpu_quantity(places: Places) -> str:
-    """The CPUs this process may run on, or the share of them its cgroup gives it where that is less."""
+    """The CPUs this process may run on, or the CPU limit of its cgroup if that is less."""
     whole = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     thousandths = min([whole * 1000, *(max(int(share * 1000), 1) for share in _cpu_shares(places))])
     return str(thousandths // 1000) if thousandths % 1000 == 0 else f"{thousandths}m"
 
 
 def memory_quantity(places: Places) -> str:
-    """In Ki, as a kubelet tells it: that of the machine, or the limit of the cgroup where that is less."""
+    """The memory of the machine, or the limit of the cgroup if that is less; in Ki, as a kubelet reports it."""
     return f"{min([_machine_memory(places), *_memory_limits(places)]) // 1024}Ki"
 
 
@@ -91,7 +91,7 @@ def _memory_limits(places: Places) -> Iterator[int]:
 
 
 def _cgroup_folders(places: Places, controller: str) -> Iterator[Path]:
-    """The cgroup of this process and those around it: each may set a limit. Both versions of cgroups."""
+    """The cgroup of this process and its parents, for cgroup v1 and v2: each of them may set a limit."""
     for line in _lines(places.proc / "self" / "cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "" or controller in controllers.split(","):
@@ -112,7 +112,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def gpus(places: Places) -> list[Gpu]:
-    """NVIDIA's, without those that CUDA_VISIBLE_DEVICES hides from this process. None is fine."""
+    """NVIDIA GPUs, without those that CUDA_VISIBLE_DEVICES hides from this process."""
     found = list(_asked()) or list(_listed(places))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
@@ -121,7 +121,7 @@ def gpus(places: Places) -> list[Gpu]:
 
 
 def _visible(found: Sequence[tuple[str, Gpu]], wanted: Sequence[str]) -> Iterator[Gpu]:
-    """As CUDA reads it: indexes or beginnings of ids, in that order, up to the first that means nothing."""
+    """As CUDA reads the variable: indexes or prefixes of ids, in that order, up to the first unknown one."""
     for word in wanted:
         match = [gpu for index, gpu in found if word == index or (word.startswith("GPU-") and gpu.id.startswith(word))]
         if not match:
@@ -141,7 +141,7 @@ def _asked() -> Iterator[tuple[str, Gpu]]:
 
 
 def _listed(places: Places) -> Iterator[tuple[str, Gpu]]:
-    """What the driver says itself, where its tool is not installed. It counts by minor number, which is the index."""
+    """From the files of the driver, if nvidia-smi is not installed. The minor number of a device is its index."""
     for file in sorted((places.proc / "driver" / "nvidia" / "gpus").glob("*/information")):
         fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in _lines(file))}
         index = fields.get("Device Minor", "")
@@ -153,7 +153,7 @@ def _product(name: str) -> str:
 
 
 def _address() -> str:
-    """The address others would see. Asking for a route sends nothing."""
+    """The address of this machine on its network. Connecting a UDP socket sends nothing."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         address: str = probe.getsockname()[0]

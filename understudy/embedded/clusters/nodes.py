@@ -13,7 +13,7 @@ from understudy.embedded.clusters.pools import BadPool, Pool, Taint, check_pools
 POOL = "understudy.dev/pool"
 SPOT = "understudy.dev/spot"
 SPARE = "understudy.dev/spare"
-DEVICES = "understudy.dev/devices"  # annotation: which devices of this machine stand behind a resource, as JSON
+DEVICES = "understudy.dev/devices"  # annotation: the devices of this machine for each resource, as JSON
 LOCAL_POOL = "this.machine"  # no pool of a file can have this name
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # How each cloud marks its spot nodes, and whether it keeps ordinary pods off them.
@@ -27,7 +27,7 @@ _SPOT_TAINTS = {"azure": Taint("kubernetes.azure.com/scalesetpriority", "NoSched
 
 
 def pool_nodes(pools: Iterable[Pool], machine: Machine) -> list[dict[str, Any]]:
-    """Raises BadPool where the pools cannot be what they say."""
+    """Raises BadPool if the pools are invalid."""
     pools = tuple(pools)
     check_pools(pools)
     nodes: dict[str, dict[str, Any]] = {}
@@ -76,7 +76,7 @@ def _node(pool: Pool, number: int, machine: Machine) -> dict[str, Any]:
 
 
 def _name(pool: Pool, number: int) -> str:
-    """`<pool>-<number>`; in a pool of domains `<domain>-<number within it>`, so that a name tells the domain."""
+    """`<pool>-<number>`; in a pool with domains `<domain>-<number in it>`."""
     if pool.names:
         return pool.names[number]
     if pool.topology is not None and pool.topology.size < pool.size:
@@ -91,7 +91,7 @@ def _domain(pool: Pool, number: int) -> str:
 
 
 def _marks(pool: Pool, number: int) -> dict[str, str]:
-    """Labels that follow from what the pool is."""
+    """Labels for the topology, spot, spare and role of a pool."""
     marks: dict[str, str] = {}
     if pool.topology is not None:
         marks[pool.topology.key] = _domain(pool, number)

@@ -1,4 +1,4 @@
-"""Ends the processes of all pods of a cluster, when it goes down and no agent is there to do it."""
+"""Ends the processes of all pods of a cluster that goes down, when its agent no longer runs."""
 
 import asyncio
 import contextlib
@@ -18,26 +18,26 @@ _LOOK = 0.02
 
 
 def running_containers(folder: ClusterFolder) -> list[ShimState]:
-    """The containers that run, whoever started them."""
+    """The running containers, including those that an earlier agent started."""
     return [state for _, state in _running(folder)]
 
 
 async def end_all_pods(folder: ClusterFolder, grace: float) -> int:
-    """Asks every container to end, and kills those that have not after so many seconds; says how many there were.
+    """Sends SIGTERM to every container, and SIGKILL after `grace` seconds. Returns how many there were.
 
-    The processes of nodes go first, should an agent that was killed have left some: they would start others.
+    Processes of nodes that a killed agent left behind are ended first: they could start other processes.
     """
     node_pid_files.kill_all_nodes(folder.nodes)
     found = _running(folder)
     for attempt, _ in found:
-        with contextlib.suppress(OSError):  # a full disk, which is no reason to let it run
+        with contextlib.suppress(OSError):  # a full disk must not keep the container running
             attempt.stopped.touch()
     for number, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, LAST_WORDS)):
         for state in running_containers(folder):
-            deaf = linux.is_stopped(state.pid)  # on a node that was made to hang: it would be waited for in vain
+            deaf = linux.is_stopped(state.pid)  # a frozen process ignores SIGTERM
             with contextlib.suppress(ProcessLookupError):
                 os.kill(state.pid, signal.SIGKILL if deaf else number)
-                os.kill(state.shim, signal.SIGCONT)  # it may stand still, too, and has to see the end
+                os.kill(state.shim, signal.SIGCONT)  # the shim may be frozen too, and must record the exit
         await _gone(folder, seconds)
     await _end_shims(folder)
     _remove_groups(folder)
@@ -77,7 +77,7 @@ def _kill_shim(attempt: AttemptFolder) -> None:
 
 
 def _remove_groups(folder: ClusterFolder) -> None:
-    """An agent takes its control groups away; one that was killed could not. The kernel keeps those still in use."""
+    """Removes the control groups that a killed agent left behind. The kernel keeps those in use."""
     with contextlib.suppress(FileNotFoundError):
         for base in map(Path, folder.control_groups.read_text().splitlines()):
             for group in (*base.glob("*/"), base):
@@ -91,7 +91,7 @@ def _attempts(folder: ClusterFolder) -> Iterator[AttemptFolder]:
         for path in folder.pods.iterdir():
             pod = PodFolder(path)
             if path.is_symlink():
-                continue  # an understudy that became another pod, which has its own entry
+                continue  # an understudy that stepped in for a pod, which has an entry of its own
             with contextlib.suppress(OSError):
                 for container in pod.containers.iterdir():
                     if starts := pod.attempts(container.name):

@@ -1,4 +1,4 @@
-"""Pools of virtual nodes as a cluster file has them, and what may be wrong with one."""
+"""Pools of virtual nodes in a cluster file, and their validation."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 
 
 class BadPool(Exception):
-    """One field of one pool: what is wrong, and the fix."""
+    """One field of one pool is wrong; the message says how to mend it."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -40,7 +40,7 @@ class Taint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 class Pool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     name: str
     count: int | None = None  # else as many as there are names, else one
-    cpu: str | int | float = ""  # '': as much as this machine has
+    cpu: str | int | float = ""  # empty: as much as this machine has
     memory: str | int = ""
     pods: int = 110
     accelerators: Mapping[str, int] = {}
@@ -60,7 +60,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
 
 
 def check_pools(pools: Iterable[Pool]) -> None:
-    """Raises BadPool for the first thing that is wrong."""
+    """Raises BadPool for the first invalid field."""
     seen: set[str] = set()
     nodes = 0
     for index, pool in enumerate(pools):

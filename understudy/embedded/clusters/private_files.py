@@ -1,4 +1,4 @@
-"""Files that only their owner may read, written whole or not at all."""
+"""Files that only their owner may read, written atomically."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ def private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Whoever reads sees the old content or the new one; the same content is not written again."""
+    """A reader sees the old content or the new one. Equal content is not written again."""
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == data:
             return

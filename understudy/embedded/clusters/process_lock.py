@@ -1,7 +1,7 @@
-"""Who runs as which part of a cluster: a locked file each, so that the answer is right after any crash.
+"""Which process runs as which part of a cluster: one locked file a part, so that the answer is right after any crash.
 
-The lock belongs to the process and goes with it, however it ends; processes it forked do not hold it. Whose it is the
-system knows. The file itself only tells since when, and may not, where the disk was full.
+The kernel releases the lock when the process ends, however it ends; forked processes do not hold it. The kernel also
+knows the pid of the holder. The file adds the time of its start, and may be empty if the disk was full.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from understudy.embedded.shim import linux
 
 SUPERVISOR, SERVER, CONTROL, AGENT = "supervisor", "server", "control", "agent"
 PARTS = (SERVER, CONTROL, AGENT)
-_PATIENCE = 2.0  # seconds a new process waits for the lock: somebody may just be looking at it
+_PATIENCE = 2.0  # seconds to wait for the lock: another process may hold it for a moment to test it
 _LOOK = 0.01
 _LONGEST_RECORD = 200
 _FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, pid
-_held: dict[Path, "LockHolder"] = {}  # by this process: opening and closing such a file would give up its lock
+_held: dict[Path, "LockHolder"] = {}  # by this process, since opening and closing the file would release its lock
 
 
 class LockHolder(msgspec.Struct, frozen=True):
@@ -35,12 +35,12 @@ class LockHolder(msgspec.Struct, frozen=True):
 
 
 class AlreadyRunning(Exception):
-    """Another process is this part already."""
+    """Another process runs as this part."""
 
 
 @contextlib.contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """This process is the part that the file stands for, until the end of the block or of the process."""
+    """Holds the lock until the end of the block or of the process. Raises AlreadyRunning."""
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -55,7 +55,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def lock_holder(path: Path) -> LockHolder | None:
-    """The process that is this part now."""
+    """The process that holds the lock now."""
     if path in _held:
         return _held[path]
     try:
@@ -72,7 +72,7 @@ def lock_holder(path: Path) -> LockHolder | None:
 
 
 async def end_process(path: Path, seconds: float) -> None:
-    """Ends the process that is this part: asked to first, killed when it has not gone after so many seconds."""
+    """Sends SIGTERM to the process that holds the lock, and SIGKILL if it still runs after `seconds`."""
     for number, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, seconds)):
         found = lock_holder(path)
         if found is None:
@@ -85,14 +85,14 @@ async def end_process(path: Path, seconds: float) -> None:
 
 
 def _write(file: int, record: bytes) -> None:
-    """Over what is there, which needs no more room on the disk than that. The lock holds without it."""
+    """Overwrites the record in place, which works on a full disk. The lock does not depend on it."""
     with contextlib.suppress(OSError):
         os.pwrite(file, record, 0)
         os.ftruncate(file, len(record))
 
 
 def _owner(file: int) -> LockHolder | None:
-    """Whose lock it is. A record of another process is of one that held it before."""
+    """The process that holds the lock. A record with another pid is of an earlier holder."""
     record = None
     with contextlib.suppress(msgspec.DecodeError):
         record = msgspec.json.decode(os.pread(file, _LONGEST_RECORD, 0), type=LockHolder)
@@ -106,7 +106,7 @@ def _owner(file: int) -> LockHolder | None:
 
 
 def _locked_by(file: int) -> int:
-    """0: by no process, any more."""
+    """The pid; 0 if no process holds the lock any more."""
     asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
     kind, _, _, _, pid = struct.unpack_from(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked.ljust(64, b"\0")))
     return 0 if kind == fcntl.F_UNLCK else int(pid)

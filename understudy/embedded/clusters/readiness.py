@@ -1,10 +1,11 @@
-"""Waits until a cluster answers, its nodes are ready and what it brings along is there; takes nodes away that it no
-longer has.
+"""Waits until a cluster answers, its nodes are ready and its bundled objects exist. Deletes nodes that are no longer in
+its settings.
 """
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -28,19 +29,19 @@ UNREGISTERED = "it has not registered"
 
 
 class NotReady(Exception):
-    """What the cluster still lacks."""
+    """The cluster is not ready in time; the message says what is missing."""
 
 
 class Readiness(msgspec.Struct):
-    """What a cluster still lacks, looked at while it starts."""
+    """What a starting cluster still lacks."""
 
-    failed: set[str]  # nodes that have failed: they come back when they are recovered, and are not waited for
+    failed: set[str]  # nodes that were failed on purpose, which are not waited for
     waiting: dict[str, str]  # other nodes that are not ready, with the reason
-    kinds: set[str]  # definitions it brings along by itself that are not served
-    objects: dict[Ref, str]  # objects it brings along by itself that are not there, by their names
+    kinds: set[str]  # bundled definitions that are not served yet
+    objects: dict[Ref, str]  # bundled objects that do not exist yet, with their names
     answers: bool = False
     is_port_lost: bool = False  # another program has the port that the user asked for
-    is_synced: bool = False  # what there is has been looked at
+    is_synced: bool = False  # all existing nodes were seen
     ready_nodes: int = 0
 
     @property
@@ -76,7 +77,7 @@ async def wait_until_ready(folder: ClusterFolder, seconds: float) -> None:
 
 
 async def readiness(folder: ClusterFolder, seconds: float | None) -> Readiness:
-    """When nothing lacks but nodes that have failed, or after so many seconds. None: however long it takes."""
+    """Returns when everything but failed nodes is ready, or after `seconds`; None waits without a limit."""
     wanted = {node["metadata"]["name"] for node in folder.read_settings().nodes}
     found = Readiness(
         failed=set(),
@@ -100,10 +101,10 @@ async def readiness(folder: ClusterFolder, seconds: float | None) -> Readiness:
 
 @contextlib.asynccontextmanager
 async def _answering(folder: ClusterFolder) -> AsyncIterator[KubeClient]:
-    """The API, once it answers. Where it is may change until then: its port may have to be chosen anew."""
+    """Yields a client once the API answers. Its port may change until then."""
     access = folder.access(SUPERVISOR)
     while True:
-        while not access.exists():  # another `understudy up` may be about to write it
+        while not access.exists():  # another `understudy up` may be writing it
             await asyncio.sleep(_LOOK)
         known = access.read_bytes()
         async with connect(_impatient(access)) as client:
@@ -118,7 +119,7 @@ def _impatient(access: Path) -> Config:
 
 
 async def _answers(client: KubeClient, access: Path, known: bytes) -> bool:
-    """False where the file says something else by now, and the API is to be looked for there."""
+    """False if the kubeconfig has changed, and the API must be looked for elsewhere."""
     while access.read_bytes() == known:
         try:
             await client.request("GET", "/readyz")
@@ -131,7 +132,7 @@ async def _answers(client: KubeClient, access: Path, known: bytes) -> bool:
 async def _persistently(
     look: Callable[[KubeClient, Readiness], Awaitable[None]], client: KubeClient, found: Readiness
 ) -> None:
-    """A server that is in trouble, or is being started again, is asked once more."""
+    """Asks again while the server fails or restarts."""
     while True:
         try:
             return await look(client, found)
@@ -148,7 +149,7 @@ async def _until_nodes_are_ready(folder: ClusterFolder, found: Readiness) -> Non
 
 
 def _note_failed(folder: ClusterFolder, found: Readiness) -> None:
-    """An agent that starts may find nodes that hang, and takes them for failed."""
+    """An agent that starts may find frozen nodes, and adds them to the failed ones."""
     known = {node["metadata"]["name"] for node in folder.read_settings().nodes}
     found.failed |= failed_nodes.load(folder.path).names & known
     for name in found.failed:
@@ -156,7 +157,7 @@ def _note_failed(folder: ClusterFolder, found: Readiness) -> None:
 
 
 async def _note_nodes(client: KubeClient, found: Readiness) -> None:
-    """For ever. Those that become ready are taken out of `waiting`."""
+    """Runs for ever. Removes nodes that become ready from `waiting`."""
     wanted = found.failed | found.waiting.keys()
     async for change in client.follow(NODES):
         match change.type:
@@ -200,13 +201,13 @@ async def _until_objects_are_there(client: KubeClient, found: Readiness) -> None
                 await client.get(ref)
                 del found.objects[ref]
             except Refused as error:
-                if error.code != 404:
+                if error.code != HTTPStatus.NOT_FOUND:
                     raise
                 await asyncio.sleep(_LOOK)
 
 
 async def _retire(client: KubeClient, node: Node) -> None:
-    """A node of an earlier cluster file."""
+    """Deletes a node of an earlier cluster file."""
     with contextlib.suppress(Refused, Unreachable):
         await client.delete(Ref(NODES, name=node.metadata.name), uid=node.metadata.uid)
 

@@ -1,4 +1,4 @@
-"""What there is to say about a cluster right now: its parts, what its API answers, how much it stores."""
+"""The state of a cluster now: its parts, its nodes and pods as the API reports them, the size of its database."""
 
 import asyncio
 from collections import Counter
@@ -25,9 +25,9 @@ class ClusterReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kubeconfig: str
     parts: Mapping[str, LockHolder | None]
     nodes: int
-    ready_nodes: int | None = None  # None: nobody answered
+    ready_nodes: int | None = None  # None: the API did not answer
     pods: Mapping[str, int] | None = None  # by phase
-    trouble: str = ""  # why nobody answered
+    trouble: str = ""  # why the API did not answer
     stored_bytes: int = 0
 
 

@@ -1,4 +1,4 @@
-"""What a cluster is to be started with: what is asked for now, over what it had before, over the defaults."""
+"""The settings a cluster starts with: what the user asks for now, else what it had before, else the defaults."""
 
 import random
 import socket
@@ -19,7 +19,7 @@ POD_NETWORKS = range(16, 251)  # the second number of 127.N.0.0/16
 
 
 class RequestedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user asked for; None: as it was, else the default."""
+    """What the user asked for. None means unchanged, or the default for a new cluster."""
 
     name: str
     address: str | None = None
@@ -31,10 +31,10 @@ class RequestedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineState(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is on this machine."""
+    """Other clusters, free ports and the node of this machine."""
 
     others: Sequence[ClusterSettings]
-    is_port_free: Callable[[str, int], bool]  # whether nobody listens on an address and port
+    is_port_free: Callable[[str, int], bool]  # whether an address and port can be listened on
     local_node: Callable[[], dict[str, Any]]
     chance: random.Random
 
@@ -57,7 +57,7 @@ def resolve_settings(
 
 
 def settings_differences(wanted: RequestedSettings, running: ClusterSettings) -> list[str]:
-    """In which ways a running cluster is not what is asked for: words for a complaint."""
+    """How a running cluster differs from what the user asks for, in words."""
     found = []
     for field in ("address", "port", "runtime", "pod_access"):
         asked = getattr(wanted, field)
@@ -71,7 +71,7 @@ def settings_differences(wanted: RequestedSettings, running: ClusterSettings) ->
 
 
 def read_settings(folder: ClusterFolder) -> ClusterSettings | None:
-    """None where there is no cluster in the folder, or what is there is not one's settings."""
+    """None if the folder has no readable settings of a cluster."""
     try:
         return folder.read_settings()
     except (OSError, msgspec.DecodeError):
@@ -106,14 +106,14 @@ def _folders() -> list[Path]:
 
 
 def _port(address: str, before: ClusterSettings | None, around: MachineState) -> int:
-    """The one it had: unless another program has it by now, and the user never asked for it."""
+    """The port it had, unless another program has taken it and the user never asked for that port."""
     if before is not None and (before.fixed_port or around.is_port_free(address, before.port)):
         return before.port
     return _free_port(address, around)
 
 
 def _free_port(address: str, around: MachineState) -> int:
-    """The first that nobody has now and no other cluster will want back."""
+    """The first port that is free now and belongs to no other cluster."""
     taken = {settings.port for settings in around.others}
     for port in PORTS:
         if port not in taken and around.is_port_free(address, port):
@@ -128,7 +128,7 @@ def _pod_network(around: MachineState) -> str:
 
 
 def _nodes(wanted: RequestedSettings, before: ClusterSettings | None, around: MachineState) -> Iterable[dict[str, Any]]:
-    """Without a file, a cluster that had one keeps its nodes; this machine is looked at anew."""
+    """Without a cluster file, a cluster that had one keeps its nodes; the node of this machine is measured again."""
     if wanted.nodes is not None:
         return wanted.nodes
     if before is not None and not all(_is_local(node) for node in before.nodes):
@@ -141,7 +141,7 @@ def _is_local(node: Mapping[str, Any]) -> bool:
 
 
 def _essence(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """What the user says about nodes; the rest changes with the machine."""
+    """The parts of nodes that the user chooses; the rest changes with the machine."""
     return [
         (node["metadata"]["name"], node["metadata"]["labels"], node.get("spec"), node["status"]["capacity"])
         for node in nodes

@@ -1,6 +1,6 @@
-"""Keeps the parts of a cluster running until it is told to stop, then stops them in order and the pods with them.
+"""Keeps the components of a cluster running until it is told to stop, then stops them in order, and the pods with them.
 
-Nothing else stops them: neither a part that dies, nor one that cannot be started, nor a log that cannot be written.
+Nothing else stops them: no component that dies or cannot be started, and no log that cannot be written.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _AGAIN = 0.2
 
 
 class Stop:
-    """Asked once: stop in good order. Asked again: at once."""
+    """The first request stops the cluster in order, the second one at once."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -49,12 +49,12 @@ class Stop:
 
 
 async def supervise(site: Launcher, stop: Stop) -> None:
-    """The caller holds the supervisor's lock. Parts left behind by an earlier one are replaced; their pods stay."""
+    """The caller holds the supervisor's lock. Components of an earlier supervisor are replaced; pods keep running."""
     await end_parts(site.folder)
     parts: dict[str, Component] = {}
 
     def keep_port() -> None:
-        """The others learn where the server is when they start."""
+        """Components read the server's address when they start, so all of them restart after a move."""
         if moved := move_port_if_taken(site.folder):
             site.report(moved)
             for name in parts.keys() - {SERVER}:
@@ -71,12 +71,12 @@ async def supervise(site: Launcher, stop: Stop) -> None:
 
 
 async def end_parts(folder: ClusterFolder) -> None:
-    """Those that no supervisor looks after."""
+    """Ends components whose supervisor is gone."""
     await asyncio.gather(*(end_process(folder.processes / part, PATIENCE) for part in PARTS))
 
 
 async def stop_cluster(folder: ClusterFolder, *, at_once: bool = False) -> None:
-    """From outside: through the supervisor where there is one, else part by part."""
+    """Called from another process: through the supervisor if it runs, else component by component."""
     path, deadline = folder.processes / SUPERVISOR, time.monotonic() + GRACE + 5 * PATIENCE
     if (found := lock_holder(path)) is not None:
         _ask_to_end(found)
@@ -97,7 +97,7 @@ def _ask_to_end(supervisor: LockHolder) -> None:
 
 
 def run(folder: ClusterFolder) -> None:
-    """The supervisor of a cluster in the background; what it tells is its log."""
+    """Runs the supervisor in the background; its reports go to its log."""
     log_to_stderr("%(asctime)s %(levelname)s %(message)s")
 
     async def main() -> None:
@@ -118,7 +118,7 @@ async def _stop(site: Launcher, parts: dict[str, Component], stop: Stop) -> None
 
 
 async def _stop_in_order(site: Launcher, parts: dict[str, Component]) -> None:
-    """Nobody schedules any more, then nobody restarts containers, then they end, then the API goes."""
+    """The scheduler first, so that no pod starts; then the agent, so that no container restarts; pods; the API."""
     await parts[CONTROL].stop()
     await parts[AGENT].stop()
     if found := len(pod_processes.running_containers(site.folder)):

@@ -1,1 +1,1 @@
-"""What a cluster does by itself: makes the pods of jobs, clears away what nobody owns, keeps records true."""
+"""The controllers of an embedded cluster, named as in kube-controller-manager, and the process that runs them."""

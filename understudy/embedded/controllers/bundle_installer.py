@@ -1,8 +1,9 @@
-"""What this package brings along, from files into the cluster: definitions of custom resources, and a few objects."""
+"""Installs the bundled manifests into a cluster: definitions of custom resources, and a few objects."""
 
 import hashlib
 import logging
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -16,21 +17,20 @@ from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused, Unreachabl
 
 log = logging.getLogger(__name__)
 
-DIGEST = "understudy.dev/definition"  # which edition of ours it is; an object without it is somebody else's
+DIGEST = "understudy.dev/definition"  # the digest of the manifest; an object without it was not installed from here
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-IN_TROUBLE = 500  # from this code on it is the server's trouble, such as a full disk, and may pass
 
 Document = dict[str, Any]
 
 
 async def install_definitions(cluster: Cluster, clock: Clock) -> None:
-    """Missing ones are created, older editions of ours brought up to date. Waits until the cluster answers."""
+    """Creates missing definitions and updates those of an earlier release. Waits until the cluster answers."""
     found = [(Ref(DEFINITIONS, name=name), load_one(text)) for name, text in bundled_definitions().items()]
     await run_all(partial(_bring, cluster, clock, ref, document) for ref, document in found)
 
 
 async def install_objects(cluster: Cluster, clock: Clock) -> None:
-    """The same for objects, one after the other. One that somebody has deleted is back at the next start."""
+    """Creates missing objects, one after the other. A deleted object is created again at the next start."""
     for ref, document in bundled_objects():
         await _bring(cluster, clock, ref, document)
 
@@ -45,7 +45,7 @@ async def _bring(cluster: Cluster, clock: Clock, ref: Ref, document: Document) -
             pass
         except Refused as error:
             log.error("%s %s cannot be made: %s", ref.resource.kind, ref.name, error)
-            if error.code < IN_TROUBLE:
+            if error.code < HTTPStatus.INTERNAL_SERVER_ERROR:
                 return
         await clock.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
@@ -56,7 +56,7 @@ async def _ensure(cluster: Cluster, ref: Ref, document: Document) -> None:
     try:
         known = msgspec.json.decode(await cluster.get(ref))
     except Refused as error:
-        if error.code != 404:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
         await cluster.create(Ref(ref.resource, ref.namespace), _noted(document, edition))
         return

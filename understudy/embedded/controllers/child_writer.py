@@ -1,8 +1,9 @@
-"""Carries out what a kind wants of its children, in the order it must be done, each step safe to be done again."""
+"""Writes what a kind decided about its children, in the required order. Each step can be repeated safely."""
 
 import asyncio
 import random
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The object whose children are looked after, as it was last seen."""
+    """The object that owns the children, in its last known version."""
 
     resource: Resource
     document: Document
@@ -42,23 +43,23 @@ class Parent(msgspec.Struct, frozen=True):
 
 
 class ChildWriter:
-    """`deleted` are the uids of children it has deleted; whoever sees one of them gone may discard it."""
+    """`deleted` has the uids of children that were deleted here, until the controller sees their deletion."""
 
     def __init__(self, cluster: Cluster, clock: Clock, recorder: EventAggregator, chance: random.Random) -> None:
         self.deleted: set[str] = set()
-        self._fertile: set[str] = set()  # the uids of parents whose last children were all taken
+        self._fertile: set[str] = set()  # the uids of parents whose last children were all accepted
         self._cluster = cluster
         self._clock = clock
         self._recorder = recorder
         self._chance = chance
 
     async def apply(self, parent: Parent, wanted: ChildActions) -> bool:
-        """Whether anything was to be done. Raises what the cluster said no with; what was done until then is done."""
+        """Returns whether there was anything to write. Raises Refused; earlier writes stay."""
         namespace = parent.ref.namespace
         wrote = await self._write_status(parent, wanted)
-        gone: set[str] = set()  # children that are not there any more, whatever the watch says
+        gone: set[str] = set()  # children that no longer exist, though the watch has not said so yet
         patches = [self._patch(namespace, patch, gone) for patch in wanted.patches]
-        if wanted.deletes:  # whoever is made may need a name, or a place, that is to become free first
+        if wanted.deletes:  # a new child may need a name, or a place, that a deletion frees
             await _all_of(patches)
             await _all_of(self._delete(parent, delete) for delete in wanted.deletes)
             patches = []
@@ -69,16 +70,16 @@ class ChildWriter:
             await self._tolerating(
                 self._cluster.delete(parent.ref, uid=parent.metadata["uid"], propagation="Background")
             )
-        # A patch of what is gone changes nothing: to look again at once would send it again, until the watch tells.
+        # A patch of a deleted child is no progress: reconciling again at once would repeat it until the watch tells.
         patched = any(patch.name not in gone for patch in wanted.patches)
         return wrote or patched or bool(wanted.deletes or wanted.creates)
 
     def forget(self, uid: str) -> None:
-        """The parent is gone."""
+        """Call it when the parent was deleted."""
         self._fertile.discard(uid)
 
     async def free(self, namespace: str, wanted: ChildActions) -> None:
-        """What is wanted of children who have no parent any more: only patches."""
+        """Applies the patches to children whose parent is gone."""
         await _all_of(self._patch(namespace, patch, set()) for patch in wanted.patches)
 
     async def _write_status(self, parent: Parent, wanted: ChildActions) -> bool:
@@ -93,32 +94,36 @@ class ChildWriter:
         return True
 
     async def _patch(self, namespace: str, patch: PatchChild, gone: set[str]) -> None:
-        """Adds the name of a child that is not there to `gone`."""
+        """Adds the name to `gone` if the child does not exist."""
         form = PatchForm.JSON if isinstance(patch.patch, list) else PatchForm.MERGE
         ref = Ref(patch.resource, namespace, patch.name)
         try:
             await self._cluster.patch(ref, patch.patch, form=form)
         except Refused as error:
-            if error.code != 404:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
             gone.add(patch.name)
 
     async def _delete(self, parent: Parent, delete: DeleteChild) -> None:
         ref = Ref(delete.resource, parent.ref.namespace, delete.name)
-        await self._tolerating(self._cluster.delete(ref, uid=delete.uid, propagation=delete.propagation), 404, 409)
+        await self._tolerating(
+            self._cluster.delete(ref, uid=delete.uid, propagation=delete.propagation),
+            HTTPStatus.NOT_FOUND,
+            HTTPStatus.CONFLICT,
+        )
         self.deleted.add(delete.uid)
         self._tell(parent, delete.note, delete.name)
 
     async def _tolerating(self, request: Coroutine[Any, Any, Any], *codes: int) -> None:
-        """What is gone already needs nothing more; with 409 also what has been replaced."""
+        """Ignores these refusals: 404 means that the object is gone, 409 that another one took its place."""
         try:
             await request
         except Refused as error:
-            if error.code not in (codes or (404,)):
+            if error.code not in (codes or (HTTPStatus.NOT_FOUND,)):
                 raise
 
     async def _create_all(self, parent: Parent, creates: Sequence[CreateChild]) -> None:
-        """The first alone, unless all went well the last time: where it is refused, so would be the others."""
+        """The first child alone, unless the last ones were all accepted: if it is refused, the others would be too."""
         if not creates:
             return
         uid = parent.metadata["uid"]
@@ -140,7 +145,7 @@ class ChildWriter:
                 break
             except Refused as error:
                 tries -= 1
-                if error.code == 409 and tries:
+                if error.code == HTTPStatus.CONFLICT and tries:
                     continue
                 self._tell(parent, EventNote("FailedCreate", f"Error creating: {error.message}", "Warning"))
                 raise
@@ -154,7 +159,7 @@ class ChildWriter:
         return {**document, "metadata": {**meta, "name": f"{meta['generateName']}{chance}"}}
 
     async def _persist(self, place: Ref, document: Document) -> None:
-        """Until there is an answer: an object that was made without our hearing of it has the same name."""
+        """Tries until there is an answer. After an unanswered request, a conflict means that it created the object."""
         pause, unsure = FIRST_PAUSE, False
         while True:
             try:
@@ -165,7 +170,7 @@ class ChildWriter:
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except Refused as error:
-                if not (unsure and error.code == 409):
+                if not (unsure and error.code == HTTPStatus.CONFLICT):
                     raise
                 await self._cluster.get(Ref(place.resource, place.namespace, document["metadata"]["name"]))
                 return
@@ -177,14 +182,14 @@ class ChildWriter:
 
 
 async def _all_of(requests: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """All are tried; then the first that failed is told."""
+    """Runs all, then raises the first exception."""
     for result in await asyncio.gather(*requests, return_exceptions=True):
         if isinstance(result, BaseException):
             raise result
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Document:
-    """The merge patch from one to the other. Nothing and something empty are the same."""
+    """The merge patch from one to the other. Absent and empty values are equal."""
     change: Document = {key: None for key in old if key not in new and not _empty(old[key])}
     for key, value in new.items():
         before = old.get(key)

@@ -1,9 +1,10 @@
-"""ClusterRoles that consist of others: their rules are kept to those of all ClusterRoles that their selectors match."""
+"""Aggregated ClusterRoles: their rules are those of all ClusterRoles that their selectors match."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
-from understudy.embedded.controllers.runtime.controller import CONFLICT, ChangeHandler
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.object_version import ObjectChange
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.partial_objects import PartialObject
@@ -12,7 +13,7 @@ from understudy.objects.resources import CLUSTER_ROLES, Resource
 from understudy.objects.selectors import selector_of
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
-_GONE = (404, CONFLICT)
+_GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 Rule = dict[str, Any]
 
 
@@ -26,7 +27,7 @@ class SeenRole(PartialObject, frozen=True, kw_only=True):
 
 
 class ClusterRoleAggregator:
-    """Works by the name of the ClusterRole."""
+    """Keys are names of ClusterRoles."""
 
     name = "cluster role aggregation"
 
@@ -64,7 +65,7 @@ class ClusterRoleAggregator:
 
 
 def aggregated(role: SeenRole, roles: Mapping[str, SeenRole]) -> list[Rule]:
-    """In the order of the roles' names, each rule once."""
+    """The rules of all selected roles, in the order of their names, each rule once."""
     rule = role.aggregation_rule or _Aggregation()
     selectors = [selector_of(one) for one in rule.cluster_role_selectors]
     found: list[Rule] = []

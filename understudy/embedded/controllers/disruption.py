@@ -1,6 +1,7 @@
-"""The status of PodDisruptionBudgets: how many pods there are, how many are healthy, how many may be disturbed now."""
+"""The status of PodDisruptionBudgets: how many pods are expected, healthy, and allowed to be disrupted now."""
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from math import ceil
 from typing import Any
 
@@ -17,7 +18,7 @@ from understudy.objects.resources import BUDGETS, PODS, Resource
 from understudy.objects.selectors import selector_of
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
-QUIET = 0.02  # seconds in which changes of pods are gathered
+QUIET = 0.02  # seconds in which changes of pods are batched
 
 
 class _Conditions(Part, frozen=True, gc=False):
@@ -29,7 +30,7 @@ class SeenBudget(PartialObject, frozen=True, gc=False, kw_only=True):
     status: _Conditions = _Conditions()
 
     def covers(self, pod: PartialPod) -> bool:
-        """No selector covers nothing; an empty one covers everything in its namespace."""
+        """A budget without a selector covers no pod; an empty selector covers all pods of the namespace."""
         selector = selector_of(self.spec.selector)
         return selector is not None and selector.matches(pod.metadata.labels)
 
@@ -38,7 +39,7 @@ _read_budget = msgspec.json.Decoder(SeenBudget).decode
 
 
 def status_of(budget: SeenBudget, pods: Sequence[PartialPod], now: float) -> dict[str, Any]:
-    """`pods` are those of its namespace."""
+    """`pods` are all pods of its namespace."""
     expected = [pod for pod in pods if not pod.finished and budget.covers(pod)]
     healthy = sum(pod.ready and not pod.metadata.leaving for pod in expected)
     desired = _desired(budget.spec, len(expected))
@@ -65,7 +66,7 @@ def _number(value: int | str, expected: int) -> int:
 
 
 def _condition(budget: SeenBudget, allowed: int, now: float) -> dict[str, Any]:
-    """Keeps the time at which it last turned."""
+    """Keeps the last transition time if the status is unchanged."""
     value, reason = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
     old = find_condition(budget.status.conditions, "DisruptionAllowed")
     turned = old.last_transition_time.timestamp() if old and old.status == value and old.last_transition_time else now
@@ -80,7 +81,7 @@ def _condition(budget: SeenBudget, allowed: int, now: float) -> dict[str, Any]:
 
 
 class DisruptionController:
-    """Works by `namespace/name` of the budget."""
+    """Keys are `namespace/name` of a budget."""
 
     name = "disruption budgets"
 
@@ -127,6 +128,6 @@ class DisruptionController:
             try:
                 await self._cluster.patch(Ref(BUDGETS, namespace, name), patch, sub="status", form=PatchForm.MERGE)
             except Refused as error:
-                if error.code not in (404, 409):
+                if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                     raise
         return None

@@ -1,6 +1,7 @@
-"""Endpoints of Services: the addresses and ports of the pods a Service selects, kept as data beside it."""
+"""Endpoints of Services: the addresses and ports of the pods that a Service selects."""
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from understudy.objects.meta import Part
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
-QUIET = 0.05  # seconds in which changes of pods are gathered
+QUIET = 0.05  # seconds in which changes of pods are batched
 MANAGED = "endpoints.kubernetes.io/managed-by"
 OURS = "endpoint-controller"
 
@@ -43,7 +44,7 @@ Ports = tuple[tuple[str, int, str], ...]  # name, number, protocol
 
 
 def subsets_of(service: Service, pods: Sequence[ObservedPod]) -> list[dict[str, Any]]:
-    """Pods that answer on the same ports are one subset."""
+    """Pods with equal ports form one subset."""
     groups: dict[Ports, dict[str, list[dict[str, Any]]]] = {}
     for pod in sorted(pods, key=lambda each: each.metadata.name):
         meta = pod.metadata
@@ -92,7 +93,7 @@ def _port(name: str, number: int, protocol: str) -> dict[str, Any]:
 
 
 class EndpointsController:
-    """Works by `namespace/name` of the Service. Endpoints of Services without a selector are somebody else's."""
+    """Keys are `namespace/name` of a Service. Endpoints of Services without a selector are managed by users."""
 
     name = "endpoints"
 
@@ -150,7 +151,10 @@ class EndpointsController:
             elif service.spec.selector and service.spec.type != "ExternalName":
                 await self._write(ref, known, subsets_of(service, list(self._pods.get(namespace, {}).values())))
         except Refused as error:
-            if error.code not in (404, 409):  # somebody was quicker; the watch will tell
+            if error.code not in (
+                HTTPStatus.NOT_FOUND,
+                HTTPStatus.CONFLICT,
+            ):  # another writer was quicker; the watch will tell
                 raise
         return None
 

@@ -1,6 +1,7 @@
-"""Events are news: an hour later they are taken away, so that they do not pile up."""
+"""Deletes Events an hour after they last happened."""
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from understudy.objects.resources import EVENTS
 from understudy.ports import Clock, Cluster, Ref, Refused
 
 LIFETIME = 3600.0
-ROUND = 300.0  # seconds between two looks
+ROUND = 300.0  # seconds between two lists
 AT_ONCE = 16
 
 
@@ -28,7 +29,7 @@ class SeenEvent(Part, frozen=True, gc=False):
 
     @property
     def happened_at(self) -> float:
-        """When it was last said."""
+        """When the event last happened."""
         meta = self.metadata
         told = (self.series.last_observed_time, self.last_timestamp, self.event_time, meta.creation_timestamp)
         return max((moment for each in told if (moment := seconds(each)) is not None), default=0.0)
@@ -38,7 +39,7 @@ _read = msgspec.json.Decoder(SeenEvent).decode
 
 
 async def expire_events(cluster: Cluster, clock: Clock) -> None:
-    """For ever. There may be too many events to keep them all in mind, so they are listed now and then."""
+    """Runs for ever. Lists all Events from time to time, since there may be too many to cache."""
     while True:
         await clock.sleep(ROUND)
         await remove_old(cluster, clock.now())
@@ -59,5 +60,5 @@ async def _remove(cluster: Cluster, gate: asyncio.Semaphore, meta: FullMeta) -> 
         try:
             await cluster.delete(Ref(EVENTS, meta.namespace, meta.name), uid=meta.uid)
         except Refused as error:
-            if error.code not in (404, 409):
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise

@@ -1,7 +1,8 @@
-"""Garbage collection: what belongs to owners that are gone goes too; its owner may wait for that, or let go of it."""
+"""Deletes objects whose owners are gone, and carries out foreground and orphan deletion of owners."""
 
 import enum
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import NamedTuple, assert_never
 
 import msgspec
@@ -19,12 +20,12 @@ INCOMPLETE_PAUSE = 0.5
 
 
 class OwnerState(enum.Enum):
-    """Of an owner."""
+    """The state of one owner of an object."""
 
     THERE = enum.auto()
-    WAITING = enum.auto()  # being deleted, as soon as what belongs to it is gone
+    WAITING = enum.auto()  # in foreground deletion: it waits for its dependents
     GONE = enum.auto()
-    UNKNOWN = enum.auto()  # of a kind nobody knows here
+    UNKNOWN = enum.auto()  # of a kind that is not served
 
 
 class Keep(NamedTuple):
@@ -32,7 +33,7 @@ class Keep(NamedTuple):
 
 
 class Unlink(NamedTuple):
-    """It has other owners; these no longer count."""
+    """Remove these owner references; the object has other owners."""
 
     uids: frozenset[str]
 
@@ -47,14 +48,14 @@ Decision = Keep | Unlink | Remove
 def decide_collection(
     owners: Sequence[tuple[FullOwnerReference, OwnerState]], dependents: Sequence[GraphEntry]
 ) -> Decision:
-    """What is to become of an object that has owners. `dependents` are the objects it owns itself."""
+    """What to do with an object that has owners. `dependents` are the objects it owns itself."""
     fates = {fate for _, fate in owners}
     if OwnerState.UNKNOWN in fates:
         return Keep()
     lost = frozenset(owner.uid for owner, fate in owners if fate is not OwnerState.THERE)
     if OwnerState.THERE in fates:
         return Unlink(lost) if lost else Keep()
-    # In a circle of owners somebody has to go first.
+    # A cycle of owners must be broken somewhere.
     waits = OwnerState.WAITING in fates and dependents and not any(entry.leaving for entry in dependents)
     return Remove("Foreground" if waits else "Background")
 
@@ -71,7 +72,7 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 class GarbageCollector:
-    """Works by uid, on what the graph knows; an owner counts as gone only when the API says so as well."""
+    """Keys are uids. An owner that the graph does not know is gone only if the API confirms it."""
 
     name = "garbage collector"
 
@@ -80,7 +81,7 @@ class GarbageCollector:
         self._graph = graph
         self._cluster = cluster
         self._clock = clock
-        self._absent: dict[str, None] = {}  # uids the API was asked about, so that a thousand pods ask once
+        self._absent: dict[str, None] = {}  # uids that the API confirmed to be absent, so that a thousand pods ask once
         graph.watch(self._on_change)
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
@@ -96,7 +97,7 @@ class GarbageCollector:
             for dependent in self._graph.dependents(entry.uid):
                 self.queue.add(dependent.uid)
         if before is not None and (after is None or after.owners != before.owners):
-            for owner in before.owners:  # one that waits for its dependents has one less to wait for
+            for owner in before.owners:  # an owner in foreground deletion has one dependent less
                 self.queue.add(owner.uid)
 
     async def reconcile(self, key: str) -> float | None:
@@ -156,7 +157,7 @@ class GarbageCollector:
         try:
             return _head(await self._cluster.get(ref)).metadata.uid == uid
         except Refused as error:
-            if error.code != 404:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
             return False
 
@@ -175,19 +176,19 @@ class GarbageCollector:
         try:
             await self._cluster.patch(entry.ref, patch, form=form)
         except Refused as error:
-            if error.code != 404:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
 
     async def _remove(self, entry: GraphEntry, propagation: str) -> None:
         try:
             await self._cluster.delete(entry.ref, uid=entry.uid, propagation=propagation)
         except Refused as error:
-            if error.code not in (404, 409):  # gone, or another one by now
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):  # gone, or replaced by another object
                 raise
 
 
 def _ties(entry: GraphEntry) -> tuple[object, ...]:
-    """All of an object that matters here."""
+    """The parts of an object that garbage collection depends on."""
     return entry.owners, entry.leaving, entry.meta.finalizers
 
 

@@ -1,4 +1,4 @@
-"""Looks after the children of one kind: keeps parents and children in mind, has the kind decide, and carries it out."""
+"""The controller of one job kind: caches parents and children, lets the kind decide, and writes the result."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,16 +15,15 @@ from understudy.kinds.job_kind import JobController
 from understudy.objects.resources import Resource
 from understudy.ports import Clock
 
-MOST_ROUNDS = 20  # decisions in one go; a kind that is never content does not keep the others waiting
-QUIET = 0.05  # seconds between two looks that children ask for, so that many changes are one look
-SOON = 0.003  # the same where a child goes, which its parent may want to replace at once: others may go with it
+MOST_ROUNDS = 20  # decisions per reconcile, so that a kind that always wants more does not block the other keys
+QUIET = 0.05  # seconds between two reconciles because of children, so that many changes are one reconcile
+SOON = 0.003  # the same after a deletion: a child may be replaced at once, and others may be deleted together with it
 
 ChildKey = tuple[str, str, str]  # resource key, namespace, name
 
 
 class JobKindController:
-    """Works by the uid of the parent. Children that have lost theirs, or never had one, are worked on by a key of their
-    own as long as the kind wants something of them."""
+    """Keys are uids of parents. A child without a parent has a key of its own while the kind wants something of it."""
 
     def __init__(self, controller: JobController, writer: ChildWriter, clock: Clock) -> None:
         self.name = f"{controller.resource.kind} families"
@@ -35,7 +34,7 @@ class JobKindController:
         self._parents: dict[str, bytes] = {}
         self._children: dict[str, dict[ChildKey, PartialObject]] = {}  # by the uid of the parent
         self._keys: dict[ChildKey, str] = {}
-        self._departed: dict[str, list[PartialObject]] = {}  # since the last look, by the uid of the parent
+        self._departed: dict[str, list[PartialObject]] = {}  # since the last reconcile, by the uid of the parent
         self._looked: dict[str, float] = {}
         self._consulted: dict[str, dict[tuple[str, str], Document]] = {r.key: {} for r in controller.reads}
 
@@ -79,7 +78,7 @@ class JobKindController:
         return hear
 
     def _reference_handler(self, resource: Resource) -> ChangeHandler:
-        """These change rarely, and then every parent is looked at again."""
+        """Referenced objects change rarely; every parent is reconciled then."""
         shelf = self._consulted[resource.key]
 
         def hear(change: ObjectChange) -> None:
@@ -95,7 +94,7 @@ class JobKindController:
         return hear
 
     def _forget(self, key: ChildKey) -> tuple[str | None, PartialObject | None]:
-        """Whose child it was until now, and how it was known."""
+        """Returns the owner it had, and its last version."""
         owner = self._keys.pop(key, None)
         if owner is None:
             return None, None
@@ -115,7 +114,7 @@ class JobKindController:
         return controller.uid if (group, controller.kind) == (parent.group, parent.kind) else None
 
     def _touch(self, owner: str, pause: float = QUIET) -> None:
-        """To be looked at, but not sooner after the last look than that."""
+        """Queues the owner, `pause` seconds after its last reconcile at the earliest."""
         self.queue.add_at(owner, self._looked.get(owner, 0.0) + pause)
 
     async def reconcile(self, key: str) -> float | None:
@@ -150,14 +149,14 @@ class JobKindController:
         return ObservedChildren(found, self._consulted, tuple(self._departed.get(key, ())))
 
     def _have_been_seen(self, key: str, count: int) -> None:
-        """Those who have departed, in a look that came to its end; others may have since."""
+        """Forgets the departed children that a completed reconcile has seen; more may have departed since."""
         if departed := self._departed.get(key):
             del departed[:count]
             if not departed:
                 del self._departed[key]
 
     def _as_leaving(self, child: PartialObject) -> PartialObject:
-        """The watch takes a moment to tell that a child is going; nobody is sent home twice for that."""
+        """A child that was deleted here counts as terminating before the watch says so, and is not deleted twice."""
         meta = child.metadata
         if meta.uid not in self._writer.deleted or meta.leaving:
             return child

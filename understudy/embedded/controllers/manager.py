@@ -47,11 +47,11 @@ from understudy.ports import Clock
 log = logging.getLogger(__name__)
 
 _ROLE = "control"
-Task = tuple[str, Callable[[], Awaitable[None]]]  # what it is called, and how it is begun
+Task = tuple[str, Callable[[], Awaitable[None]]]  # its name, and what starts it
 
 
 class ControlContext(NamedTuple):
-    """What everything here is made of."""
+    """What the controllers and the loop are made of."""
 
     cluster: SharedCluster
     clock: Clock
@@ -61,7 +61,7 @@ class ControlContext(NamedTuple):
 
 
 def run(folder: ClusterFolder) -> None:
-    """Until SIGTERM or SIGINT."""
+    """Runs until SIGTERM or SIGINT."""
     log_to_stderr("%(asctime)s %(levelname)s %(name)s: %(message)s")
     uvloop.run(_until_told_to_end(folder))
 
@@ -86,7 +86,7 @@ async def _until_told_to_end(folder: ClusterFolder) -> None:
 
 
 async def control(parts: ControlContext) -> None:
-    """For ever. The kinds and objects this package brings are there before anybody looks for them."""
+    """Runs for ever. Bundled definitions and objects are installed before any controller starts."""
     await install_definitions(parts.cluster, parts.clock)
     await install_objects(parts.cluster, parts.clock)
     async with asyncio.TaskGroup() as group:
@@ -95,7 +95,7 @@ async def control(parts: ControlContext) -> None:
 
 
 def tasks_of(parts: ControlContext) -> Iterator[Task]:
-    """Each beginning makes a controller of its own: what the last one had in mind may be what broke it."""
+    """A restart creates a new controller: the state of the last one may be what broke it."""
     cluster, clock = parts.cluster, parts.clock
     teller = EventRecorder(cluster, RecordWriter(cluster), clock, parts.settings.tell_after)
     recorder = EventAggregator(teller)
@@ -112,7 +112,7 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
         yield controller.resource.kind, partial(look_after, controller)
     yield "events", teller.run
     yield "event expiry", lambda: expire_events(cluster, clock)
-    yield "graph", graph.run
+    yield "object graph", graph.run
     yield collector.name, lambda: run_controller(collector, cluster)
     yield emptier.name, lambda: run_controller(emptier, cluster)
     yield PodGarbageCollector.name, lambda: run_controller(PodGarbageCollector(cluster, clock), cluster)

@@ -1,7 +1,8 @@
-"""Namespaces that are being deleted: everything in them is deleted, and when nothing is left they may go."""
+"""Namespaces in deletion: deletes all objects in them, then removes their finalizer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from http import HTTPStatus
 
 import msgspec
 
@@ -14,15 +15,15 @@ from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.resources import EVENTS, NAMESPACES, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
-PAUSE = 1.0  # seconds until what does not want to go is looked at again
+PAUSE = 1.0  # seconds until objects that still exist are checked again
 AT_ONCE = 32
 
-Replace = Callable[[str, Document], Awaitable[object]]  # a PUT: nothing else changes who holds a namespace
+Replace = Callable[[str, Document], Awaitable[object]]  # a PUT: the finalizers of a namespace change in no other way
 _read = msgspec.json.Decoder(PartialObject).decode
 
 
 class NamespaceLifecycleController:
-    """Works by the name of the namespace."""
+    """Keys are names of namespaces."""
 
     name = "namespace emptier"
 
@@ -79,7 +80,7 @@ class NamespaceLifecycleController:
         try:
             await self._cluster.delete(ref, uid=uid, propagation="Background")
         except Refused as error:
-            if error.code not in (404, 409):
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
     async def _finalize(self, namespace: GraphEntry) -> None:
@@ -89,5 +90,5 @@ class NamespaceLifecycleController:
                 document["spec"]["finalizers"] = []
                 await self._replace(namespace.ref.path("finalize"), document)
         except Refused as error:
-            if error.code != 404:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise

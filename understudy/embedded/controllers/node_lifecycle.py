@@ -1,9 +1,10 @@
-"""Nodes that fall silent: one whose lease has run out is marked as unreachable, until its lease is renewed.
+"""Nodes whose lease has run out are marked as unreachable until the lease is renewed.
 
 A mark outlives this process. It is taken away only for a renewal that came after it, never for a lack of memory.
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from understudy.objects.resources import LEASES, NODES, Resource
 from understudy.ports import Clock, Cluster, PatchForm, Ref, Refused
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
-SILENT = "NodeStatusUnknown"  # the reason by which a mark of ours is known again
+SILENT = "NodeStatusUnknown"  # the reason in conditions that this controller wrote
 
 
 class SeenNode(PartialObject, frozen=True, gc=False, kw_only=True):
@@ -38,7 +39,7 @@ class SeenNode(PartialObject, frozen=True, gc=False, kw_only=True):
 
     @property
     def marked_at(self) -> float:
-        """To the second; for ever ago where that is not written."""
+        """In whole seconds; -inf if the objects do not say."""
         times = [taint.time_added for taint in self.spec.taints if taint.key == UNREACHABLE]
         ready = find_condition(self.status.conditions, "Ready")
         times += [ready.last_transition_time] if ready is not None and ready.reason == SILENT else []
@@ -46,7 +47,7 @@ class SeenNode(PartialObject, frozen=True, gc=False, kw_only=True):
 
 
 class NodeLifecycleController:
-    """Works by the name of the node. A node without a lease is nobody's to judge here."""
+    """Keys are names of nodes. A node without a lease is ignored."""
 
     name = "node life"
 
@@ -58,7 +59,7 @@ class NodeLifecycleController:
         self._pulse = NodeLeases(limits, LeaseClock(clock, one_clock=True))
         self._nodes: dict[str, ObjectVersion] = {}
         self._leases: dict[str, Lease] = {}
-        self._marked: dict[str, bool] = {}  # and whether the lease was seen to be renewed since
+        self._marked: dict[str, bool] = {}  # whether the lease was renewed since
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
         return {NODES: self._on_node, LEASES: self._on_lease}
@@ -75,7 +76,7 @@ class NodeLifecycleController:
             self.queue.add(name)
 
     def _on_lease(self, change: ObjectChange) -> None:
-        """A renewal is news only of a node that was given up, or was never seen to have a lease."""
+        """A renewal matters only for a marked node, or one without a known lease."""
         lease = change.read(Lease)
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
@@ -103,12 +104,12 @@ class NodeLifecycleController:
                 await self._heal(node, version.raw)
         elif runs_out <= now:
             await self._mark(node, version.raw)
-        # Silence of all nodes at once means nothing, so the time at which a lease runs out may move on by itself.
+        # When all leases stop at once, the API server is suspected, not the nodes, and leases get more time.
         return max(runs_out, now + beat.interval)
 
     def _is_back(self, node: SeenNode, beat: Heartbeat) -> bool:
-        """Whether its lease was renewed after it was marked. What was renewed before this process came tells that by
-        its time; later the order tells it, whatever the clock does."""
+        """Whether its lease was renewed after it was marked. The order of events tells it, whatever the clock does; for
+        renewals before this process started, their time does."""
         if beat.given_up or not beat.proven:
             return False
         return self._marked.get(node.metadata.name, False) or beat.renewed > node.marked_at
@@ -118,7 +119,7 @@ class NodeLifecycleController:
         message = "Kubelet stopped posting node status."
         taints = [{"key": UNREACHABLE, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")]
         ready = find_condition(node.status.conditions, "Ready")
-        known = ready is not None and ready.status == "Unknown"  # who found out first said since when, and why
+        known = ready is not None and ready.status == "Unknown"  # keep the time and reason of the first writer
         condition = None if known else _ready("Unknown", SILENT, message, now)
         await self._write(node, condition, [*_other_taints(raw), *taints])
         self._tell(node, "NodeNotReady")
@@ -141,7 +142,7 @@ class NodeLifecycleController:
                 patch = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
                 await self._cluster.patch(ref, patch, sub="status")
         except Refused as error:
-            if error.code != 404:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
 
     def _tell(self, node: SeenNode, reason: str) -> None:

@@ -1,6 +1,7 @@
-"""Pods nobody else will clear away: those of nodes that are no more, and finished ones beyond a sensible number."""
+"""Deletes pods of nodes that no longer exist, and the oldest finished pods beyond a limit."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObservedPod
@@ -9,14 +10,14 @@ from understudy.kinds.children.partial_objects import PartialObject, whole_secon
 from understudy.objects.resources import NODES, PODS, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
-MISSING = 5.0  # seconds a node may be missing before its pods are given up
+MISSING = 5.0  # seconds between the absence of a node and the deletion of its pods
 MOST_FINISHED = 5_000
 
-_FINISHED = "finished pods"  # the key for all of them; no pod has such a name
+_FINISHED = "finished pods"  # one key for all of them, which is no name of a pod
 
 
 class PodGarbageCollector:
-    """Works by `namespace/name` of a pod, and by one key for all finished pods together."""
+    """Keys are `namespace/name` of pods, and one key for all finished pods."""
 
     name = "pod garbage"
 
@@ -85,17 +86,17 @@ class PodGarbageCollector:
         return None
 
     async def _node_exists(self, name: str) -> bool:
-        """The watch of nodes may be behind that of pods."""
+        """Asks the API, since the watch of nodes may be behind the watch of pods."""
         try:
             await self._cluster.get(Ref(NODES, name=name))
         except Refused as error:
-            if error.code != 404:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
             return False
         return True
 
     async def _give_up(self, key: str, uid: str) -> None:
-        """Its end is put on record first: whoever looks after it can tell that it was no fault of its own."""
+        """Records the disruption first, so that the owner of the pod does not count it as a failure."""
         namespace, _, name = key.partition("/")
         condition = {
             "type": "DisruptionTarget",
@@ -110,18 +111,18 @@ class PodGarbageCollector:
             await self._cluster.patch(ref, patch, sub="status")
             await self._cluster.delete(ref, grace=0, uid=uid)
         except Refused as error:
-            if error.code not in (404, 409):
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
     async def _thin_out(self) -> float | None:
-        """The oldest go, until their number is right."""
+        """Deletes the oldest finished pods beyond the limit."""
         surplus = len(self._finished) - self._most_finished
         for key, (_, uid) in sorted(self._finished.items(), key=lambda item: item[1])[: max(0, surplus)]:
             namespace, _, name = key.partition("/")
             try:
                 await self._cluster.delete(Ref(PODS, namespace, name), grace=0, uid=uid)
             except Refused as error:
-                if error.code not in (404, 409):
+                if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                     raise
             self._finished.pop(key, None)
         return None

@@ -1,6 +1,7 @@
-"""PersistentVolumeClaims: each gets a folder of this machine at once, as a volume that every node can reach."""
+"""Binds each PersistentVolumeClaim at once to a new volume: a folder of this machine, which all nodes reach."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,8 @@ class SeenVolume(PartialObject, frozen=True, gc=False, kw_only=True):
 
 
 class PersistentVolumeBinder:
-    """Works by `namespace/name` of a claim, by the name of a volume (no slash), by `pod:namespace/name` of a pod that
-    wants claims of its own. A folder outlives its claim: a new claim of the same name finds what the old one left."""
+    """Keys are `namespace/name` of a claim, the name of a volume (no slash), or `pod:namespace/name` of a pod with
+    ephemeral volumes. A folder outlives its claim: a new claim of the same name has the old files."""
 
     name = "volume claims"
 
@@ -88,7 +89,10 @@ class PersistentVolumeBinder:
             else:
                 await self._take_away(key)
         except Refused as error:
-            if error.code not in (404, 409):  # it has changed meanwhile; the watch will tell
+            if error.code not in (
+                HTTPStatus.NOT_FOUND,
+                HTTPStatus.CONFLICT,
+            ):  # the object has changed; the watch will tell
                 raise
         return None
 
@@ -133,13 +137,13 @@ class PersistentVolumeBinder:
         try:
             await self._cluster.create(Ref(VOLUMES), body)
         except Refused as error:
-            if error.code != 409:
+            if error.code != HTTPStatus.CONFLICT:
                 raise
         patch = {"status": {"phase": "Bound"}}
         await self._cluster.patch(Ref(VOLUMES, name=name), patch, sub="status", form=PatchForm.MERGE)
 
     async def _take_away(self, name: str) -> None:
-        """A volume whose claim is gone is nobody's."""
+        """Deletes a volume whose claim is gone."""
         volume = self._volumes.get(name)
         if volume is not None and volume.spec.claim_ref.uid not in self._claim_uids:
             await self._cluster.delete(Ref(VOLUMES, name=name), uid=volume.metadata.uid)

@@ -1,8 +1,9 @@
-"""The service account `default`: every namespace that is not being deleted has one, again where it was deleted."""
+"""Creates the service account `default` in every namespace that is not being deleted."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
-from understudy.embedded.controllers.runtime.controller import CONFLICT, ChangeHandler
+from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.object_version import ObjectChange
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
 from understudy.kinds.children.partial_objects import PartialObject
@@ -10,11 +11,15 @@ from understudy.objects.resources import NAMESPACES, SERVICE_ACCOUNTS, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
 DEFAULT = "default"
-_NOT_POSSIBLE = (403, 404, CONFLICT)  # the namespace is on its way out, or gone; or it has one by now
+_NOT_POSSIBLE = (
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.CONFLICT,
+)  # the namespace is being deleted, or gone, or has the account already
 
 
 class ServiceAccountController:
-    """Works by the name of the namespace."""
+    """Keys are names of namespaces."""
 
     name = "service accounts"
 

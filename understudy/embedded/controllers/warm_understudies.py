@@ -1,6 +1,7 @@
-"""Keeps warm understudies ready for the jobs that ask for them: as many as they want, made like their members."""
+"""Keeps the wanted number of warm understudies for each job, made from the template of its members."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -25,8 +26,8 @@ from understudy.objects.pods import Pod
 from understudy.objects.resources import PODS, Resource
 from understudy.ports import Clock, Cluster, Ref, Refused
 
-REST = 1.0  # seconds in which a job that has just lost a member has the machine to itself
-ANEW_AFTER = 10.0  # seconds between two understudies of which the first has failed
+REST = 1.0  # seconds without new understudies after a job lost one: starting them would slow the job's recovery
+ANEW_AFTER = 10.0  # seconds before a failed understudy is replaced
 _KINDS = tuple(resource.kind for resource in JOB_RESOURCES)
 _MARK = WARM_FOR.encode()
 
@@ -35,7 +36,7 @@ Name = tuple[str, str]  # (namespace, name)
 
 
 class WarmUnderstudyController:
-    """Works by the key of a gang: Kind/namespace/name. Pods are only looked into where some job wants understudies."""
+    """Keys are those of gangs: Kind/namespace/name. Pods are decoded only while some job wants understudies."""
 
     name = "understudies"
 
@@ -49,7 +50,7 @@ class WarmUnderstudyController:
         self._pods: dict[str, dict[Name, ObjectVersion]] = {}  # by gang
         self._warm: dict[str, dict[Name, Pod]] = {}  # by gang
         self._gangs: dict[Name, str] = {}
-        self._gone_at: dict[str, float] = {}  # by gang, when one of its understudies went
+        self._gone_at: dict[str, float] = {}  # by gang, when one of its understudies was deleted
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
         return {**{resource: self._job_handler(resource.kind) for resource in JOB_RESOURCES}, PODS: self._on_pod}
@@ -58,7 +59,7 @@ class WarmUnderstudyController:
         def handle(change: ObjectChange) -> None:
             meta = change.read(PartialObject).metadata
             key = f"{kind}/{meta.namespace}/{meta.name}"
-            child = meta.controller is not None and meta.controller.kind in _KINDS  # its parent speaks for it
+            child = meta.controller is not None and meta.controller.kind in _KINDS  # its parent has the annotation
             if change.is_deleted or WARM not in meta.annotations or child:
                 if self._jobs.pop(key, None) is not None:
                     self.queue.add(key)
@@ -130,12 +131,12 @@ class WarmUnderstudyController:
         return again_at
 
     def _members(self, key: str) -> list[Document]:
-        """Those of a TrainJob are made by its JobSet."""
+        """The pods of a TrainJob belong to its JobSet."""
         of_jobset = f"JobSet{key.removeprefix('TrainJob')}" if key.startswith("TrainJob/") else key
         return [msgspec.json.decode(version.raw) for version in self._pods.get(of_jobset, {}).values()]
 
     def _wanted(self, raw: bytes) -> int:
-        """None for a job that is over, or paused, or does not say clearly how many."""
+        """0 for a job that has ended, is paused, or has an invalid number."""
         try:
             job = decode_json(raw)
             wanted = wanted_understudies(job.metadata.annotations, job)
@@ -150,7 +151,7 @@ class WarmUnderstudyController:
         return 0 if over or _is_paused(job, msgspec.json.decode(raw)) else wanted
 
     async def _dismiss(self, key: str, wanted: int, model: Document | None) -> float | None:
-        """Those that are too many, have ended, or were made after a template that is no longer so."""
+        """Deletes understudies that are too many, have ended, or were made from an older template."""
         names = {understudy_name(key.rpartition("/")[2], number) for number in range(wanted)}
         again_at = None
         for pod in list(self._warm.get(key, {}).values()):
@@ -169,7 +170,7 @@ class WarmUnderstudyController:
         try:
             await self._cluster.delete(Ref(PODS, meta.namespace, meta.name), uid=meta.uid)
         except Refused as error:
-            if error.code not in (404, 409):
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
     async def _make(self, key: str, job: Document, model: Document, wanted: int) -> None:
@@ -180,7 +181,7 @@ class WarmUnderstudyController:
                 try:
                     await self._cluster.create(Ref(PODS, namespace), made)
                 except Refused as error:
-                    if error.code != 409:  # it is there, and the watch will tell
+                    if error.code != HTTPStatus.CONFLICT:  # it exists; the watch will tell
                         raise
 
 

@@ -1,1 +1,1 @@
-"""What the kinds of the API look like, what they must be like, and what the cluster adds to them."""
+"""The kinds of the API: their fields, defaults and checks, and their OpenAPI documents."""

@@ -1,4 +1,4 @@
-"""What can be wrong with a field, in Kubernetes' words."""
+"""Causes of a 422 answer: what is wrong with a field, in the words of Kubernetes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ import msgspec
 from understudy.embedded.schema.errors import Cause
 
 MAX_CAUSES = 100
-"""Nobody reads more about one object, and strangers could make the answer as long as they like."""
+"""Bounds the size of an answer, which a client could otherwise make arbitrarily long."""
 
 _LONGEST_SHOWN = 256
 
@@ -39,7 +39,7 @@ def not_allowed(field: str, detail: str) -> Cause:
 
 
 def absent(field: str, value: Any) -> Cause:
-    """Names something that is not there."""
+    """The value names something that does not exist."""
     return Cause("FieldValueNotFound", f"Not found: {shown(value)}", field)
 
 
@@ -48,7 +48,7 @@ def too_long(field: str, limit: int) -> Cause:
 
 
 def shown(value: Any) -> str:
-    """As JSON, and no more of it than a person would read."""
+    """The value as JSON, cut to a readable length."""
     try:
         return _short(msgspec.json.encode(value, enc_hook=str).decode())
     except OverflowError:  # a whole number beyond 64 bits

@@ -23,7 +23,7 @@ _PLACES = ("template.spec", "spec.template.spec", "spec", "template", "metadata"
 
 
 class FieldNames(Protocol):
-    """The fields of one object, with what is below them."""
+    """The fields of one object, and those below them."""
 
     def names(self) -> Collection[str]: ...
 
@@ -31,7 +31,7 @@ class FieldNames(Protocol):
 
 
 def suggest_field(fields: FieldNames, name: str) -> str:
-    """The path, from the object that has the unknown field, of the one that was probably meant; '' if nobody knows."""
+    """The path of the field that was probably meant, from the object with the unknown field; '' without a guess."""
     if name == "spec" and _at(fields, "template.spec"):
         return "template.spec"
     for place in _PLACES:
@@ -60,7 +60,7 @@ _MOST_GUESSED = 10
 
 
 class UnknownField(msgspec.Struct, frozen=True):
-    """A field nobody knows. `meant` is the path of the one that probably was, '' if there is none."""
+    """A field that the kind does not have. `meant` is the path of the field that was probably meant, or ''."""
 
     path: str
     meant: str = ""
@@ -77,7 +77,7 @@ def note_unknown(noted: list[UnknownField], fields: FieldNames, name: str, path:
 
 
 class Diagnosis(msgspec.Struct):
-    """What was found. `cleaned` is the document as it can be converted, if nothing is ill-typed or wrong."""
+    """`cleaned` can be converted to the struct if nothing is ill-typed or wrong."""
 
     cleaned: Any = None
     unknown: list[UnknownField] = []
@@ -122,7 +122,7 @@ def fields_of(struct: inspect.StructType) -> Fields:
 
 
 def without_metadata(kind: inspect.Type) -> inspect.Type:
-    """Without what is said about it on top."""
+    """The type without its msgspec.Meta."""
     return without_metadata(kind.type) if isinstance(kind, inspect.Metadata) else kind
 
 
@@ -213,7 +213,7 @@ class _Walk:
         if not isinstance(value, str):
             return self.ill_typed(inspect.StrType(), value, path, owner)
         if value == "" and "" not in values:
-            return _OMITTED  # to Kubernetes an empty word is no word, and gets the default
+            return _OMITTED  # Kubernetes treats an empty enum value as absent, and applies the default
         if value not in values:
             self.found.wrong.append(causes.unsupported(path, value, values))
         return value
@@ -268,7 +268,7 @@ class _Walk:
 
 
 def _missing(kind: inspect.Type, path: str) -> list[Cause]:
-    """A part that is missing lacks what is required in it."""
+    """For a missing object, the required fields in it."""
     inner = without_metadata(kind)
     if isinstance(inner, inspect.StructType):
         below = [

@@ -1,4 +1,4 @@
-"""What the fields people ask about most mean: shown by kubectl explain. By struct, then by the name in JSON."""
+"""Descriptions of fields for kubectl explain, by struct and by the name in JSON."""
 
 COMMON_FIELDS = {
     "apiVersion": "The group and version of the kind.",

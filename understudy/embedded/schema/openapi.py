@@ -45,13 +45,13 @@ def reference(name: str) -> str:
 
 
 class Components:
-    """The schemas of one document, each struct once."""
+    """The component schemas of one document, one a struct."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Schema] = {}
 
     def add(self, struct: type[msgspec.Struct]) -> str:
-        """The name a struct has among the schemas; it is put there with all it refers to."""
+        """Adds the schema of a struct and of all structs it refers to. Returns its name."""
         return self._struct(inspect.type_info(struct))
 
     def of(self, kind: inspect.Type) -> Schema:
@@ -91,7 +91,7 @@ class Components:
         return name
 
     def _described(self, kind: inspect.Type, words: str) -> Schema:
-        """Beside a $ref nothing else counts, so a described one is wrapped."""
+        """OpenAPI ignores everything beside a $ref, so a reference with a description is wrapped in allOf."""
         schema = self.of(kind)
         inner = without_metadata(kind)
         if "$ref" in schema:
@@ -194,7 +194,7 @@ def _component(served: ServedResource, resource: Resource, components: Component
 
 
 def _referring(schema: Any, components: Components) -> Any:
-    """The same with references to the types of Kubernetes it names."""
+    """Replaces `x-understudy-type` by a reference to that type of Kubernetes."""
     match schema:
         case {"x-understudy-type": str(name)} if name in CORE_TYPES:
             about = {"description": schema.get("description", "")}

@@ -1,5 +1,5 @@
-"""The form of a built-in kind: JSON into its struct, straight where it is right, with a diagnosis where it is not; then
-the rules of the kind."""
+"""The form of a built-in kind: JSON is decoded straight into its struct, or diagnosed if that fails; then the rules of
+the kind are applied."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,9 +32,9 @@ def _nothing(*_: Any) -> tuple[Cause, ...]:
 
 
 class KindRules(msgspec.Struct, Generic[T], frozen=True):
-    """What holds for one kind. `begin` is what a new object gets from the cluster, `inherit` what an update (new, old)
-    keeps, `complete` the defaults that depend on other fields, `check` what is wrong with an object, `changed` what an
-    update (new, old) must not have changed."""
+    """The rules of one kind. `begin` sets what a new object gets from the cluster, `inherit` what an update (new, old)
+    keeps, `complete` the defaults that depend on other fields; `check` finds what is wrong with an object, `changed`
+    what an update (new, old) must not change."""
 
     named: NameRule = names.subdomain
     begin: Callable[[T, Lookup], None] = _untouched
@@ -47,7 +47,7 @@ class KindRules(msgspec.Struct, Generic[T], frozen=True):
 
 
 class TypedForm(Generic[T]):
-    """Implements served.Form for a struct."""
+    """Implements Form for a struct."""
 
     def __init__(
         self, resource: Resource, struct: type[T], rules: KindRules[T], other_versions: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class TypedForm(Generic[T]):
         return draft
 
     def _check_kind(self, kind: Any, api_version: Any) -> None:
-        """Not said at all is fine: the path says it."""
+        """An object may leave out its kind and apiVersion: the path of the request gives them."""
         if (kind and kind != self.resource.kind) or (api_version and str(api_version) not in self._versions):
             raise wrong_kind(str(kind or self.resource.kind), str(api_version or ""), self.resource)
 
@@ -174,7 +174,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def parsed(body: bytes, kind: str) -> dict[str, Any]:
-    """Any JSON object; 400 for everything else."""
+    """Raises a 400 for anything but a JSON object."""
     unrecognized = f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind"
     try:
         document = msgspec.json.decode(body)
@@ -229,7 +229,7 @@ def warnings_of(found: Diagnosis, strictness: Strictness) -> tuple[str, ...]:
 
 
 def list_keys(struct: type[msgspec.Struct]) -> dict[str, tuple[str, ...]]:
-    """Where the lists of a kind are that are merged item by item, and by which fields of the items."""
+    """The paths of lists that are merged item by item, with the key fields of their items."""
     found: dict[str, tuple[str, ...]] = {}
     _collect(inspect.type_info(struct), "", found, ())
     return found

@@ -5,6 +5,7 @@ A key that fails is tried again later, and does not hold up the others.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Protocol
 
 import msgspec
@@ -18,7 +19,6 @@ from understudy.ports import ChangeType, Refused, Unreachable
 log = logging.getLogger(__name__)
 
 WORKERS = 8
-CONFLICT = 409  # another writer was quicker, which is ordinary
 ChangeHandler = Callable[[ObjectChange], None]  # remembers a change, and adds the keys it concerns to the queue
 
 
@@ -87,7 +87,7 @@ async def _work(controller: Controller) -> None:
             again_at = await controller.reconcile(key)
         except (Refused, Unreachable) as error:
             pause = queue.failed(key)
-            level = logging.DEBUG if isinstance(error, Refused) and error.code == CONFLICT else logging.INFO
+            level = logging.DEBUG if isinstance(error, Refused) and error.code == HTTPStatus.CONFLICT else logging.INFO
             log.log(level, "%s: %s: %s; again in %.2f s", controller.name, key, error, pause)
         except Exception:
             pause = queue.failed(key)

@@ -1,4 +1,4 @@
-"""What controllers have to tell about objects, passed on to the Teller: what would flood its readers is told as one."""
+"""Events of controllers on their way to the event recorder: many different messages of one reason become one event."""
 
 from collections import OrderedDict
 
@@ -6,7 +6,7 @@ from understudy.control.record.event_formats import EventSubject, EventText
 from understudy.control.record.event_recorder import EventRecorder
 from understudy.kinds.children.actions import EventNote
 
-FLOOD = 10  # different messages about one thing, after which the others are told as one
+FLOOD = 10  # different messages of one reason about one object; further ones are combined
 MOST_REMEMBERED = 4096
 
 
@@ -16,7 +16,7 @@ class EventAggregator:
         self._told: OrderedDict[tuple[EventSubject, str, str], set[str]] = OrderedDict()
 
     def record(self, about: EventSubject, note: EventNote) -> None:
-        """Never waits."""
+        """Does not block."""
         self._teller.event(about, EventText(note.reason, self._message(about, note), note.type == "Warning"))
 
     def _message(self, about: EventSubject, note: EventNote) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -16,8 +17,8 @@ from understudy.ports import ChangeType, Clock, Ref, Refused
 
 log = logging.getLogger(__name__)
 
-PAUSE = 1.0  # seconds before a resource that could not be watched is tried again
-# Without Events: they belong to nobody, and are too many to keep.
+PAUSE = 1.0  # seconds before a failed watch is tried again
+# Without Events: they have no owners, and are too many to cache.
 BUILT_IN = (
     resources.NAMESPACES,
     resources.NODES,
@@ -62,18 +63,18 @@ class GraphEntry(msgspec.Struct, frozen=True, gc=False):
         return self.meta.owner_references
 
 
-GraphListener = Callable[[GraphEntry | None, GraphEntry | None], None]  # how it was, how it is; None: not there
+GraphListener = Callable[[GraphEntry | None, GraphEntry | None], None]  # the old and the new entry; None: absent
 
 
 class ObjectGraph:
-    """`run` keeps it up to date. Watchers hear of every change, synchronously."""
+    """`run` keeps it up to date. Listeners are called synchronously for every change."""
 
     def __init__(self, cluster: SharedCluster, clock: Clock) -> None:
         self._cluster = cluster
         self._clock = clock
         self._entries: dict[str, GraphEntry] = {}
         self._dependents: dict[str, set[str]] = {}
-        self._by_namespace: dict[str, set[str]] = {}  # by namespace
+        self._by_namespace: dict[str, set[str]] = {}
         self._resources: dict[str, Resource] = {}
         self._synced: set[str] = set()
         self._followers: dict[str, asyncio.Task[None]] = {}
@@ -81,7 +82,7 @@ class ObjectGraph:
 
     @property
     def complete(self) -> bool:
-        """Whether all there is of all resources is known."""
+        """Whether all objects of all resources are known."""
         return bool(self._resources) and self._synced >= self._resources.keys()
 
     def get(self, uid: str) -> GraphEntry | None:
@@ -101,13 +102,13 @@ class ObjectGraph:
         return [self._entries[uid] for uid in sorted(uids)]
 
     def watch(self, listener: GraphListener) -> None:
-        """All there is first, then every change."""
+        """Calls the listener for all known objects, then for every change."""
         self._listeners.append(listener)
         for entry in list(self._entries.values()):
             listener(None, entry)
 
     async def run(self) -> None:
-        """For ever."""
+        """Runs for ever."""
         try:
             for resource in BUILT_IN:
                 self._begin(resource)
@@ -128,7 +129,7 @@ class ObjectGraph:
             self._followers.pop(resource.key).cancel()
 
     async def _follow(self, resource: Resource) -> None:
-        """Begins anew where the watch ends; what was known is forgotten then, and nothing is concluded from that."""
+        """Restarts when the watch ends. Its objects are forgotten until then, and `complete` is False."""
         while True:
             subscription = self._cluster.subscribe(resource, lambda change: self._on_change(resource, change))
             try:
@@ -138,7 +139,7 @@ class ObjectGraph:
                 self._forget(resource)
             error = subscription.ended.exception()
             log.info("the watch of %s ended: %s", resource.key, error)
-            if isinstance(error, Refused) and error.code == 404:  # not served: there is nothing of it
+            if isinstance(error, Refused) and error.code == HTTPStatus.NOT_FOUND:  # not served, so it has no objects
                 self._synced.add(resource.key)
             await self._clock.sleep(PAUSE)
 
@@ -182,7 +183,7 @@ Index = dict[str, set[str]]
 
 
 def _places(entry: GraphEntry | None, dependents: Index, objects_in_namespace: Index) -> Iterator[tuple[Index, str]]:
-    """Where an entry is listed."""
+    """The indexes and keys of an entry."""
     if entry is not None:
         for uid in {owner.uid for owner in entry.owners}:
             yield dependents, uid
@@ -191,7 +192,7 @@ def _places(entry: GraphEntry | None, dependents: Index, objects_in_namespace: I
 
 
 def stored_resource(document: dict[str, Any]) -> Resource:
-    """The resource a CustomResourceDefinition defines, in the version it is stored in."""
+    """The resource of a CustomResourceDefinition, in its stored version."""
     spec = document["spec"]
     versions = spec["versions"]
     stored = next((version for version in versions if version.get("storage")), versions[0])

@@ -1,4 +1,4 @@
-"""Keeps a loop going: one that fails is logged and begun anew, later and later, and the others do not notice."""
+"""Restarts a loop that fails, with growing pauses; other loops go on."""
 
 import asyncio
 import logging
@@ -9,11 +9,11 @@ from understudy.ports import Clock
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0
-STEADY = 60.0  # seconds after which a loop that fails is taken to have worked
+STEADY = 60.0  # seconds after which the pause is reset
 
 
 async def run_with_restarts(name: str, run: Callable[[], Awaitable[None]], clock: Clock) -> None:
-    """For ever. `run` is called for every new beginning, so that nothing broken is carried over."""
+    """Runs for ever. Every restart calls `run` again, so that it starts with fresh state."""
     pause = FIRST_PAUSE
     while True:
         began = clock.now()
@@ -21,7 +21,7 @@ async def run_with_restarts(name: str, run: Callable[[], Awaitable[None]], clock
             await run()
             log.error("%s ended; it begins anew in %.1f s", name, pause)
         except Exception:
-            if _is_cancelled():  # a group of tasks of which one fails meanwhile tells only of that
+            if _is_cancelled():  # cancelled meanwhile: a TaskGroup expects CancelledError
                 raise asyncio.CancelledError from None
             log.exception("%s failed; it begins anew in %.1f s", name, pause)
         if clock.now() - began >= STEADY:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from understudy.embedded.controllers.runtime.informer import VERIFY_AFTER, Informer, Key, Listener, Subscription
@@ -77,7 +78,7 @@ class SharedCluster:
         try:
             await self.get(Ref(informer.resource, namespace, name))
         except Refused as error:
-            if error.code == 404:
+            if error.code == HTTPStatus.NOT_FOUND:
                 informer.on_absent(key)
         except Unreachable:
             pass  # asked again in the next round

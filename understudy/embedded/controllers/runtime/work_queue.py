@@ -1,4 +1,4 @@
-"""Keys of objects to look at, now or later: each by one worker at a time, and again if it was touched meanwhile."""
+"""Keys to reconcile, now or later. One worker at a time has a key; a key that is added meanwhile comes again."""
 
 import asyncio
 import heapq
@@ -13,14 +13,14 @@ K = TypeVar("K")
 
 
 class WorkQueue(Generic[K]):
-    """`next` and `done` bracket the work on a key. Close it, so that no alarm is left behind."""
+    """A worker calls `next`, then `done` or `failed`. `close` cancels the timer."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ready: deque[K] = deque()
         self._queued: set[K] = set()
         self._busy: set[K] = set()
-        self._touched: set[K] = set()  # while they were worked on
+        self._touched: set[K] = set()  # added while a worker had them
         self._due: dict[K, float] = {}
         self._alarms: list[tuple[float, int, K]] = []
         self._count = 0  # keys need not be comparable
@@ -38,7 +38,7 @@ class WorkQueue(Generic[K]):
             self._news.set()
 
     def add_at(self, key: K, moment: float) -> None:
-        """Not before this time; of several times the earliest counts."""
+        """Queues the key at this time; of several times the earliest counts."""
         if moment <= self._clock.now():
             self.add(key)
         elif moment < self._due.get(key, float("inf")):
@@ -63,17 +63,17 @@ class WorkQueue(Generic[K]):
             self.add_at(key, again_at)
 
     def failed(self, key: K) -> float:
-        """It comes again after a pause that grows with every failure; returns how long."""
+        """Queues the key again after a pause that grows with every failure. Returns the pause."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause = min(FIRST_PAUSE * (1 << min(failures - 1, 16)), LONGEST_PAUSE)
-        self._touched.discard(key)  # the pause holds for whatever touched it too
+        self._touched.discard(key)  # the pause also holds for changes that came meanwhile
         self._finish(key)
         self.add_at(key, self._clock.now() + pause)
         return pause
 
     @property
     def idle(self) -> bool:
-        """Nothing is being worked on, and nothing is due."""
+        """No key is queued or being reconciled."""
         return not (self._ready or self._busy)
 
     async def close(self) -> None:

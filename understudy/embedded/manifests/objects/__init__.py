@@ -1,4 +1,4 @@
-"""Objects the embedded cluster brings along, beside the definitions of their kinds: a file for each thing they are for,
+"""Objects of every new cluster besides definitions: a file for each purpose,
 with a List of them in the order they are to be made.
 """
 
@@ -14,7 +14,7 @@ _KINDS = {resource.kind: resource for resource in (CLUSTER_TRAINING_RUNTIMES, CO
 
 
 def bundled_objects() -> list[tuple[Ref, Document]]:
-    """Each with the place it belongs in."""
+    """Each object with its Ref."""
     files = (file for file in resources.files(__name__).iterdir() if file.name.endswith(".yaml"))
     lists = [load_one(file.read_text()) for file in sorted(files, key=lambda each: each.name)]
     return [(_place(document), document) for each in lists for document in each["items"]]

@@ -1,1 +1,1 @@
-"""Custom resources: kinds that a CustomResourceDefinition brings, checked by the schema it gives."""
+"""Custom resources: kinds defined by a CustomResourceDefinition, checked against its schema."""

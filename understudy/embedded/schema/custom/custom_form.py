@@ -1,4 +1,4 @@
-"""The form of a custom resource: JSON into metadata and plain content, held against the schema of its version."""
+"""The form of a custom resource: JSON into metadata and plain content, validated against the schema of its version."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ _ENCODER = msgspec.json.Encoder(enc_hook=encode_hook)
 
 
 class CustomDraft:
-    """Everything but metadata is plain."""
+    """A custom object: typed metadata, plain content."""
 
     __slots__ = ("api_version", "content", "kind", "metadata")
 
@@ -69,8 +69,8 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class CustomForm:
-    """Implements served.Form. Whatever version an object comes in, it is stored under the one of `resource`; or, with
-    `keeps_versions`, under the one it came in, and it is held against the schema of that one for as long as it lives.
+    """Implements Form. Objects are stored in the version of `resource`. With `keeps_versions` they are stored in the
+    version they were created in, and validated against the schema of that version for as long as they exist.
     """
 
     def __init__(self, resource: Resource, versions: Sequence[Version], keeps_versions: bool = False) -> None:
@@ -154,13 +154,13 @@ class CustomForm:
         new.metadata.finalizers, new.metadata.owner_references = about.finalizers, about.owner_references
 
     def _judged(self, draft: CustomDraft) -> dict[str, Any]:
-        """What counts as a new generation when it changes."""
+        """A change of this content increments metadata.generation."""
         return {name: value for name, value in draft.content.items() if name != "status" or not self._has_status(draft)}
 
     def _version(self, draft: CustomDraft) -> str:
-        """The one whose schema it is held against."""
+        """The version whose schema the object is validated against."""
         version = draft.api_version.rpartition("/")[2]
-        return version if version in self._versions else self.resource.version  # no longer served: by what there is
+        return version if version in self._versions else self.resource.version  # its version is no longer served
 
     def _has_status(self, draft: CustomDraft) -> bool:
         return self._versions[self._version(draft)].has_status
@@ -208,7 +208,7 @@ class CustomForm:
         return msgspec.convert(found.cleaned, ObjectMeta, dec_hook=decode_hook), found
 
     def schema(self, version: str) -> dict[str, Any]:
-        """As the definition gives it."""
+        """The schema as the definition contains it."""
         plain: dict[str, Any] = msgspec.json.decode(self._versions[version].schema)
         return plain
 
@@ -220,7 +220,7 @@ class CustomForm:
 
 
 def _collect(node: SchemaNode, path: str, found: dict[str, tuple[str, ...]]) -> None:
-    """Lists that are merged item by item, where the schema says so."""
+    """Lists that the schema declares to be merged item by item."""
     if node.list_type == "map":
         found[path] = node.list_keys
     elif node.list_type == "set":

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: checks, status, and what they make the server serve."""
+"""CustomResourceDefinitions: checks, status, and the resource that the server serves for each."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -61,7 +61,7 @@ def _conditions(definition: CustomResourceDefinition, now: str) -> list[CustomRe
 
 
 def inherit(new: CustomResourceDefinition, old: CustomResourceDefinition) -> None:
-    """The status goes with the spec at once: there is nobody else to accept names."""
+    """The status follows the spec at once: no controller has to accept names first."""
     stored = list(old.status.stored_versions or [])
     stored += [version.name for version in new.spec.versions if version.storage and version.name not in stored]
     before = {condition.type: condition for condition in old.status.conditions or ()}
@@ -173,7 +173,7 @@ def _schemas(definition: CustomResourceDefinition) -> list[JSONSchemaProps]:
 
 
 class DefinitionForm(TypedForm[CustomResourceDefinition]):
-    """Says on the way in what of a definition will not be held to."""
+    """Warns about validation rules that this server does not evaluate."""
 
     def __init__(self) -> None:
         rules = KindRules[CustomResourceDefinition](
@@ -210,7 +210,7 @@ class DefinitionForm(TypedForm[CustomResourceDefinition]):
 
 
 def served_by(definition: CustomResourceDefinition) -> tuple[ServedResource, ...]:
-    """The row of the registry that a definition brings; none while it serves no version."""
+    """The served resource of a definition; none if it serves no version."""
     spec = definition.spec
     offered = sorted((version for version in spec.versions if version.served), key=lambda version: not version.storage)
     if not offered:

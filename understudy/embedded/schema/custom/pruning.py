@@ -1,5 +1,5 @@
-"""An object of a custom kind, before it is judged: fields nobody knows are taken out and named, nulls that mean nothing
-are dropped, whole numbers are made whole, defaults are filled in. Changes the document in place."""
+"""Pruning and defaulting of custom objects, before they are validated. Unknown fields are removed and reported, nulls
+without a meaning are dropped, 1.0 becomes 1, defaults are filled in. Changes the document in place."""
 
 import copy
 from typing import Any
@@ -15,7 +15,7 @@ _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
 
 
 def prune_and_default(node: SchemaNode, document: dict[str, Any], budget: WorkBudget) -> list[UnknownField]:
-    """What is unknown in it. Metadata and the like at the top are not looked at."""
+    """Returns the unknown fields. apiVersion, kind and metadata at the top are skipped."""
     pruning = _Pruning(budget)
     pruning.mapping(node, document, "", whole=True)
     _fill(node, document, budget)

@@ -23,7 +23,7 @@ from understudy.embedded.schema.types.values import is_deeper_than
 
 
 class ValueLimits(msgspec.Struct, frozen=True, gc=False):
-    """Bounds on a value. What is not given does not bind."""
+    """Limits of a value."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -38,7 +38,7 @@ class ValueLimits(msgspec.Struct, frozen=True, gc=False):
 
 
 class SchemaNode(msgspec.Struct):
-    """What one value may be. `kind` is '' where the schema says nothing about it."""
+    """What one value may be. `kind` is '' if the schema gives no type."""
 
     kind: str = ""
     nullable: bool = False
@@ -46,8 +46,8 @@ class SchemaNode(msgspec.Struct):
     additional: "SchemaNode | None" = None
     items: "SchemaNode | None" = None
     required: tuple[str, ...] = ()
-    preserve: bool = False  # fields it does not know are kept
-    embedded: bool = False  # a whole object: apiVersion, kind and metadata come by themselves
+    preserve: bool = False  # unknown fields are kept
+    embedded: bool = False  # an object of its own, with apiVersion, kind and metadata
     int_or_string: bool = False
     default: Any = UNSET
     default_size: int = 0
@@ -74,7 +74,7 @@ CORE_TYPES: dict[str, type[msgspec.Struct]] = {"JobSpec": JobSpec, "PodSpec": Po
 
 @lru_cache
 def core_type(name: str) -> SchemaNode:
-    """Built once: the kinds that have it share it."""
+    """Cached: all kinds that name the type share one tree."""
     return _node(inspect.type_info(CORE_TYPES[name]))
 
 
@@ -106,7 +106,7 @@ MAX_NODES = 60_000
 
 
 def build_tree(schema: JSONSchemaProps) -> SchemaNode:
-    """The tree of a schema that `problems` has nothing to say about."""
+    """The tree of a schema that passed `schema_problems`."""
     if schema.core_type:
         return core_type(schema.core_type)
     size = schema.default is not UNSET and len(msgspec.json.encode(schema.default))
@@ -160,20 +160,20 @@ _UNLIMITED = ValueLimits()
 
 
 def schema_problems(schema: JSONSchemaProps, field: str) -> Iterator[Cause]:
-    """Why a schema is no structural schema, as Kubernetes asks for, or none that can be held to here."""
+    """Why a schema is not a structural schema, or uses what this server does not support."""
     if schema.type != "object":
         yield causes.bad_value(child(field, "type"), schema.type or "", 'must be "object" at the root')
     yield from _Review().level(schema, field, 0)
 
 
 class _Review:
-    """Goes through a schema once, counting."""
+    """One pass through a schema that counts its nodes."""
 
     def __init__(self) -> None:
         self.nodes = 0
 
     def level(self, schema: JSONSchemaProps, field: str, depth: int, *, valued: bool = False) -> Iterator[Cause]:
-        """`valued`: below anyOf and the like, where only values are judged and no structure is given."""
+        """`valued`: below anyOf and the like, where a schema restricts values and adds no structure."""
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             yield causes.not_allowed(field, f"a schema has at most {MAX_NODES} parts and {MAX_DEPTH} levels")
@@ -261,5 +261,5 @@ def _structure(schema: JSONSchemaProps, field: str) -> Iterator[Cause]:
 
 
 def has_rules(schema: JSONSchemaProps) -> bool:
-    """Whether CEL rules stand anywhere in it, which are kept but not evaluated."""
+    """Whether the schema contains CEL rules, which are stored but not evaluated."""
     return bool(schema.validations) or any(has_rules(below) for _, below, _ in _below(schema, ""))

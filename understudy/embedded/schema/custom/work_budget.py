@@ -1,4 +1,4 @@
-"""How much work one object may cause. Schemas and objects come from strangers; what they cost together is bounded."""
+"""Bounds the work to validate one object, since clients provide both the schema and the object."""
 
 WORK_PER_OBJECT = 400_000
 

@@ -83,7 +83,7 @@ class PersistentVolumeClaimStatus(ApiStruct):
 
 
 class PersistentVolumeClaim(KubeObject, kw_only=True):
-    """Storage that somebody asks for; in the embedded cluster a folder."""
+    """A request for storage; in the embedded cluster it gets a folder."""
 
     api_version: str = "v1"
     kind: str = "PersistentVolumeClaim"

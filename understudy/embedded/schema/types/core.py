@@ -231,7 +231,7 @@ class ConfigMap(KubeObject, kw_only=True):
 
 
 class Secret(KubeObject, kw_only=True):
-    """Settings that are nobody else's business. Values are base64."""
+    """Confidential settings. Values are base64."""
 
     api_version: str = "v1"
     kind: str = "Secret"

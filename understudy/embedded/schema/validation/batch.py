@@ -1,4 +1,4 @@
-"""Jobs: their defaults, the selector the cluster gives them, checks, and what stays as it was."""
+"""Jobs: defaults, the generated selector, checks, and immutable fields."""
 
 from collections.abc import Iterator
 from typing import Any

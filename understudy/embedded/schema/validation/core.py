@@ -46,7 +46,7 @@ def complete_namespace(namespace: Namespace) -> None:
 
 
 def inherit_namespace(new: Namespace, old: Namespace) -> None:
-    """Who holds a namespace is changed at its finalize sub-resource only."""
+    """The finalizers of a namespace change through its finalize sub-resource only."""
     new.spec = old.spec
 
 
@@ -175,7 +175,7 @@ def changed_config_map(new: ConfigMap, old: ConfigMap) -> Iterator[Cause]:
 
 
 def complete_secret(secret: Secret) -> None:
-    """What is written in plain letters becomes data like the rest."""
+    """Moves stringData to data."""
     if secret.string_data:
         plain = {key: text.encode() for key, text in secret.string_data.items()}
         secret.data = {**(secret.data or {}), **plain}

@@ -21,7 +21,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def essence(value: Any) -> Any:
-    """Plain values, without what is empty."""
+    """Plain values, without empty ones."""
     match value:
         case msgspec.UNSET:
             return None
@@ -94,7 +94,7 @@ def _owners(metadata: ObjectMeta) -> Iterator[Cause]:
 
 
 def carry(new: ObjectMeta, old: ObjectMeta) -> None:
-    """What an update cannot set stays as it was."""
+    """Keeps the fields that an update cannot set."""
     new.name = old.name
     new.namespace = old.namespace
     new.generate_name = old.generate_name

@@ -1,4 +1,4 @@
-"""How things may be called: each rule gives what is wrong with a name, in Kubernetes' words, or nothing."""
+"""Rules for names: each returns what is wrong with a name, in the words of Kubernetes, or ''."""
 
 import re
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def _rule(pattern: str, longest: int, words: str) -> NameRule:
         return "" if matches(name) else f"{words} regex used for validation is '{pattern}')"
 
     def check(name: str) -> str:
-        """What is too long is not remembered: whoever sends it would fill the memory."""
+        """Long names are not cached: clients could fill the memory with them."""
         return match(name) if len(name) <= longest else f"must be no more than {longest} characters"
 
     return check

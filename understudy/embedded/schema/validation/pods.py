@@ -1,4 +1,4 @@
-"""Pods: what a new one gets from the cluster, its checks, and the little that may change in a pod there is."""
+"""Pods: what a new pod gets from the cluster, checks, and the few fields that may change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -67,7 +67,7 @@ def _refused(pod: Pod, why: str) -> ApiError:
 
 
 def quality(spec: PodSpec) -> str:
-    """The class kubectl describe shows: by how firmly cpu and memory are asked for."""
+    """The QoS class, which follows from the requests and limits of cpu and memory."""
     amounts = [container.resources for container in (*spec.containers, *(spec.init_containers or ()))]
     asked = [(one.requests or {}, one.limits or {}) for one in amounts]
     kinds = ("cpu", "memory")
@@ -98,7 +98,7 @@ def check(pod: Pod) -> Iterator[Cause]:
 
 
 def changed(new: Pod, old: Pod) -> Iterator[Cause]:
-    """A pod is what it is: containers run already. What may change is put back first, then nothing may be left."""
+    """Resets the fields that may change to their old values; nothing else may differ then."""
     after, before = new.spec, old.spec
     yield from _removed_gates(after, before)
     yield from _kept_tolerations(after, before)

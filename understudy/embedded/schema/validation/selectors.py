@@ -1,4 +1,4 @@
-"""Checks of where pods want to be: selectors, affinity, tolerations, spreading."""
+"""Checks of label and node selectors, affinity, tolerations and topology spread."""
 
 from collections.abc import Iterator, Sequence
 

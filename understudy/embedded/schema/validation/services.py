@@ -54,14 +54,14 @@ def begin(service: Service, _: Lookup) -> None:
 
 
 def address_for(service: Service) -> str:
-    """An address that looks like one and is the same every time. It is data only: nothing listens there."""
+    """A cluster IP derived from the name, always the same. It is data only: nothing listens there."""
     name = f"{service.metadata.namespace or ''}/{service.metadata.name or ''}"
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
     return str(_ADDRESSES[1 + number % (_ADDRESSES.num_addresses - 2)])
 
 
 def inherit(new: Service, old: Service) -> None:
-    """An update that says nothing about the address keeps it."""
+    """An update without an address keeps the old one."""
     if new.spec.type == "ExternalName":
         return
     new.spec.cluster_ip = new.spec.cluster_ip or old.spec.cluster_ip

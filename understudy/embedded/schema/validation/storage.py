@@ -1,4 +1,4 @@
-"""Claims and volumes: how they begin, checks, and what stays as it was."""
+"""PersistentVolumeClaims and PersistentVolumes: first status, checks, and immutable fields."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -148,14 +148,14 @@ def _token(token: ServiceAccountTokenProjection, field: str) -> Iterator[Cause]:
 
 
 def file_path(path: str, field: str) -> Iterator[Cause]:
-    """Of a file in a volume that is written anew as a whole: names that begin with two dots are kept for that."""
+    """The path of a file in a projected volume: names that begin with two dots are reserved for its atomic updates."""
     yield from inside(path, field)
     if path.startswith("..") and not path.startswith("../"):
         yield causes.bad_value(field, path, "must not start with '..'")
 
 
 def inside(path: str, field: str) -> Iterator[Cause]:
-    """A path that cannot lead out of the folder it is in."""
+    """The path must not lead out of the volume."""
     if path.startswith("/"):
         yield causes.bad_value(field, path, "must be a relative path")
     if ".." in path.split("/"):
