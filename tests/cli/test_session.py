@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.homes import make_cluster
 from understudy.cli.errors import BadInput
-from understudy.cli.options import add_cluster_options
+from understudy.cli.options import CLUSTER_FLAGS, add_cluster_options
 from understudy.cli.session import Session, client_config, run_in_session
 from understudy.client.config import Config
 from understudy.ports import Refused, Unreachable
@@ -22,6 +22,7 @@ clusters: [{{name: {name}, cluster: {{server: "https://{name}.example:6443"}}}}]
 def options(*arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     add_cluster_options(parser)
+    parser.set_defaults(**dict.fromkeys(CLUSTER_FLAGS))  # as the root parser has them
     return parser.parse_args(arguments)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 
+from understudy.cli.options import add_log_level
 from understudy.cli.submit import flag_values
 
 CLEANING = ("None", "Running", "All")
@@ -25,6 +26,7 @@ def add_doing(parser: argparse.ArgumentParser) -> None:
     add("--set", metavar="PATH=VALUE", action="append", default=[],
         help="set a field of the job, such as spec.runPolicy.suspend=true; may be repeated")  # fmt: skip
     add("--dry-run", action="store_true", help="print the YAML; ask no cluster, change nothing")
+    add_log_level(group, "it says")
     how = group.add_mutually_exclusive_group()
     how.add_argument("--wait", action="store_true", help="wait until it has ended: 0 when it succeeded, 1 when not")
     how.add_argument("--watch", action="store_true", help="the same, with a live view")

@@ -1,10 +1,11 @@
 """The table of all verbs, and the parser of the command line. A verb's module is imported when the verb is typed."""
 
-from argparse import SUPPRESS, ArgumentParser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from understudy import __version__
-from understudy.cli.options import OneLineParser, VerbParser
+from understudy.cli.options import CLUSTER_FLAGS, OneLineParser, VerbParser, add_log_level
 
 _ABOUT = """\
 Keeps distributed training jobs running on shared accelerators.
@@ -66,15 +67,38 @@ VERBS = (
 )
 
 
+class RootParser(OneLineParser):
+    """Arena's global flags may come before the verb. A verb that has no use for one refuses it."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
+        found, unknown = super().parse_known_args(args, namespace)
+        known = getattr(found, "cluster_flags", ())
+        if useless := [f"--{flag}" for flag in CLUSTER_FLAGS if getattr(found, flag) and flag not in known]:
+            self.error(f"{', '.join(useless)}: `understudy {found.verb}` has no such flag")
+        return found, unknown
+
+
 def root_parser(*, load_all: bool = False) -> ArgumentParser:
     """`load_all` imports the modules of all verbs: completion scripts are about all of them."""
-    root = OneLineParser(prog="understudy", description=_ABOUT, epilog=_EXAMPLES)
+    root = RootParser(prog="understudy", description=_ABOUT, epilog=_EXAMPLES)
     root.add_argument("--version", action="version", version=f"understudy {__version__}", help="print the version")
-    root.add_argument("--loglevel", choices=("debug", "info", "warn", "error"), default="info", help=SUPPRESS)
-    added = root.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=VerbParser)
+    _add_global_flags(root)
+    added = root.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True, parser_class=VerbParser)
     for name, module, summary, aliases in VERBS:
         verb = added.add_parser(name, aliases=aliases, help=summary, module=f"understudy.cli.verbs.{module}")
         if load_all:
             verb.load()
             verb.description = summary
     return root
+
+
+def _add_global_flags(root: ArgumentParser) -> None:
+    group = root.add_argument_group("before or after the verb")
+    add = group.add_argument
+    add("-n", "--namespace", metavar="NAME", help="namespace (default: the context's, else default)")
+    add("--cluster", metavar="NAME", help="an embedded cluster of this machine")
+    add("--context", metavar="NAME", help="a context of the kubeconfig")
+    add("--kubeconfig", metavar="FILE", help="a kubeconfig")
+    add_log_level(group, "`submit` and `serve` say", "info")

@@ -10,7 +10,7 @@ from typing import Any
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.settings import read
-from understudy.cli.options import VerbParser
+from understudy.cli.options import VerbParser, add_log_level
 from understudy.cli.session import client_config
 from understudy.client.config import BadConfig, Config
 from understudy.kube.server import ServeOptions, log_to_stderr, serve
@@ -43,6 +43,7 @@ def add_flags(parser: VerbParser) -> None:
     add("--listen", metavar="HOST:PORT", default=LISTEN, help=f"where probes and metrics are answered ({LISTEN})")
     add("--scheduler-name", metavar="NAME", default=SCHEDULER_NAME,
         help=f"take the pods whose spec.schedulerName is this ({SCHEDULER_NAME})")  # fmt: skip
+    add_log_level(parser, "the log says")
     add("--log-format", choices=("text", "json"), default="text", help="form of the log (default: text)")
     group = parser.add_argument_group("who leads")
     group.add_argument("--lease-namespace", metavar="NAME",
@@ -50,12 +51,12 @@ def add_flags(parser: VerbParser) -> None:
     group.add_argument("--identity", metavar="NAME",
         help="what this one is called there, like no other (default: $POD_NAME, else made up)")  # fmt: skip
     group.add_argument("--no-election", action="store_true", help="lead from the first moment: no second one runs")
-    group = parser.add_argument_group("which cluster")
+    group = parser.add_argument_group("which cluster", argument_default=argparse.SUPPRESS)
     group.add_argument("--cluster", metavar="NAME", help="an embedded cluster of this machine")
     group.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
     group.add_argument("--kubeconfig", metavar="FILE",
         help="a kubeconfig (default: in a pod, its service account; else $KUBECONFIG, ~/.kube/config)")  # fmt: skip
-    parser.set_defaults(run=run, namespace=None)
+    parser.set_defaults(run=run, cluster_flags=("cluster", "context", "kubeconfig"))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -36,10 +36,12 @@ SECONDS = 5.0
 
 def add_flags(parser: VerbParser) -> None:
     parser.add_argument("--name", metavar="NAME", help="only this embedded cluster (default: all)")
-    parser.add_argument("--context", metavar="NAME", help="the cluster of this context of the kubeconfig instead")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster of this kubeconfig instead")
+    parser.add_argument("--context", metavar="NAME", default=argparse.SUPPRESS,
+                        help="the cluster of this context of the kubeconfig instead")  # fmt: skip
+    parser.add_argument("--kubeconfig", metavar="FILE", default=argparse.SUPPRESS,
+                        help="the cluster of this kubeconfig instead")  # fmt: skip
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form (default: text)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, cluster_flags=("context", "kubeconfig"))
 
 
 def run(options: argparse.Namespace) -> int:

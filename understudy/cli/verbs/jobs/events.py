@@ -4,7 +4,7 @@ import argparse
 import time
 
 from understudy.cli.errors import BadInput
-from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.options import VerbParser, add_all_namespaces, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import show
 from understudy.cli.queries.events import events_of_jobs, read_job_events
@@ -25,7 +25,7 @@ examples:
 
 def add_flags(parser: VerbParser) -> None:
     parser.add_argument("job", metavar="JOB", nargs="?")
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="jobs of all namespaces")
+    add_all_namespaces(parser, "jobs of")
     parser.add_argument("-o", "--output", choices=("wide", "json", "yaml", "name"), default="", help="form")
     add_type(parser)
     add_cluster_options(parser)

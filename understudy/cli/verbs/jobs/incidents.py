@@ -5,7 +5,7 @@ import sys
 import time
 
 from understudy.cli.errors import BadInput
-from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.options import VerbParser, add_all_namespaces, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import show
 from understudy.cli.queries.installation import NOT_INSTALLED, is_embedded, is_installed
@@ -30,7 +30,7 @@ examples:
 
 def add_flags(parser: VerbParser) -> None:
     parser.add_argument("job", metavar="JOB", nargs="?", help="incidents of this job, also of one that is gone")
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="incidents of all namespaces")
+    add_all_namespaces(parser, "incidents of")
     parser.add_argument(
         "-o", "--output", choices=("wide", "json", "yaml", "name"), default="", help="form (default: a table)"
     )

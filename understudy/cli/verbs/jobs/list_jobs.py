@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from understudy.cli.input.times import short_duration
-from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.options import VerbParser, add_all_namespaces, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
 from understudy.cli.queries.events import count_preemptions
@@ -26,7 +26,7 @@ examples:
 
 
 def add_flags(parser: VerbParser) -> None:
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="jobs of all namespaces")
+    add_all_namespaces(parser, "jobs of")
     parser.add_argument(
         "-o", "--output", choices=("wide", "json", "yaml", "name"), default="", help="form (default: a table)"
     )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from understudy.cli.input.times import parse_duration, short_duration
-from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.options import VerbParser, add_all_namespaces, add_cluster_options, add_type
 from understudy.cli.queries.job_objects import job_kinds, list_job_objects
 from understudy.cli.queries.suspension import ended_at
 from understudy.cli.session import Session, run_in_session
@@ -24,7 +24,7 @@ examples:
 
 def add_flags(parser: VerbParser) -> None:
     parser.add_argument("--since", metavar="TIME", required=True, help="how long ago at least, such as 90m, 10h or 3d")
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="in all namespaces")
+    add_all_namespaces(parser, "in")
     parser.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
     add_type(parser)
     add_cluster_options(parser)

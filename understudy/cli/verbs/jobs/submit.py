@@ -6,6 +6,7 @@ from typing import Any
 from understudy.cli.errors import BadInput
 from understudy.cli.options import VerbParser, add_cluster_options
 from understudy.cli.submit import flags
+from understudy.cli.submit.command_words import with_command_marked
 from understudy.cli.submit.kinds import KINDS, SubmitKind
 from understudy.cli.submit.submission import submit
 
@@ -26,6 +27,7 @@ examples:
 
 exit codes: 0 submitted (with --wait or --watch: and it succeeded), 1 it could not be, or the job
 failed, 2 the input is wrong and nothing was made"""
+_NOT_FLAGS = {"run", "kind", "parser", "verb", "cluster_flags", "loglevel"}
 _BEFORE = "before_kind_"  # flags in front of KIND: argparse would let those behind it, and their defaults, win
 
 
@@ -51,6 +53,7 @@ def _add_kind(kinds: Any, kind: SubmitKind, shared: argparse.ArgumentParser) -> 
     parser.add_argument(
         "command", nargs="*", metavar="COMMAND", default=[], help="what it runs: one line in quotes, or words after --"
     )
+    parser.mark_command = with_command_marked
     kind.add_flags(parser)
     parser.set_defaults(run=run, kind=kind, parser=parser)
 
@@ -71,10 +74,11 @@ def in_one_place(options: argparse.Namespace) -> argparse.Namespace:
         raise BadInput(f"{named}: put flags behind the KIND of the job, where they count")
     merged = behind if options.kind is not None else {**behind, **before}
     given = {name for name, value in merged.items() if value != shared_default(parser, name)}
-    return argparse.Namespace(**merged, given=given - {"run", "kind", "parser", "loglevel"})
+    return argparse.Namespace(**merged, given=given - _NOT_FLAGS)
 
 
 def shared_default(parser: argparse.ArgumentParser, name: str) -> Any:
     """The default of a flag, under the name by which this parser has it."""
     known = {action.dest: action.default for action in parser._actions}
-    return known.get(name, known.get(_BEFORE + name))
+    default = known.get(name, known.get(_BEFORE + name))
+    return None if default is argparse.SUPPRESS else default

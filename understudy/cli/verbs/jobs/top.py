@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from understudy.cli.input.times import short_duration
-from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.options import VerbParser, add_all_namespaces, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
 from understudy.cli.queries.instances import Instance
@@ -41,7 +41,7 @@ def add_flags(parser: VerbParser) -> None:
     node.set_defaults(run=run_node)
     job = parts.add_parser("job", aliases=["jobs"], help="by job", description=ABOUT, epilog=_JOB_EXAMPLES)
     job.add_argument("job", metavar="JOB", nargs="?", help="the instances of this job (default: all jobs)")
-    job.add_argument("-A", "--all-namespaces", action="store_true", help="jobs of all namespaces")
+    add_all_namespaces(job, "jobs of")
     add_type(job)
     job.set_defaults(run=run_job)
     for part in (node, job):
