@@ -223,6 +223,12 @@ def test_times_must_be_times() -> None:
 
 def test_secret_data_must_be_base64() -> None:
     assert refusal("Secret", {"data": {"a": "%%%"}}).code == 400
+    assert refusal("Secret", {"data": {"a": "aGVs bG8="}}).code == 400
+
+
+def test_base64_may_be_wrapped_and_is_stored_in_one_line() -> None:
+    assert read("Secret", {"data": {"tls.crt": "aGVs\r\nbG8=\n"}})["data"] == {"tls.crt": "aGVsbG8="}
+    assert read("ConfigMap", {"binaryData": {"a": "\naGVs\nbG8="}})["binaryData"] == {"a": "aGVsbG8="}
 
 
 def test_what_is_stored_is_read_even_if_another_release_wrote_it() -> None:

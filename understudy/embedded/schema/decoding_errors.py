@@ -251,11 +251,13 @@ class _Walk:
         return value
 
     def base64(self, value: str, path: str) -> str:
+        """Go's decoder skips line breaks, and `base64` wraps its lines."""
+        text = value.replace("\r", "").replace("\n", "")
         try:
-            base64.b64decode(value, validate=True)
+            base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError) as error:
             self.found.ill_typed.append(f"{path}: illegal base64 data: {error}")
-        return value
+        return text
 
     def ill_typed(self, kind: inspect.Type, value: Any, path: str, owner: str) -> Any:
         given = _JSON_KINDS.get(type(value), "null")

@@ -84,6 +84,9 @@ class Column(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
+PrinterColumns = tuple[tuple[Column, str], ...]  # with their JSONPaths
+
+
 class ServedResource(msgspec.Struct, frozen=True):
     resource: Resource  # in the stored version
     form: Form
@@ -92,5 +95,7 @@ class ServedResource(msgspec.Struct, frozen=True):
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()  # status, binding, eviction, log, exec
     other_versions: tuple[str, ...] = ()  # the same objects under another version: v1beta1
-    printer_columns: tuple[tuple[Column, str], ...] = ()  # of a custom resource: with their JSONPaths
+    printer_columns: PrinterColumns = ()  # of a custom resource
     keeps_versions: bool = False  # objects stay in the version they were created in, whichever version is requested
+    kept_columns: tuple[tuple[str, PrinterColumns], ...] = ()  # by apiVersion, where objects keep their version
+    deprecations: tuple[tuple[str, str], ...] = ()  # deprecated versions, and what a client is warned of

@@ -7,7 +7,7 @@ from understudy.embedded.schema.errors import ApiError, no_such_path
 from understudy.embedded.server import non_resource_paths, review_endpoint
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_target import Target, locate, not_allowed, resource_parts
-from understudy.embedded.server.http.response import Response, StreamedResponse
+from understudy.embedded.server.http.response import Response, StreamedResponse, with_warnings
 from understudy.embedded.server.registry import create, delete, get, patch, update
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.subresources import binding, departures, eviction, pod_exec, pod_log, token_request
@@ -87,7 +87,7 @@ async def dispatch(state: ServerState, request: Request) -> Response | StreamedR
     if rest:
         target = locate(state.resources, group, version, rest)
         if target is not None:
-            return await handler_for(request.method, target)(state, request, target)
+            return await _answer(state, request, target)
     match group, version, rest:
         case _, _, []:
             _only(request, "GET", "HEAD")
@@ -100,6 +100,12 @@ async def dispatch(state: ServerState, request: Request) -> Response | StreamedR
             return await departures.delete_pods(state, request, namespace)
         case _:
             return await review_endpoint.answer_review(state, request, group, version, rest)
+
+
+async def _answer(state: ServerState, request: Request, target: Target) -> Response | StreamedResponse:
+    response = await handler_for(request.method, target)(state, request, target)
+    warnings = [warning for version, warning in target.served.deprecations if version == target.version]
+    return with_warnings(response, warnings) if warnings else response
 
 
 def target_of(state: ServerState, request: Request) -> Target:

@@ -35,6 +35,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     cgroups: tuple[str, ...] = ()
     address_space: int = 0  # bytes; 0: no limit
     niceness: int = 0  # that of the process that started the cluster
+    image: str = ""  # of a container with args alone: its entrypoint is not known, so that `argv` may lack its program
     afterwards: tuple[str, ...] = ()  # a command to run after the container has ended
     delay: float = 0.0  # the back-off before this start, from which the next is computed
 
@@ -58,6 +59,7 @@ class ContainerExit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 START_ERROR = "StartError"
+IMAGE_NOT_PULLED = "ImageNotPulled"
 START_ERROR_CODE = 128
 _RESERVED = 4096  # bytes: a block
 

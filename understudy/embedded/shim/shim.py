@@ -14,7 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from understudy.embedded.shim import child_processes, container_files, linux, messages
-from understudy.embedded.shim.container_files import START_ERROR, START_ERROR_CODE, ContainerExit, Launch, ShimState
+from understudy.embedded.shim.container_files import (
+    IMAGE_NOT_PULLED,
+    START_ERROR,
+    START_ERROR_CODE,
+    ContainerExit,
+    Launch,
+    ShimState,
+)
 from understudy.embedded.shim.container_log import ContainerLog
 from understudy.embedded.shim.container_process import CannotStart, Streams, spawn
 from understudy.embedded.shim.pod_folders import AttemptFolder
@@ -65,7 +72,7 @@ def _run(folder: AttemptFolder, launch: Launch, connection: socket.socket) -> Co
         try:
             pid, notes = spawn(launch, streams)
         except CannotStart as problem:
-            return _never_started(str(problem))
+            return _never_started(launch, str(problem))
         finally:
             for file in {streams.stdin, streams.stdout, streams.stderr}:
                 os.close(file)
@@ -129,8 +136,18 @@ def _drain(file: int, stream: bytes, journal: ContainerLog) -> None:
             journal.write(stream, data)
 
 
-def _never_started(problem: str) -> ContainerExit:
-    return ContainerExit(exit_code=START_ERROR_CODE, finished_at=time.time(), reason=START_ERROR, message=problem)
+def _never_started(launch: Launch, problem: str) -> ContainerExit:
+    reason = START_ERROR
+    if launch.image:
+        reason, problem = IMAGE_NOT_PULLED, f"{problem}; {_no_entrypoint(launch.image)}"
+    return ContainerExit(exit_code=START_ERROR_CODE, finished_at=time.time(), reason=reason, message=problem)
+
+
+def _no_entrypoint(image: str) -> str:
+    return (
+        f"the container has args without a command, and image {image!r} is not pulled, so its entrypoint is not known: "
+        "name the program in command, or start the cluster with --runtime docker or --runtime podman"
+    )
 
 
 def _ending(code: int, started_at: float, launch: Launch) -> ContainerExit:

@@ -105,6 +105,29 @@ def test_a_container_without_a_command_is_refused(tmp_path: Path) -> None:
     run_scene(tmp_path, scene)
 
 
+def test_args_without_a_command_name_their_program_as_with_images_that_have_no_entrypoint(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        args = ["sh", "-c", "echo $(WHO)"]
+        container = {"name": "main", "image": "busybox", "args": args, "env": [{"name": "WHO", "value": "hello"}]}
+        uid = await world.create_pod("echo", {"containers": [container], "restartPolicy": "Never"})
+        await world.phase("echo", "Succeeded", "Failed")
+        assert await world.log(uid) == "hello\n"
+
+    run_scene(tmp_path, scene)
+
+
+def test_args_for_an_entrypoint_that_is_not_known_are_refused_in_words(tmp_path: Path) -> None:
+    async def scene(world: AgentWorld) -> None:
+        container = {"name": "main", "image": "nginx", "args": ["--verbose"]}
+        await world.create_pod("web", {"containers": [container], "restartPolicy": "Never"})
+        terminated = state(await world.phase("web", "Failed"))["state"]["terminated"]
+        assert (terminated["exitCode"], terminated["reason"]) == (128, "ImageNotPulled")
+        assert 'exec: "--verbose": executable file not found in $PATH' in terminated["message"]
+        assert "args without a command, and image 'nginx' is not pulled" in terminated["message"]
+
+    run_scene(tmp_path, scene)
+
+
 def test_the_event_that_images_are_not_pulled_is_recorded_once(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         await world.cluster.until(lambda: "ImagesNotPulled" in dict(world.cluster.events("node-0")))

@@ -100,5 +100,15 @@ def test_the_columns_of_a_definition_follow_the_name() -> None:
     assert printed == {"Name": "a", "Terminal State": None, "Restarts": 3, "Age": "5m"}
 
 
+def test_an_object_that_keeps_its_version_is_read_with_the_paths_of_that_version() -> None:
+    columns = ((Column("State"), ".status.phase"), (Column("Age", "date"), ".metadata.creationTimestamp"))
+    kept = (("example.com/v1alpha1", ((Column("State"), ".status.word"),)),)
+    mixed = served(JOB_SETS, printer_columns=columns, kept_columns=kept)
+    first = {"apiVersion": "example.com/v1alpha1", "status": {"word": "Active", "phase": "wrong"}}
+    later = {"apiVersion": "example.com/v1", "status": {"phase": "Running"}}
+    assert line(mixed, first) == {"Name": "a", "State": "Active", "Age": "5m"}
+    assert line(mixed, later) == {"Name": "a", "State": "Running", "Age": "5m"}
+
+
 def test_without_columns_there_is_the_age() -> None:
     assert line(JOB_SETS, DOCUMENT) == {"Name": "a", "Age": "5m"}

@@ -36,6 +36,17 @@ def test_without_columns_there_is_the_age() -> None:
     assert [path for _, path in served(definition(PLAIN)).printer_columns] == [".metadata.creationTimestamp"]
 
 
+def test_a_deprecated_version_names_the_most_mature_one_after_it() -> None:
+    names = ("v1alpha1", "v1beta1", "v1", "v2alpha1", "odd")
+    versions = [version(PLAIN["schema"]["openAPIV3Schema"], name, storage=name == "v1") for name in names]
+    for one in versions:
+        one["deprecated"] = one["name"] in ("v1alpha1", "v1")
+    assert served(definition(*versions)).deprecations == (
+        ("v1alpha1", "example.com/v1alpha1 Trial is deprecated; use example.com/v1beta1 Trial"),
+        ("v1", "example.com/v1 Trial is deprecated"),
+    )
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     (definition(PLAIN) | {"metadata": {"name": "other"}}, 'metadata.name: Invalid value: "other": must be spec.names'),
     (definition(PLAIN, group="nodot"), 'spec.group: Invalid value: "nodot": should be a domain with at least one dot'),
@@ -57,6 +68,22 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (
         definition(PLAIN, names={"plural": "Trials", "kind": "Trial"}),
         'spec.names.plural: Invalid value: "Trials"',
+    ),
+    (
+        definition({**PLAIN, "deprecationWarning": "use v2"}),
+        'spec.versions[0].deprecationWarning: Invalid value: "use v2": can only be set for deprecated versions',
+    ),
+    (
+        definition({**PLAIN, "deprecated": True, "deprecationWarning": ""}),
+        'spec.versions[0].deprecationWarning: Invalid value: "": must not be an empty string',
+    ),
+    (
+        definition({**PLAIN, "deprecated": True, "deprecationWarning": "x" * 257}),
+        "spec.versions[0].deprecationWarning: Too long: may not be more than 256 bytes",
+    ),
+    (
+        definition({**PLAIN, "deprecated": True, "deprecationWarning": "two\nlines"}),
+        'spec.versions[0].deprecationWarning: Invalid value: "two\\nlines": must only contain printable characters',
     ),
     (definition(PLAIN, scope="Galaxy"), 'spec.scope: Unsupported value: "Galaxy"'),
     (definition(), "spec.versions: Required value"),

@@ -200,3 +200,22 @@ def test_a_definition_without_served_versions_serves_nothing(tmp_path: Path) -> 
             await until_gone(ask, f"{DEFINITIONS}/widgets.example.com")
 
     asyncio.run(scenario())
+
+
+def test_every_request_through_a_deprecated_version_is_answered_with_a_warning(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            given = definition("v1", "v1beta1")
+            given["spec"]["versions"][1]["deprecated"] = True
+            await ask.post(DEFINITIONS, given)
+            old = WIDGETS.replace("v1", "v1beta1")
+            warning = '299 - "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"'
+            made = await ask("POST", old, {**widget("one"), "apiVersion": "example.com/v1beta1"})
+            assert (made.code, made.warnings) == (201, [warning])
+            for url, told in ((old, [warning]), (f"{old}/one", [warning]), (f"{WIDGETS}/one", [])):
+                assert (await ask("GET", url)).warnings == told
+            async with ask.watch(old) as watch:
+                await watch.next()
+                assert (b"warning", warning.encode()) in watch.exchange.started["headers"]
+
+    asyncio.run(scenario())

@@ -64,6 +64,22 @@ def test_a_change_is_held_against_the_version_of_the_object(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
+def test_every_version_prints_its_state(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await begin(ask)
+            running = {"conditions": [{"type": "Running", "status": "True"}]}
+            for version in VERSIONS:
+                status = {"launcherStatus": "Active"} if version == "v1alpha1" else running
+                await ask.patch(f"{path(version, f'of-{version}')}/status", {"status": status}, MERGE)
+            shown = await ask.get(path("v2beta1"), accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+            assert [column["name"] for column in shown["columnDefinitions"]] == ["Name", "Age", "State"]
+            states = {row["cells"][0]: row["cells"][2] for row in shown["rows"]}
+            assert states == {"of-v1alpha1": "Active", "of-v1": "Running", "of-v2beta1": "Running"}
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("way", ["PATCH", "PUT"])
 def test_the_version_of_an_object_does_not_change(tmp_path: Path, way: str) -> None:
     async def scenario() -> None:

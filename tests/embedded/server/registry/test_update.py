@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.server.in_process_server import CONFIG_MAPS, PODS, config_map, pod, server
+from tests.embedded.server.in_process_server import CONFIG_MAPS, MERGE, PODS, Json, config_map, pod, server
 
 
 def test_an_update_replaces_and_has_a_new_revision(tmp_path: Path) -> None:
@@ -57,6 +57,27 @@ def test_without_a_revision_the_last_writer_wins_where_kubernetes_lets_it(tmp_pa
             await ask.post(leases, lease)
             status = await ask.refused(422, "Invalid", "PUT", f"{leases}/mine", lease)
             assert status["details"]["causes"][0]["field"] == "metadata.resourceVersion"
+
+    asyncio.run(scenario())
+
+
+def test_revision_zero_asks_for_none(tmp_path: Path) -> None:
+    def at_zero(document: Json) -> Json:
+        return {**document, "metadata": {**document["metadata"], "resourceVersion": "0"}}
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            await ask.post(CONFIG_MAPS, at_zero(config_map("one", a="1")))
+            changed = await ask.put(f"{CONFIG_MAPS}/one", at_zero(config_map("one", a="2")))
+            assert (changed["data"], changed["metadata"]["resourceVersion"] != "0") == ({"a": "2"}, True)
+            changed = await ask.patch(f"{CONFIG_MAPS}/one", at_zero({"metadata": {}, "data": {"a": "3"}}))
+            assert changed["data"] == {"a": "3"}
+            leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+            lease = {"metadata": {"name": "mine"}, "spec": {"holderIdentity": "me"}}
+            await ask.post(leases, lease)
+            for verb, given in (("PUT", {}), ("PATCH", {"content_type": MERGE})):
+                status = await ask.refused(422, "Invalid", verb, f"{leases}/mine", at_zero(lease), **given)
+                assert status["details"]["causes"][0]["message"] == "Invalid value: 0: must be specified for an update"
 
     asyncio.run(scenario())
 

@@ -349,6 +349,32 @@ def test_a_suspended_job_keeps_no_pods(version: str) -> None:
     assert world.conditions() == {"Created": "MPIJobCreated"}
 
 
+@operated
+def test_the_launcher_of_a_suspended_job_is_not_active(version: str) -> None:
+    world = running(version)
+    world.parent["spec"]["runPolicy"]["suspend"] = True
+    world.look()
+    world.leave()
+    if version == "v2beta1":
+        launcher_rests(world)
+    world.look()
+    assert world.status["replicaStatuses"] == {"Launcher": {}, "Worker": {}}
+
+
+@operated
+def test_the_launcher_of_a_job_that_lost_it_for_good_is_not_active(version: str) -> None:
+    world = running(version, cleanPodPolicy="All")
+    world.status["conditions"].append({"type": "Failed", "status": "True", "reason": "Preempted"})
+    world.look()
+    world.after(30)
+    world.look()
+    world.leave()
+    if version == "v2beta1":
+        launcher_rests(world)
+    world.look()
+    assert world.status["replicaStatuses"] == {"Launcher": {}, "Worker": {}}
+
+
 def test_a_launcher_that_waits_for_workers_also_does_when_it_goes_on() -> None:
     world = running("v2beta1", launcherCreationPolicy="WaitForWorkersReady")
     world.parent["spec"]["runPolicy"]["suspend"] = True

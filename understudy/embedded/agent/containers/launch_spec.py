@@ -26,7 +26,7 @@ from understudy.train import job_environment
 
 
 class NoCommand(Exception):
-    """The container names no command. Images are not pulled, so the command of the image is not known."""
+    """The container has neither command nor args. Images are not pulled, so the image's own are not known."""
 
 
 class ContainerAttempt(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ def build_launch(machine: Machine, setup: PodSetup, attempt: ContainerAttempt, c
     mounts = tuple(_mounts(setup, attempt, values))
     if machine.tool is not None:
         return _in_runtime(machine.tool, machine, setup, _Expanded(attempt, values, mounts))
-    if not attempt.container.command:
+    if not (attempt.container.command or attempt.container.args):
         raise NoCommand(
             f"image {attempt.container.image!r} is not pulled: containers run as processes of this machine, so the pod "
             "must say their command; or start the cluster with --runtime docker or --runtime podman"
@@ -127,6 +127,7 @@ def _as_process(machine: Machine, setup: PodSetup, filled: _Expanded) -> Launch:
         mounts=filled.mounts,
         delay=attempt.delay,
         niceness=machine.niceness,
+        image="" if attempt.container.command else attempt.container.image or "unknown",
     )
     return launch if machine.isolated else _relocated(launch, filled.values, pod.metadata.namespace, machine.directory)
 

@@ -26,7 +26,7 @@ from understudy.embedded.agent.pods.lifecycle import StartContainer
 from understudy.embedded.agent.volumes.volume_projection import BadVolume
 from understudy.embedded.agent_protocol import MOUNTS
 from understudy.embedded.shim import container_files
-from understudy.embedded.shim.container_files import START_ERROR_CODE, ContainerExit, Launch
+from understudy.embedded.shim.container_files import IMAGE_NOT_PULLED, START_ERROR_CODE, ContainerExit, Launch
 from understudy.embedded.shim.container_log import ContainerLog
 from understudy.embedded.shim.pod_folders import AttemptFolder, PodFolder
 from understudy.embedded.warm_start.warm_launch import warm_launch
@@ -145,7 +145,7 @@ def _write_start_failure(folder: AttemptFolder, problem: str, now: float) -> Non
     journal.close()
     container_files.write(
         folder.exit,
-        ContainerExit(exit_code=START_ERROR_CODE, finished_at=now, reason="ImageNotPulled", message=problem),
+        ContainerExit(exit_code=START_ERROR_CODE, finished_at=now, reason=IMAGE_NOT_PULLED, message=problem),
     )
 
 

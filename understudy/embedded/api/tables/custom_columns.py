@@ -8,23 +8,24 @@ import msgspec
 from understudy.embedded.api.tables.human_duration import age
 from understudy.embedded.api.tables.jsonpath import jsonpath
 from understudy.embedded.api.tables.printer import NAME, AnyPrinter, Cell, Printer, Row
-from understudy.embedded.schema.served_resource import Column
+from understudy.embedded.schema.served_resource import Column, PrinterColumns
 
-Columns = tuple[tuple[Column, str], ...]
-
-_DEFAULT: Columns = (
+_DEFAULT: PrinterColumns = (
     (Column("Age", "date", description="Time since the object was created."), ".metadata.creationTimestamp"),
 )
 
 
 @lru_cache(512)
-def custom(given: Columns) -> AnyPrinter:
-    """`given`: the columns with their JSONPaths. None: the age alone."""
+def custom(given: PrinterColumns, kept: tuple[tuple[str, PrinterColumns], ...] = ()) -> AnyPrinter:
+    """`given`: the columns; none: the age alone. An object that keeps its version is read with the JSONPaths that
+    `kept` has for columns of the same names."""
     columns = given or _DEFAULT
+    paths = {version: {column.name: path for column, path in theirs} for version, theirs in kept}
 
     def row(document: dict[str, Any], now: float) -> Row:
         name = document.get("metadata", {}).get("name", "")
-        return Row([name, *(_cell(column, path, document, now) for column, path in columns)])
+        own = paths.get(document.get("apiVersion", ""), {})
+        return Row([name, *(_cell(column, own.get(column.name, path), document, now) for column, path in columns)])
 
     return Printer((NAME, *(column for column, _ in columns)), dict[str, Any], row)
 

@@ -57,7 +57,7 @@ def table(
 ) -> dict[str, Any]:
     """A row for each body. The events of a watch are tables of one row, and only the first has a header. The
     `metadata` of a list (its resourceVersion) is for the caller to fill in."""
-    printer = PRINTERS.get(served.resource.key) or custom(served.printer_columns)
+    printer = PRINTERS.get(served.resource.key) or custom(served.printer_columns, served.kept_columns)
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",

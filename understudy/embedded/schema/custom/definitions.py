@@ -10,8 +10,16 @@ from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.custom import structural_schema
 from understudy.embedded.schema.custom.custom_form import CustomForm, Version
+from understudy.embedded.schema.custom.deprecations import check_deprecation, deprecations
 from understudy.embedded.schema.errors import Cause
-from understudy.embedded.schema.served_resource import Column, DecodedObject, Lookup, ServedResource, Strictness
+from understudy.embedded.schema.served_resource import (
+    Column,
+    DecodedObject,
+    Lookup,
+    PrinterColumns,
+    ServedResource,
+    Strictness,
+)
 from understudy.embedded.schema.typed_form import TOO_DEEP, KindRules, TypedForm, unreadable
 from understudy.embedded.schema.types.apiextensions import (
     CustomResourceDefinition,
@@ -137,6 +145,7 @@ def _versions(definition: CustomResourceDefinition) -> Iterator[Cause]:
         if version.name in seen:
             yield causes.duplicate(child(where, "name"), version.name)
         seen.add(version.name)
+        yield from check_deprecation(version, where)
         schema = _schema(version)
         if schema is None:
             yield causes.required(child(where, "schema.openAPIV3Schema"), "schemas are required")
@@ -217,11 +226,8 @@ def served_by(definition: CustomResourceDefinition) -> tuple[ServedResource, ...
         return ()
     stored = offered[0]
     resource = Resource(spec.group, stored.name, spec.names.plural, spec.names.kind, spec.scope == "Namespaced")
-    columns = tuple(
-        (Column(one.name, one.type, one.format or "", one.description or "", one.priority or 0), one.json_path)
-        for one in stored.additional_printer_columns or ()
-    )
     keeps_versions = (definition.metadata.annotations or {}).get(KEEPS_VERSIONS) == "true"
+    kept = tuple((f"{spec.group}/{version.name}", _columns(version)) for version in offered) if keeps_versions else ()
     return (
         ServedResource(
             resource,
@@ -231,9 +237,18 @@ def served_by(definition: CustomResourceDefinition) -> tuple[ServedResource, ...
             tuple(spec.names.categories or ()),
             ("status",) if _has_status(stored) else (),
             tuple(version.name for version in offered[1:]),
-            columns or (_AGE,),
+            _columns(stored) or (_AGE,),
             keeps_versions,
+            kept,
+            deprecations(spec),
         ),
+    )
+
+
+def _columns(version: CustomResourceDefinitionVersion) -> PrinterColumns:
+    return tuple(
+        (Column(one.name, one.type, one.format or "", one.description or "", one.priority or 0), one.json_path)
+        for one in version.additional_printer_columns or ()
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 
 import msgspec
 
@@ -28,6 +29,7 @@ class StreamedResponse(msgspec.Struct, frozen=True):
     pieces: AsyncIterator[bytes]
     content_type: bytes = JSON
     seconds: float | None = None
+    headers: Headers = ()
 
 
 class _Status(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,7 +73,10 @@ def success(details: Details | None = None, code: int = 200) -> Response:
     return Response(_STATUS_HEAD + _encode(_Status("Success", details=details, code=0 if details else code))[1:], code)
 
 
-def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
+Answer = TypeVar("Answer", bound=Response | StreamedResponse)
+
+
+def with_warnings(response: Answer, warnings: Sequence[str]) -> Answer:
     """Adds HTTP Warning headers, which kubectl prints."""
     said = tuple((b"warning", f'299 - "{_quotable(warning)}"'.encode()) for warning in warnings[:_MOST_WARNINGS])
     return msgspec.structs.replace(response, headers=response.headers + said) if said else response
@@ -96,7 +101,7 @@ _FINAL_SEND_SECONDS = 1.0
 
 
 async def send_stream(stream: StreamedResponse, receive: Receive, send: Send, closing: asyncio.Future[None]) -> None:
-    headers = [(b"content-type", stream.content_type), (b"cache-control", b"no-cache, private")]
+    headers = [(b"content-type", stream.content_type), (b"cache-control", b"no-cache, private"), *stream.headers]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     pump = asyncio.ensure_future(_pump(stream.pieces, send))

@@ -16,6 +16,7 @@ from understudy.embedded.server.http.response import Response, with_warnings
 from understudy.embedded.server.registry import admission
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.store_writes import put, stamp
+from understudy.embedded.server.registry.update import given_revision
 from understudy.embedded.store.records import Key
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # as in Kubernetes: without vowels, so that no words appear
@@ -62,7 +63,7 @@ def _check_place(target: Target, meta: ObjectMeta) -> None:
             f"the namespace of the provided object ({meta.namespace}) does not match the namespace sent on the request "
             f"({target.namespace})"
         )
-    if meta.resource_version:
+    if given_revision(meta):
         raise bad_request("resourceVersion should not be set on objects to be created")
 
 

@@ -29,7 +29,7 @@ from understudy.embedded.server.registry.store_writes import put, remove
 from understudy.embedded.store.records import Record, Write
 from understudy.objects.resources import BUDGETS, DEFINITIONS, LEASES
 
-# A PUT without a resourceVersion overwrites the object. These kinds and custom resources do not allow that.
+# A write without a resourceVersion overwrites the object. These kinds and custom resources do not allow that.
 _NEED_REVISION = {LEASES.key, BUDGETS.key, DEFINITIONS.key}
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -48,18 +48,23 @@ async def replace(state: ServerState, request: Request, target: Target) -> Respo
     body = await read_json(request)
     reading = target.served.form.read(body, request.strictness)
     record = find_record(state, target)
-    resource = target.served.resource
-    if not reading.draft.metadata.resource_version and needs_revision(state, target):
-        problem = Cause(
-            "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
-        )
-        raise invalid(resource.kind, resource.group, target.name, [problem])
     old = target.served.form.load(record.body)
     return await store_update(state, request, target, ObjectUpdate(record, old, reading.draft, reading.warnings))
 
 
-def needs_revision(state: ServerState, target: Target) -> bool:
-    return target.served.resource.key in _NEED_REVISION or state.resources.is_custom(target.served)
+def _check_revision(state: ServerState, target: Target, meta: ObjectMeta) -> None:
+    resource = target.served.resource
+    needed = resource.key in _NEED_REVISION or state.resources.is_custom(target.served)
+    if needed and not given_revision(meta):
+        problem = Cause(
+            "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
+        )
+        raise invalid(resource.kind, resource.group, target.name, [problem])
+
+
+def given_revision(meta: ObjectMeta) -> str:
+    """The resourceVersion that a client asks for; '' for any, which "0" says too."""
+    return "" if meta.resource_version in (UNSET, "0") else meta.resource_version
 
 
 def find_record(state: ServerState, target: Target) -> Record:
@@ -73,6 +78,7 @@ def find_record(state: ServerState, target: Target) -> Record:
 async def store_update(state: ServerState, request: Request, target: Target, change: ObjectUpdate) -> Response:
     old, draft = change.old, change.draft
     check_identity(target, draft.metadata, old.metadata)
+    _check_revision(state, target, draft.metadata)
     target.served.form.admit_update(draft, old, target.sub, state.lookup)
     _check_finalizers(target, draft.metadata, old.metadata)
     escalation.check(state.authorizer, request.user, target, draft, old)
@@ -144,7 +150,7 @@ def check_identity(target: Target, meta: ObjectMeta, old: ObjectMeta) -> None:
         )
     if meta.uid and meta.uid != old.uid:
         raise mismatch(resource, old, f"UID in precondition: {meta.uid}, UID in object meta: {old.uid}")
-    if meta.resource_version and meta.resource_version != old.resource_version:
+    if (given := given_revision(meta)) and given != old.resource_version:
         raise conflict(resource.plural, resource.group, target.name, _MODIFIED)
 
 

@@ -90,16 +90,18 @@ def report_suspended(job: MPIJobModel, report: MPIJobStatusWriter) -> None:
 def _figures(job: MPIJobModel, old: Document, standing: MPIJobState) -> Document:
     if job.version == FIRST:
         return {"workerReplicas": standing.ready}
-    launcher = _launcher_figures(standing) or (old.get("replicaStatuses") or {}).get("Launcher", {})
-    return {"replicaStatuses": {"Launcher": launcher, "Worker": _counted(standing.present)}}
+    known = (old.get("replicaStatuses") or {}).get("Launcher") or {}
+    return {"replicaStatuses": {"Launcher": _launcher_figures(standing, known), "Worker": _counted(standing.present)}}
 
 
-def _launcher_figures(standing: MPIJobState) -> Document:
-    """Of a launcher that is gone, what was known last."""
+def _launcher_figures(standing: MPIJobState, known: Document) -> Document:
+    """A launcher that is gone is not active; how it ended stays on record."""
     if standing.job is not None:
         status = standing.job.status
         return _told({"active": status.active, "succeeded": status.succeeded, "failed": status.failed})
-    return _counted([standing.pod]) if standing.pod is not None else {}
+    if standing.pod is not None:
+        return _counted([standing.pod])
+    return {name: count for name, count in known.items() if name != "active"}
 
 
 def _counted(pods: list[PartialPod]) -> Document:
