@@ -41,7 +41,7 @@ test-thorough: setup ## Run the thorough tests: kills at every write, long waits
 
 # What needs no processes of its own, with fewer examples of each law.
 QUICK := $(addprefix tests/,model decide objects kinds control client deploy seeds train/test_cluster.py test_pythons.py) \
-	$(addprefix tests/embedded/,schema api store server controllers definitions clusters/test_certificates.py)
+	$(addprefix tests/embedded/,schema api store server controllers bundled_manifests clusters/test_certificates.py)
 SLOW := $(addprefix tests/,decide/test_oracle.py decide/test_determinism.py client/test_pool.py) \
 	$(addprefix tests/embedded/,store/test_kill.py server/test_serving.py controllers/test_worklist.py)
 

@@ -1,4 +1,5 @@
-"""What the loops need of the world: a cluster to read and write, and a clock. Every world brings its own."""
+"""What the loops need from the world around them: a cluster to read and write, and a clock. Every world implements
+both."""
 
 import enum
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,17 +15,17 @@ class ChangeType(enum.StrEnum):
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
-    SYNCED = "SYNCED"  # everything there was has been told; what follows is news
+    SYNCED = "SYNCED"  # every object that existed at the start has been delivered; changes follow
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
     type: ChangeType
-    raw: bytes = b""  # the object as JSON, the last one seen where it is gone
-    obj: KubeObject | None = None  # in place of the text, for those who asked for objects
+    raw: bytes = b""  # the object as JSON; if it is gone, its last state
+    obj: KubeObject | None = None  # instead of the text, for callers that asked for decoded objects
 
 
 class Ref(msgspec.Struct, frozen=True, gc=False):
-    """One object by name, or with no name the place where new ones go."""
+    """One object by name; without a name, the place where new objects are created."""
 
     resource: Resource
     namespace: str = ""
@@ -40,17 +41,18 @@ class PodBinding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     pod: str
     uid: str
     node: str
-    annotations: Mapping[str, str] = {}  # to be put on the pod in the same write
+    annotations: Mapping[str, str] = {}  # written on the pod together with the node
 
 
 class PodEviction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One pod that has to go, and the condition that tells it why."""
+    """A pod to evict, and the condition that says why."""
 
     pod: str
     uid: str
     condition: Mapping[str, str]
-    grace: int | None = None  # seconds; None: those that it asks for
-    excused: str = ""  # the version a batch Job's pod was seen in, for which its Job must not count this as a failure
+    grace: int | None = None  # seconds; None: the pod's own
+    # the version in which a batch Job's pod was seen; its Job must not count the eviction as a failure
+    excused: str = ""
 
 
 class PatchForm(enum.StrEnum):
@@ -61,9 +63,9 @@ class PatchForm(enum.StrEnum):
 
 
 class Refused(Exception):
-    """The cluster said no: a Kubernetes Status in words and numbers."""
+    """The cluster refused a request, with a Kubernetes Status."""
 
-    done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those that were done
+    done: frozenset[str] = frozenset()  # of a request for several pods, the uids of those that were changed
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -73,9 +75,9 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """The cluster said nothing; whether it did what was asked is not known."""
+    """The cluster did not answer; it is not known whether it did what was asked."""
 
-    done: frozenset[str] = frozenset()  # of several things asked for at once, the uids of those known to be done
+    done: frozenset[str] = frozenset()  # of a request for several pods, the uids of those known to be changed
 
 
 class ClusterReader(Protocol):
@@ -84,24 +86,25 @@ class ClusterReader(Protocol):
     def follow(
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
-        """All objects there are, SYNCED, then every change, for ever. Lost connections are mended inside; after one
-        that lost its place, what has gone meanwhile is told as DELETED and the rest as ADDED or MODIFIED.
+        """All existing objects, SYNCED, then every change, without end. Broken connections are resumed inside. If the
+        position of the watch was lost, objects that are gone are reported as DELETED and all others as ADDED or
+        MODIFIED.
 
-        Whoever asks for objects `decoded` gets them so where the cluster can do that at less cost, and keeps them
-        himself: of what went unseen he is told no more than apiVersion, kind, namespace, name and uid."""
+        With `decoded`, objects are delivered decoded where that is cheaper for the cluster. The caller has to keep
+        them: of an object whose deletion was missed, only apiVersion, kind, namespace, name and uid are delivered."""
         ...
 
     def age(self) -> float:
-        """How old the picture is that is drawn from what is followed: seconds for which it is not known whether
-        anything happened that has not been told. The oldest counts; nothing followed: 0."""
+        """The age of what `follow` has delivered: seconds for which it is not known whether anything has changed since.
+        The oldest watch counts; 0 without any."""
         ...
 
     async def get(self, ref: Ref) -> bytes: ...
 
 
 class Cluster(ClusterReader, Protocol):
-    """A Kubernetes API. Writes raise Refused or Unreachable, and change nothing or all of what they name. Of the
-    scheduling loop, only `control/apply/` may write; the other parts are given a ClusterReader."""
+    """A Kubernetes API. Writes raise Refused or Unreachable, and change all of what they name or nothing. In the
+    scheduling loop only `control/apply/` may write; the other parts get a ClusterReader."""
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes: ...
 
@@ -110,12 +113,12 @@ class Cluster(ClusterReader, Protocol):
     async def delete(self, ref: Ref, *, grace: int | None = None, uid: str = "", propagation: str = "") -> None: ...
 
     async def bind(self, namespace: str, seatings: Sequence[PodBinding]) -> None:
-        """Seats pods of one gang. A world that can do it whole or not at all does; in another, the exception knows
-        who was seated all the same."""
+        """Binds the pods of one gang. A world that can bind all or none does so; otherwise the exception names those
+        that were bound."""
         ...
 
     async def release(self, namespace: str, departures: Sequence[PodEviction]) -> None:
-        """Marks pods and deletes them. Whoever is gone already, or has been replaced, is passed over."""
+        """Sets the condition of the pods and deletes them. Pods that are gone or replaced are left out."""
         ...
 
 

@@ -228,7 +228,7 @@ def test_without_claim_objects_claims_are_somebody_elses_matter() -> None:
         (
             of_class(with_claim("", **TO_BE), **{**FIRST_CONSUMER, "provisioner": "kubernetes.io/no-provisioner"}),
             "data",
-            "nobody makes volumes of the class fast: name one as its volumeName",
+            "the class fast has no provisioner: name a volume as its volumeName",
         ),
         (with_claim("pv"), "data", "default/data is bound to pv, which is not known"),
         (with_claim("pv", []), "other", "default/other does not exist"),

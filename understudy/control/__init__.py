@@ -1,1 +1,1 @@
-"""The loops that are the same in every world: `scheduling` follows a cluster and carries plans out through ports."""
+"""The loops that are the same in every world: `loop` follows a cluster and applies plans through ports."""

@@ -15,7 +15,7 @@ class SystemClock:
 
 
 async def wait_for(happens: asyncio.Event, clock: Clock, until: float | None = None) -> bool:
-    """Whether it happened. Without `until` it is waited for as long as it takes."""
+    """Returns whether the event was set. Without `until`, waits without a limit."""
     if happens.is_set():
         return True
     if until is None:

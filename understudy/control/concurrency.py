@@ -1,4 +1,4 @@
-"""Several writes at a time, but not too many; all of them are seen to their end before the first failure is raised."""
+"""Several writes at a time, up to a limit. All of them end before the first failure is raised."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

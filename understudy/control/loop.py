@@ -1,4 +1,4 @@
-"""The scheduling loop: follows a cluster, plans when something changed or a moment has come, and carries plans out."""
+"""The scheduling loop: follows a cluster, makes a plan when something changed or a time has come, and applies it."""
 
 import asyncio
 import logging
@@ -39,12 +39,12 @@ from understudy.objects.meta import KubeObject
 from understudy.ports import Clock, Cluster, Unreachable
 
 FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0  # before a cluster that did not answer is written to again
-EXPLAIN_INTERVAL = 1.0  # seconds between two looks at why gangs wait
-EXPLAIN_DELAY_WHEN_BUSY = 5.0  # seconds by which that is put off while there is something to be done
-STANDBY_INTERVAL = 1.0  # seconds between two looks of a loop that only stands by
-STALE_VIEW_RETRY = 1.0  # seconds after which it is looked whether a view that was too old is fresh again
-STALE_WARNING_AFTER = 5.0  # seconds after which it is said that the watch does not show what was written
-MIN_RECHECK = 0.1  # seconds after which a plan is made again at the earliest, if only the clock is the reason
+EXPLAIN_INTERVAL = 1.0  # seconds between two explanations of why gangs wait
+EXPLAIN_DELAY_WHEN_BUSY = 5.0  # seconds by which the explanation is delayed while plans change the cluster
+STANDBY_INTERVAL = 1.0  # seconds between two snapshots of a standby
+STALE_VIEW_RETRY = 1.0  # seconds after which a view that was too old is checked again
+STALE_WARNING_AFTER = 5.0  # seconds after which a warning is logged that the watch does not show the loop's own writes
+MIN_RECHECK = 0.1  # minimum seconds between two plans, if only time has passed
 
 _log = logging.getLogger(__name__)
 
@@ -52,51 +52,48 @@ _log = logging.getLogger(__name__)
 class LoopSettings(msgspec.Struct, frozen=True):
     policy: Policy = Policy()
     limits: HealthLimits = DEFAULT_LIMITS
-    scheduler_name: str | None = None  # whose pods are ours; None: all are
-    gather: float = 0.002  # seconds in which changes are gathered before a plan: a burst of pods makes one plan
-    tell_after: float = 0.0  # seconds by which events are put off, so that they do not delay urgent writes
-    events: EventFormat = CoreEventFormat()  # the form in which the cluster has them
-    patience: PodPatience = PodPatience()  # with controllers that have yet to make pods
-    keep_pods_in: str = ""  # the namespace in which pods are kept that are to be made again; '': in their own
-    keep_incidents: int = 500  # records of incidents in the cluster; older ones are deleted
-    max_view_age: float | None = None  # seconds; nothing is decided on an older view. None: on any
-    one_clock: bool = True  # whether nodes write their leases by the clock that we go by
-    binds_whole: bool = True  # whether the cluster seats all pods of a gang at once, or none
+    scheduler_name: str | None = None  # the scheduler name of its pods; None: all pods
+    gather: float = 0.002  # seconds for which changes are collected before a plan: a burst of pods leads to one plan
+    tell_after: float = 0.0  # seconds by which events are delayed, so that they do not delay urgent writes
+    events: EventFormat = CoreEventFormat()  # the API group in which events are written
+    patience: PodPatience = PodPatience()  # how long controllers may take to create pods
+    keep_pods_in: str = ""  # the namespace that keeps the manifests of pods to be created again; '': the pod's own
+    keep_incidents: int = 500  # number of incidents to keep in the cluster; older ones are deleted
+    max_view_age: float | None = None  # seconds; no plan is made on an older view. None: no limit
+    one_clock: bool = True  # whether nodes write their leases by this process's clock
+    binds_whole: bool = True  # whether the cluster binds all pods of a gang at once, or none
     job_lag: float = 2.0  # seconds by which a job may be seen later than its pods
-    evictor: float = (
-        0.0  # seconds the cluster is given to delete pods by itself that a taint drives out; 0: it does not
-    )
+    evictor: float = 0.0  # seconds that the taint manager gets to delete pods; 0: the cluster has none
 
 
 DEFAULT_SETTINGS = LoopSettings()
 
 
 class Cycle(msgspec.Struct, frozen=True):
-    """One turn of the loop, for its listener: the snapshot, the plan, and which of its actions were done or begun."""
+    """One turn of the loop, for its listener: the snapshot, the plan, and the actions that were applied or begun."""
 
     snapshot: Snapshot
     plan: Plan
     done: tuple[Action, ...] = ()
-    took: float = 0.0  # seconds in which the plan was made
+    took: float = 0.0  # seconds that the planning took
 
 
 class LoopStatus(msgspec.Struct, frozen=True):
     """The state of a loop, for probes and metrics."""
 
     synced: bool = False  # every object has been seen once
-    unseen: tuple[str, ...] = ()  # resources of which not every object was seen
+    unseen: tuple[str, ...] = ()  # resources of which not all objects have been seen
     leads: bool = False
-    stumbles: int = 0  # plans that were interrupted so far, because the cluster did not answer
-    incidents: int = 0  # that are open
-    opened: int = 0  # incidents, so far
+    stumbles: int = 0  # plans that were interrupted because the cluster did not answer
+    incidents: int = 0  # number that are open
+    opened: int = 0  # number opened by this loop
     turn_lasts: float = 0.0  # seconds since the present turn began; 0 between two turns
 
 
 class SchedulingLoop:
-    """Level-triggered: every plan is made from the objects as they are. Nothing but objects survives a restart.
+    """Level-triggered: every plan is made from the objects as they are. Only objects survive a restart.
 
-    One plan is carried out at a time, and the next one is not made before the view shows what was written.
-    """
+    One plan is applied at a time, and the next one is not made before the view shows all writes of the last one."""
 
     def __init__(
         self,
@@ -131,17 +128,17 @@ class SchedulingLoop:
         self._leads = False
         self._idle = False
         self._planned: Snapshot | None = None
-        self._recheck_at: float | None = None  # when the clock alone may change the plan
-        self._retry_at: float | None = None  # when a plan that could not be carried out is to be made again
-        self._unexplained = False  # whether a gang may wait that was not told why
-        self._explain_at = clock.now()  # not before
+        self._recheck_at: float | None = None  # when passing time alone may change the plan
+        self._retry_at: float | None = None  # when a plan is made again after one could not be applied
+        self._unexplained = False  # whether a gang may wait without a recorded reason
+        self._explain_at = clock.now()  # the earliest time of the next explanation
         self._consecutive_failures = 0  # in a row
-        self._interrupted_plans = 0  # in all
+        self._interrupted_plans = 0  # in total
         self._plan_postponed = False  # whether the last turn made no plan
         self._turn_began: float | None = None
 
     async def run(self, lead: asyncio.Event | None = None) -> None:
-        """Runs until it is cancelled. It watches from the start; it decides and writes as soon as `lead` is set."""
+        """Runs until it is cancelled. It watches from the start; it plans and writes as soon as `lead` is set."""
         async with asyncio.TaskGroup() as group:
             for reads in (self._reflector.run, self._pod_recreator.run, self._incidents.records.follow):
                 group.create_task(reads())
@@ -179,7 +176,7 @@ class SchedulingLoop:
             await wait_for(lead, self._clock, self._clock.now() + STANDBY_INTERVAL)
 
     def _take_over(self) -> None:
-        """Before this, another loop wrote failures and incidents down; from now on this one does."""
+        """Until now another loop recorded failures and incidents. From now on this one does."""
         self._leads = True
         for pod in list(self.view.pods()):
             self._job_failures.observe(pod, gone=False)
@@ -200,7 +197,7 @@ class SchedulingLoop:
     async def _schedule(self) -> None:
         await self._reflector.synced.wait()
         await self._pod_recreator.synced.wait()
-        await self._incidents.records.looked.wait()  # else decisions of an earlier loop would be lost
+        await self._incidents.records.looked.wait()  # otherwise decisions of an earlier loop would be lost
         while True:
             try:
                 self._view_updater.changed.clear()
@@ -267,7 +264,7 @@ class SchedulingLoop:
         return bool(done)
 
     def _explain(self, snapshot: Snapshot, now: float) -> None:
-        """Explaining takes longer than deciding, so it comes after the plan was applied."""
+        """Explanations take longer than plans, so they come after the plan was applied."""
         began = time.perf_counter()
         made = plan(snapshot, self._settings.policy, now)
         took = time.perf_counter() - began

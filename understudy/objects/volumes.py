@@ -69,7 +69,7 @@ class ClaimNeeds(msgspec.Struct, frozen=True, gc=False):
     unprovisioned: tuple[
         tuple[str, str | None], ...
     ] = ()  # claims whose volume is made with the seat, and the node they name
-    words: tuple[str, ...] = ()  # on what nobody can know, or do
+    words: tuple[str, ...] = ()  # problems that no scheduler can solve
 
 
 def claim_needs(spec: PodSpec, namespace: str, name: str, storage: Storage) -> ClaimNeeds:
@@ -132,7 +132,7 @@ def _reach_to_be(claim: PersistentVolumeClaim, title: str, storage: Storage, wor
         return ()
     if made_by.provisioner == NO_PROVISIONER:
         name = made_by.metadata.name
-        words.append(f"{title} is not bound, and nobody makes volumes of the class {name}: name one as its volumeName")
+        words.append(f"{title} is not bound, and the class {name} has no provisioner: name a volume as its volumeName")
         return ()
     return tuple(
         NodeTerm(tuple(Requirement(one.key, "In", one.values) for one in term.match_label_expressions))

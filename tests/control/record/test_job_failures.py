@@ -143,12 +143,12 @@ def test_a_failure_is_struck_out_when_a_node_turns_out_to_have_been_dead(silent:
     playing(story, nodes=3)
 
 
-def test_jobs_that_fail_all_the_time_keep_nobody_from_being_seated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_that_fail_again_and_again_do_not_keep_other_pods_from_being_seated(monkeypatch: pytest.MonkeyPatch) -> None:
     async def always_something(*_: object) -> bool:
         return True
 
     async def story(world: LoopHarness) -> None:
-        monkeypatch.setattr(JobFailures, "write_down", always_something)
+        monkeypatch.setattr(JobFailures, "write", always_something)
         world.cluster.put(node("late", allocatable={"cpu": "1", "pods": "110"}))
         world.cluster.put(pod("x"))
         await world.clock.let_pass(0.1)

@@ -126,7 +126,7 @@ class HealthJudge(msgspec.Struct, frozen=True):
             beat = heartbeat(self.leases.get(node.metadata.name))
             found = examine_node(node, beat, self.now, self.limits)
             silent = is_silent(node, beat, self.now, self.limits)
-            health = NodeFences(self.limits.return_margin).judged(node, found, silent, self.now).health
+            health = NodeFences(self.limits.return_margin).with_fence(node, found, silent, self.now).health
             failures = read_times(node.metadata.annotations, "failed-at", node)
         except BadObject as error:
             return Verdict.SUSPECT, str(error)

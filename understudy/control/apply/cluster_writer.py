@@ -65,13 +65,13 @@ class ClusterWriter:
         await self._patch(obj, {**(spec or {}), "metadata": metadata}, form=PatchForm.MERGE)
 
     async def select_node(self, claim: PersistentVolumeClaim, node: str) -> None:
-        """Says for which node the volume of a claim is to be made."""
+        """Names the node for which the volume of a claim is to be created."""
         meta = claim.metadata
         patch = {"metadata": {"uid": meta.uid, "annotations": {SELECTED_NODE: node}}}
         await self._cluster.patch(Ref(CLAIMS, meta.namespace, meta.name), patch, form=PatchForm.MERGE)
 
     async def resume(self, job: Workload, notes: Mapping[str, str | None], spec: MergePatch) -> None:
-        """The same for a paused job, if it is as it was seen: its owner may have suspended it meanwhile, for good."""
+        """Resumes a paused job, if it is as the view showed it: its owner may have suspended it for good since then."""
         metadata = {
             "uid": job.metadata.uid,
             "resourceVersion": job.metadata.resource_version,
@@ -98,7 +98,7 @@ class ClusterWriter:
     async def bind(
         self, namespace: str, seats: Sequence[tuple[Pod, str]], notes: Mapping[str, Mapping[str, str]] = _NO_NOTES
     ) -> None:
-        """`notes` are annotations that pods get with their seat, by uid."""
+        """`notes` are annotations, by uid, that are written on the pods together with their node."""
         seatings = []
         for pod, node in seats:
             meta = pod.metadata
@@ -119,7 +119,7 @@ class ClusterWriter:
             self._expect(pod, shows_seat(pod.metadata.uid))
 
     async def release(self, departures: Sequence[tuple[Pod, PodEviction]]) -> None:
-        """Tells pods of one gang why they have to go, and deletes them."""
+        """Writes on the pods of one gang why they are evicted, and deletes them."""
         await self._fence(pod for pod, departure in departures if departure.grace == 0)
         if departures:
             try:
@@ -135,7 +135,8 @@ class ClusterWriter:
         self._uncertain.update((pod.metadata.uid, pod) for pod in pods)
 
     async def resolve_uncertain_writes(self) -> None:
-        """Asks what has become of pods after writes that were not answered. The view has to show at least that."""
+        """After writes without an answer: asks for the present state of their pods. The view has to show at least that
+        state."""
         await run_all(partial(self._resolve_uncertain_write, pod) for pod in self._uncertain.values())
 
     async def _resolve_uncertain_write(self, pod: Pod) -> None:
@@ -152,11 +153,12 @@ class ClusterWriter:
         del self._uncertain[uid]
 
     def expect_deletion(self, pod: Pod, until: float) -> None:
-        """Somebody else deletes it: what comes next waits for that, up to this time."""
+        """Another component deletes the pod. The loop waits for that, until this time at most."""
         self._expect(pod, shows_deletion(pod.metadata.uid), until)
 
     async def remove(self, pod: Pod, at_once: bool) -> None:
-        """Deletes a pod with the grace it asks for, or `at_once`, since nobody is there to be waited for."""
+        """Deletes a pod with its grace period, or `at_once` where its node is gone and cannot confirm the end of its
+        processes."""
         await self._fence([pod] if at_once else ())
         try:
             await self._cluster.delete(ref_of(pod), grace=0 if at_once else None, uid=pod.metadata.uid)
@@ -164,12 +166,12 @@ class ClusterWriter:
             if error.code not in (
                 HTTPStatus.NOT_FOUND,
                 HTTPStatus.CONFLICT,
-            ):  # it is gone, or another has taken its name
+            ):  # the pod is gone, or a new pod has its name
                 raise
         self._expect(pod, shows_deletion(pod.metadata.uid))
 
     async def _fence(self, pods: Iterable[Pod]) -> None:
-        """Before pods are force-deleted, their nodes say so: whoever comes after us has to know when they return."""
+        """Annotates nodes before their pods are force-deleted: a later scheduler has to know when the nodes return."""
         by_node: dict[str, list[Pod]] = {}
         for pod in pods:
             by_node.setdefault(pod.spec.node_name, []).append(pod)
@@ -177,7 +179,7 @@ class ClusterWriter:
         await run_all(partial(self._write_fence, name, fence) for name, fence in wanted.items() if fence is not None)
 
     async def _write_fence(self, name: str, fence: Fence) -> None:
-        """A node that is gone, or was made anew, has nothing of these pods."""
+        """A node that was deleted, or created anew, runs none of these pods."""
         node = self._view.node(name)
         patch = fence_patch(node.metadata.uid if node is not None else "", format_fence(fence))
         try:
@@ -194,7 +196,7 @@ class ClusterWriter:
         self.expectations.expect(name, shows, self.known(obj), until)
 
     def known(self, obj: Workload | Pod) -> KubeObject | None:
-        """The object as the view has it now."""
+        """The object as the view shows it now."""
         meta = obj.metadata
         if isinstance(obj, Pod):
             return self._view.pod(meta.namespace, meta.name)
@@ -202,7 +204,7 @@ class ClusterWriter:
 
 
 def fence_patch(uid: str, note: str | None) -> MergePatch:
-    """None: the annotation goes."""
+    """Without a note, the annotation is removed."""
     return {"metadata": {"uid": uid, "annotations": {FENCED: note}}}
 
 

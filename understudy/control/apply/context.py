@@ -1,4 +1,4 @@
-"""What applying works with: the view it reads, the writer it writes through, and the recorder it tells events to."""
+"""What applying works with: the view it reads, the writer, and the recorder of events."""
 
 from http import HTTPStatus
 
@@ -34,7 +34,7 @@ class ApplyContext(msgspec.Struct, frozen=True):
         return decode_json(await self.cluster.get(ref))
 
     async def is_ready(self, namespace: str, pod: str) -> bool:
-        """The view does not keep conditions of pods: there are too many, and they are rarely asked for."""
+        """The view does not keep the conditions of pods: they need much memory and are rarely read."""
         try:
             found = msgspec.json.decode(await self.cluster.get(Ref(PODS, namespace, pod)), type=_PodConditions)
         except Refused as error:

@@ -24,11 +24,11 @@ class WriteRetries:
     def __init__(self, context: ApplyContext) -> None:
         self._context = context
         self._clock = context.clock
-        self._refusals: dict[str, int] = {}  # how often in a row a gang's writes were refused
-        self._at: dict[str, float] = {}  # when they are tried again
+        self._refusals: dict[str, int] = {}  # how many of a gang's writes were refused in a row
+        self._at: dict[str, float] = {}  # when a gang is tried again
 
     def begin(self, gangs: Container[str]) -> None:
-        """A plan is about to be carried out: what has waited long enough is tried again."""
+        """Called before a plan is applied: gangs whose delay is over are tried again."""
         now = self._clock.now()
         self._at = {key: at for key, at in self._at.items() if at > now and key in gangs}
         if self._refusals:
@@ -41,7 +41,8 @@ class WriteRetries:
         self._record(gang, error)
 
     def _record(self, gang: Gang, error: Refused) -> None:
-        """Another writer is quicker every day. Any other refusal may last, so it has to be seen on the job."""
+        """A conflict with another writer is common and ends soon. Any other refusal may last, so it is shown on the
+        job."""
         if error.code in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
             _log.info("%s: the cluster refused a write: %s", gang.key, error)
             return
@@ -61,10 +62,10 @@ class WriteRetries:
 
 
 class PodPatience(msgspec.Struct, frozen=True):
-    """Seconds that a controller is given."""
+    """How many seconds a controller may take."""
 
-    make: float = 30.0  # to make the pods of a stage
-    remake: float = 300.0  # to make a pod again that has left its seat: it may back off
+    make: float = 30.0  # to create the pods of a stage
+    remake: float = 300.0  # to create a pod again after its eviction: the controller may back off
 
 
 class MissingPods:
@@ -73,8 +74,8 @@ class MissingPods:
         self._retries = retries
         self._patience = patience
         self._lacking: dict[str, float] = {}  # gang -> since when
-        self._limits: dict[str, float] = {}  # gang -> for how many seconds it may lack them
-        self._passed_over: list[PassedOver] = []  # since they were last taken
+        self._limits: dict[str, float] = {}  # gang -> for how many seconds it may lack pods
+        self._passed_over: list[PassedOver] = []  # since the last take_passed_over
 
     def take_passed_over(self) -> list[PassedOver]:
         """The gangs that the next plans leave out, each once."""
@@ -86,7 +87,7 @@ class MissingPods:
         return PassedOver.of(gang, view.pods_of(gang), view.job_of(gang))
 
     async def blocked(self, by_gang: Mapping[str, GangChanges]) -> set[str]:
-        """The gangs whose deeds have to wait for pods."""
+        """The gangs whose changes have to wait for pods."""
         waiting = [changes.gang for changes in by_gang.values() if self._lacks_first_stage(changes)]
         begun = [changes.gang for changes in by_gang.values() if lacks_pods(changes.gang)]
         await self._give_back(self._overdue([*waiting, *begun]))
@@ -95,7 +96,7 @@ class MissingPods:
         return {gang.key for gang in (*waiting, *paused)}
 
     def next_look(self) -> float | None:
-        """When the first of them has lacked its pods for too long."""
+        """When the first gang exceeds its limit."""
         return min((since + self._limits[key] for key, since in self._lacking.items()), default=None)
 
     def _lacks_first_stage(self, changes: GangChanges) -> bool:
@@ -106,7 +107,7 @@ class MissingPods:
         return lacks_first_stage(self._context, gang, wanted)
 
     def _overdue(self, gangs: Iterable[Gang]) -> list[Gang]:
-        """Those that have lacked their pods for too long. These gangs, and no others, lack any."""
+        """The gangs that have lacked pods for longer than their limit. All other gangs are forgotten."""
         now = self._context.clock.now()
         waiting = {gang.key: gang for gang in gangs}
         self._lacking = {key: self._lacking.get(key, now) for key in waiting}
@@ -119,8 +120,8 @@ class MissingPods:
         return self._patience.remake if record_wait else self._patience.make
 
     async def _give_back(self, overdue: Iterable[Gang]) -> None:
-        """A gang without seats is passed over; one that can do without those pods goes on without; any other counts as
-        stalled, and the next plan takes its seats."""
+        """A gang without seats is passed over. A gang that can run without the missing pods does so. Any other gang
+        counts as stalled, and the next plan takes its seats."""
         for gang in overdue:
             try:
                 if not await self._could_be_made(gang):
@@ -130,7 +131,7 @@ class MissingPods:
                 if gang.holds and (_can_do_without(gang) or not gang.seated()):
                     await hold_seats(self._context, gang, {})
                 del self._lacking[gang.key]
-                # A pod may have come while that was written.
+                # A pod may have been created during that write.
                 if not _can_do_without(gang) and len(self._context.view.pods_of(gang.key)) == known:
                     self._passed_over.append(self._as_seen(gang.key))
                     self._record(gang)
@@ -138,8 +139,8 @@ class MissingPods:
                 self._retries.refused(gang, error)
 
     async def _could_be_made(self, gang: Gang) -> bool:
-        """Where a controller waits until the pods of the stage before are ready, they are looked at: the view does not
-        know."""
+        """If the controller waits until the pods of the earlier stage are ready, asks the API whether they are: the
+        view does not keep that."""
         due = _next_to_be_made(gang)
         if not gang.seated() or due is None or due.made is not PodCreation.WHEN_READY:
             return True
@@ -153,8 +154,8 @@ class MissingPods:
             self._context.recorder.record_wait(EventSubject.of(job), words)
 
     async def _resume_to_make_pods(self, gang: Gang) -> None:
-        """A paused job has no pods, and no gang is preempted for pods that may not come. So the job goes on first, and
-        waits for its seats like any other."""
+        """A paused job has no pods, and no gang is preempted for pods that may never be created. So the job is resumed
+        first, and waits for seats like any other."""
         try:
             await resume_job(self._context, gang, {})
         except Refused as error:
@@ -162,32 +163,32 @@ class MissingPods:
 
 
 def lacks_first_stage(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
-    """Whether its controller has yet to make pods for these seats that it makes before any of the others sits."""
+    """Whether the controller has not yet created those of the pods for these seats that it creates first."""
     stages = {m.name: m.stage for m in gang.members() if m.name in seats}
     first = min(stages.values(), default=0)
     return any(stages.get(member, first) == first for member in split_by_pod(context, gang, seats).absent)
 
 
 def lacks_pods(gang: Gang) -> bool:
-    """Whether some members sit, and the controller may make another of the pods by now, and has not."""
+    """Whether some members have seats, and the controller could have created another pod by now, but has not."""
     return _next_to_be_made(gang) is not None
 
 
 def _next_to_be_made(gang: Gang) -> Member | None:
-    """Of the members with reserved seats whose pods could be there by now, one that has not sat before comes first."""
+    """A member with a reserved seat whose pod could exist by now; members that never had a seat come first."""
     due = (m for m, _ in gang.reserved() if not m.exists and _may_be_made(gang, m))
     return min(due, key=lambda m: (bool(m.last_node), m.stage), default=None)
 
 
 def _may_be_made(gang: Gang, member: Member) -> bool:
     earlier = _stages_before(gang, member)
-    if earlier and member.made is PodCreation.WHEN_DONE:  # once those are done, they are no members any more
+    if earlier and member.made is PodCreation.WHEN_DONE:  # members that are done are removed from the gang
         return False
     return all(m.node for m in earlier)
 
 
 def _can_do_without(gang: Gang) -> bool:
-    """Whether it runs with the members that sit, and the others are surplus."""
+    """Whether the gang runs with the members that have seats, and the others are optional."""
     return gang.elastic and len(gang.seated()) >= gang.minimum
 
 
@@ -196,5 +197,5 @@ def _stages_before(gang: Gang, member: Member) -> list[Member]:
 
 
 def _preemptors(by_gang: Mapping[str, GangChanges]) -> list[Gang]:
-    """The gangs for which others are to be preempted."""
+    """The gangs for which other gangs are preempted."""
     return [by_gang[key].gang for key in sorted({changes.by for changes in by_gang.values() if changes.by in by_gang})]

@@ -1,4 +1,4 @@
-"""Turns a plan into deeds: for each gang, all that its actions together ask to be done with it."""
+"""Groups the actions of a plan by gang: for each gang, everything that its actions change."""
 
 from typing import assert_never
 
@@ -10,17 +10,17 @@ from understudy.model.snapshot import Snapshot
 
 
 class GangChanges(msgspec.Struct):
-    """What is to be done with one gang. Members go by their names in the snapshot."""
+    """What changes for one gang. Members are named as in the snapshot."""
 
     gang: Gang
     actions: list[Action] = []
-    starts: dict[str, str] = {}  # seats to take now, all of them or none
-    replaces: dict[str, str] = {}  # seats to take as soon as the pods that fill them are there
-    grows: dict[str, str] = {}  # seats to take by those who are there
-    leaves: list[str] = []  # members whose pods have to go
-    gives_up: bool = False  # the gang goes whole: back to the queue, or to its end
-    by: str = ""  # the gang for which its seats are taken away
-    holds: Seats | None = None  # seats to be kept for it from now on; None: as before
+    starts: dict[str, str] = {}  # seats to bind now, all of them or none
+    replaces: dict[str, str] = {}  # seats to bind as soon as the replacement pods exist
+    grows: dict[str, str] = {}  # seats to bind for the pods that exist
+    leaves: list[str] = []  # members whose pods are evicted
+    gives_up: bool = False  # the whole gang gives up its seats: it is requeued, or it ends
+    by: str = ""  # the gang that gets the seats
+    holds: Seats | None = None  # seats to hold from now on; None: no change
     waits_for: tuple[str, ...] = ()  # gangs that have to leave first
 
     @property
@@ -29,7 +29,8 @@ class GangChanges(msgspec.Struct):
 
     @property
     def claims(self) -> dict[str, str]:
-        """node -> the member that wants it; of several the one that needs accelerators, which others go for."""
+        """node -> the member that wants it. Of several members, the one that needs accelerators: the victims leave for
+        those."""
         wanted = {**dict(self.holds or ()), **self.replaces, **self.starts}
         needs = {member.name: member.shape.accelerators for member in self.gang.members()}
         ranked = sorted(wanted.items(), key=lambda seat: (-needs.get(seat[0], 0), seat), reverse=True)
@@ -37,15 +38,15 @@ class GangChanges(msgspec.Struct):
 
 
 def changes_by_gang(plan: Plan, snapshot: Snapshot) -> dict[str, GangChanges]:
-    """By gang, in the order in which the plan first speaks of them."""
+    """By gang, in the order in which the plan first names them."""
     by_gang: dict[str, GangChanges] = {}
     for action in plan.actions:
         if isinstance(action, Wait | Dismiss):
-            continue  # nothing is done with who waits but to tell him why; for understudies see there
+            continue  # a waiting gang is only told why; understudies are dismissed in warm_understudies.py
         changes = by_gang.get(action.gang)
         if changes is None:
             changes = by_gang[action.gang] = GangChanges(snapshot.gangs[action.gang])
-        if not changes.gives_up:  # the next plan says what follows when its pods have gone
+        if not changes.gives_up:  # what follows after the gang has left is decided by the next plan
             changes.actions.append(action)
             _add(changes, action, snapshot)
     return by_gang
@@ -73,13 +74,13 @@ def _add(changes: GangChanges, action: Action, snapshot: Snapshot) -> None:
         case Hold(seats=seats):
             changes.holds = seats
         case Wait() | Dismiss():
-            pass  # told, and done, elsewhere
+            pass  # handled elsewhere, see changes_by_gang
         case _:
             assert_never(action)
 
 
 def _swap(changes: GangChanges, swap: Swap, snapshot: Snapshot) -> None:
-    """A lost seat is given up at once; one that still works is kept until its replacement is free."""
+    """A lost seat is given up at once. A seat that still works is kept until its replacement is free."""
     changes.waits_for = swap.waits_for
     targets = {move.member: move.to_node for move in swap.moves}
     if swap.waits_for:

@@ -1,9 +1,7 @@
-"""Carries plans out: turns deeds into writes, in an order from which every stop leads on to the same end.
+"""Applies plans: turns the changes of each gang into writes, in an order that is safe to interrupt at any point.
 
-First the seats that are kept for somebody are written down, then others are made to leave, then volumes are ordered and
-seats taken, then the books are put in order. A gang whose write is refused is left for the next plan, with all that
-depends on it.
-"""
+First the holds are written, then victims leave, then volumes are ordered and pods bound, then the annotations of the
+jobs are updated. If a gang's write is refused, that gang and all that depend on it are left for the next plan."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
@@ -57,16 +55,16 @@ _log = logging.getLogger(__name__)
 
 
 class GangTask(msgspec.Struct):
-    """A deed on its way: what of it can be done now, and how far it has come."""
+    """The changes of one gang while they are applied: what can be done now, and what has been done."""
 
     changes: GangChanges
     seats: SeatsByPod
-    reserved: dict[str, str] | None = None  # seats to be kept for it; None: as before
-    orders: list[VolumeOrder] = []  # volumes to be made for these seats, before they are taken
+    reserved: dict[str, str] | None = None  # seats to hold for the gang; None: no change
+    orders: list[VolumeOrder] = []  # volumes to create for these seats before pods are bound
     resumes: bool = False
     failed: bool = False
-    bound: bool = False  # whether all those seats were taken
-    done: bool = False  # whether anything was changed for it
+    bound: bool = False  # whether all those seats were bound
+    done: bool = False  # whether any write for the gang has succeeded
 
     @property
     def gang(self) -> Gang:
@@ -79,18 +77,19 @@ class GangTask(msgspec.Struct):
 
 class PlanApplier:
     def __init__(
-        self, context: ApplyContext, remaker: PodRecreator, patience: PodPatience, binds_whole: bool = True
+        self, context: ApplyContext, recreator: PodRecreator, patience: PodPatience, binds_whole: bool = True
     ) -> None:
-        """`binds_whole`: the cluster seats all pods of a gang at once, or none."""
+        """`binds_whole`: the cluster binds all pods of a gang at once, or none."""
         self._context = context
-        self._remaker = remaker
+        self._recreator = recreator
         self._binds_whole = binds_whole
         self._retries = WriteRetries(context)
         self._missing = MissingPods(context, self._retries, patience)
-        self._stepping_in: dict[str, Pod] = {}  # understudies that step in, by the uid of the pod each becomes
+        self._stepping_in: dict[str, Pod] = {}  # warm understudies that become pods, by the uid of that pod
 
     async def carry_out(self, plan: Plan, snapshot: Snapshot) -> list[Action]:
-        """Returns what was done, or begun. Raises Unreachable where nobody knows how far it came."""
+        """Returns the actions that were applied or begun. Raises Unreachable if it is not known how much was
+        applied."""
         by_gang = changes_by_gang(plan, snapshot)
         self._retries.begin(snapshot.gangs)
         self._context.evictor.begin()
@@ -110,11 +109,11 @@ class PlanApplier:
         return [action for task in tasks.values() if task.done for action in task.changes.actions] + dismissed
 
     def take_passed_over(self) -> list[PassedOver]:
-        """What applying has learnt that planning needs: the gangs that the next plans leave out."""
+        """The gangs that the next plans leave out, since their pods were not created in time."""
         return self._missing.take_passed_over()
 
     def next_look(self) -> float | None:
-        """When something that was put off is to be tried again, or given up."""
+        """When a delayed gang is tried again, or a missing pod is given up."""
         return min(
             (at for at in (self._missing.next_look(), self._retries.next_look()) if at is not None), default=None
         )
@@ -139,7 +138,7 @@ class PlanApplier:
                 [], {**seats.absent, **{pod.metadata.name: node for pod, node in seats.there}}
             )
         if changes.gives_up or task.resumes:
-            return task  # the one write that pauses it, or lets it go on, says which seats are kept
+            return task  # the write that suspends or resumes the job also contains the holds
         if changes.holds is not None:
             task.reserved = {**dict(changes.holds), **seats.absent}
         elif seats.absent:
@@ -147,7 +146,7 @@ class PlanApplier:
         return task
 
     def _moves_whole_and_lacks_pods(self, changes: GangChanges) -> bool:
-        """A gang of which no member stays where it is starts anew: when the pods of its first stage are there."""
+        """A gang of which no member keeps its seat starts anew, once the pods of its first stage exist."""
         stays = any(m.node and m.name not in changes.leaves for m in changes.gang.members())
         return bool(changes.replaces) and not stays and lacks_first_stage(self._context, changes.gang, changes.replaces)
 
@@ -172,11 +171,11 @@ class PlanApplier:
             _log.warning("the cluster refused to let go of pods on a lost node: %s", error)
 
     def _takes_seats_one_by_one(self, task: GangTask) -> bool:
-        """Then all of them are held first: the first process may run before the last pod is bound."""
+        """In that case all seats are held first: the first process may run before the last pod is bound."""
         return task.binds and not self._binds_whole and len(task.seats.there) + len(task.gang.seated()) > 1
 
     async def _hold_seats(self, task: GangTask) -> None:
-        """What was promised and is about to be taken stays promised until it is taken: the write may fail."""
+        """Holds that are about to be used are kept until the pods are bound: the binding may fail."""
         taking = {pod.metadata.name: node for pod, node in task.seats.there}
         kept = {member: node for member, node in task.gang.holds if taking.get(member) == node}
         if self._takes_seats_one_by_one(task):
@@ -194,13 +193,14 @@ class PlanApplier:
         if task.changes.by and (taker is None or taker.failed):
             return
         text = self._with_taker(taker, _event_for(task.changes.actions))
-        keep, taken_by = self._remaker.keep, taker.changes if taker else None
+        keep, taken_by = self._recreator.keep, taker.changes if taker else None
         await SeatRelease(self._context, task.changes, snapshot, text, keep, taken_by).carry_out()
         task.done = True
         self._record_on_job(task.gang, text)
 
     async def _count_preemption(self, task: GangTask) -> None:
-        """One more occasion on which others are preempted for this gang: counted first, so that none is forgotten."""
+        """Records on the gang that others are preempted for it. This is written before the preemption, so that it is
+        never missing."""
         book, now = annotated_object(self._context, task.gang), self._context.clock.now()
         if book is not None and not is_preempting_now(task.gang, now):
             recent = [at for at in task.gang.preempted_for_it if now - at < HOUR]
@@ -221,13 +221,13 @@ class PlanApplier:
         await run_all(partial(self._bind_batch, batch) for batch in _batches(tasks))
 
     async def _bind_batch(self, tasks: list[GangTask]) -> None:
-        """Gangs of one pod are bound together as far as nobody minds; else each by itself."""
+        """Gangs of one pod are bound in one call. If the cluster refuses the call, each gang is bound by itself."""
         try:
             if len(tasks) > 1:
                 await self._bind_seats(tasks)
                 return
         except Refused:
-            pass  # one of them is not what it was; who that is, each finds out for itself
+            pass  # one of the pods has changed; binding each gang by itself shows which
         await self._each((task for task in tasks if not task.bound), self._bind_one)
 
     async def _bind_one(self, task: GangTask) -> None:
@@ -244,8 +244,8 @@ class PlanApplier:
         self._note_seated(tasks, frozenset(pod.metadata.uid for pod, _ in seats))
 
     def _notes_on_pods(self, tasks: list[GangTask]) -> dict[str, dict[str, str]]:
-        """By uid: the understudy that becomes the pod; and the domain it has to itself, since its job may be deleted
-        before the pod has left."""
+        """By uid: the understudy that becomes the pod, and the label of the domain that the pod's island owns. The pod
+        keeps that label, since its job may be deleted before the pod has left."""
         notes = {uid: {STEPS_IN: understudy.metadata.uid} for uid, understudy in self._stepping_in.items()}
         for task in tasks:
             owned = _exclusive_topologies(task.gang)
@@ -255,7 +255,8 @@ class PlanApplier:
         return notes
 
     def _note_seated(self, tasks: list[GangTask], uids: frozenset[str]) -> None:
-        """Not every world can seat a gang whole or not at all. Who sits is told so; the next plan sees to the rest."""
+        """Not every cluster can bind a gang whole or not at all. The pods that were bound get their events, and the
+        next plan handles the rest."""
         for task in tasks:
             taken = [seat for seat in task.seats.there if seat[0].metadata.uid in uids]
             task.done, task.bound = task.done or bool(taken), len(taken) == len(task.seats.there)
@@ -271,7 +272,7 @@ class PlanApplier:
             self._context.recorder.event(EventSubject.of(pod), EventText("SteppedIn", message))
 
     async def _write_annotations(self, task: GangTask) -> None:
-        """Where its pods sit now, for the day they have to come back; and no promise that has been kept."""
+        """Writes on the job where its pods sit now, for a later restart, and removes the holds that were used."""
         job = self._context.view.job_of(task.changes.key)
         if job is not None and task.binds:
             notes = self._notes_on_seats(task, job)
@@ -299,15 +300,15 @@ class PlanApplier:
             self._context.recorder.event(EventSubject.of(job), text)
 
     def _with_taker(self, taker: GangTask | None, text: EventText) -> EventText:
-        """The same, with the job it happens for named as an object."""
+        """The same text, with the job that gets the seats as the related object."""
         job = self._context.view.job_of(taker.gang.key) if taker is not None else None
         return text if job is None else msgspec.structs.replace(text, related=EventSubject.of(job))
 
 
 def _moves_only_lost_seats(changes: GangChanges, snapshot: Snapshot) -> bool:
-    """Whether it moves from lost seats to free ones. Nobody made room for it: if what it was promised is not written
-    down before it leaves, it is promised something else. One that keeps no seat would be no repair any more, which
-    may have a spare, but a start, which may not."""
+    """Whether the gang moves only from lost seats to free seats, so that no other gang had to leave. The holds are then
+    written together with the eviction: if they were missing, the gang could be given other seats. A gang that keeps no
+    seat is excluded: it would be a start, which may not use a spare, and no longer a repair, which may."""
     moves_now = bool(changes.replaces and changes.leaves) and not (changes.waits_for or changes.by or changes.gives_up)
     leaving = [m for m in changes.gang.seated() if m.name in changes.leaves]
     return moves_now and len(leaving) < len(changes.gang.seated()) and all(snapshot.is_lost(m.node) for m in leaving)
@@ -340,13 +341,13 @@ def _batches(tasks: Iterable[GangTask]) -> list[list[GangTask]]:
 
 
 def _gangs_to_make_room_for(tasks: dict[str, GangTask], leaving: Iterable[GangTask]) -> list[str]:
-    """The gangs for which somebody has to leave."""
+    """The gangs for which other gangs have to leave."""
     keys = {task.changes.by: None for task in leaving if task.changes.by and not task.failed}
     return [key for key in keys if key in tasks]
 
 
 def _with_dependents(by_gang: dict[str, GangChanges], blocked: set[str]) -> set[str]:
-    """Those who would leave for somebody blocked, and those who wait for them to leave, are blocked as well."""
+    """A gang that leaves for a blocked gang is blocked too, and so is a gang that waits for it to leave."""
     while True:
         more = {
             changes.key
@@ -360,9 +361,9 @@ def _with_dependents(by_gang: dict[str, GangChanges], blocked: set[str]) -> set[
 
 
 def _event_for(actions: list[Action]) -> EventText:
-    """What a gang is told that has to give up seats."""
+    """The event for a gang that gives up seats."""
     reasons = {Preempt: PREEMPTED, Requeue: "Requeued", Swap: "HotSwapped", Shrink: "Shrunk"}
     for action in actions:
         if type(action) in reasons:
             return EventText(reasons[type(action)], describe(action), isinstance(action, Requeue | Shrink))
-    raise AssertionError(f"nobody has to leave for {actions}")
+    raise AssertionError(f"no gang gives up seats in {actions}")

@@ -1,8 +1,7 @@
-"""Pods that nobody owns and that ask to be queued again when preempted: kept in a ConfigMap until they are made anew.
+"""Preempted pods without an owner that ask to be queued again: kept in a ConfigMap until they are created again.
 
-Kubernetes deletes such a pod for good. Here its manifest is written down before it is deleted, so that it comes back
-whatever happens in between; when it has left, it is made again under its name, with its place in line.
-"""
+Kubernetes deletes such a pod for good. Here its manifest is written before the deletion, so that no crash can lose it.
+When the pod has left, it is created again under its name, with its place in the queue."""
 
 import asyncio
 import contextlib
@@ -29,7 +28,7 @@ Name = tuple[str, str]  # (namespace, name)
 
 
 class KeptPod(msgspec.Struct, frozen=True):
-    """A pod to be made again once the one with this uid is gone."""
+    """A pod to be created again once the pod with this uid is gone."""
 
     uid: str
     manifest: dict[str, Any]
@@ -40,16 +39,16 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 def is_recreated(pod: Pod) -> bool:
-    """Only where it says so: whoever made a pod without an owner may have made another one already."""
+    """Only pods that ask for it: the creator of a pod without an owner may have created a replacement already."""
     meta = pod.metadata
     return not meta.owner_references and meta.annotations.get(ON_PREEMPTION) == OnPreemption.REQUEUE
 
 
 class PodRecreator:
-    """`changed` is set when there is something to make again."""
+    """`changed` is set when a pod can be created again."""
 
     def __init__(self, cluster: Cluster, context: ApplyContext, changed: asyncio.Event, place: str = "") -> None:
-        """`place` is the namespace in which all are kept; '': each in its own."""
+        """`place` is the namespace in which all manifests are kept; '': each in the pod's own namespace."""
         self._cluster = cluster
         self._place = place
         self._context = context
@@ -66,7 +65,7 @@ class PodRecreator:
                         self._heard(change.type, change.raw)
             except (Refused, Unreachable) as error:
                 _log.warning("cannot follow %s: %s", CONFIG_MAPS.key, error)
-                self.synced.set()  # pods without owners do not come back then; nobody else has to wait for that
+                self.synced.set()  # pods without owners are not created again then, but nothing else has to wait
             await self._context.clock.sleep(RETRY)
 
     def _heard(self, change: ChangeType, raw: bytes) -> None:
@@ -76,7 +75,7 @@ class PodRecreator:
         try:
             name, kept = _read(msgspec.json.decode(raw, type=_Record))
         except (KeyError, msgspec.DecodeError):
-            return  # somebody else's, or spoilt: there is nothing to be made of it
+            return  # not written by the scheduler, or damaged: no pod can be created from it
         if change is ChangeType.DELETED:
             self._kept.pop(name, None)
         else:
@@ -84,7 +83,7 @@ class PodRecreator:
             self._changed.set()
 
     async def keep(self, pod: Pod, gang: Gang) -> None:
-        """Writes down what it takes to make the pod again, before it is deleted."""
+        """Writes the manifest of the pod before the pod is deleted."""
         meta = pod.metadata
         manifest = msgspec.json.decode(await self._cluster.get(Ref(PODS, meta.namespace, meta.name)))
         kept = KeptPod(meta.uid, _anew(manifest, gang, pod.spec.node_name))
@@ -99,7 +98,8 @@ class PodRecreator:
             await self._cluster.create(place, body)
 
     async def make_again(self) -> None:
-        """To be called when nobody is being preempted: a pod that is kept and still there was not deleted after all."""
+        """Called when no preemption is under way: a pod whose manifest is kept and that still exists was not deleted
+        after all."""
         for name, kept in list(self._kept.items()):
             pod = self._context.view.pod(*name)
             if pod is not None and pod.metadata.uid == kept.uid and pod.metadata.deletion_timestamp is not None:
@@ -116,7 +116,7 @@ class PodRecreator:
         try:
             await self._cluster.create(Ref(PODS, namespace), kept.manifest)
         except Refused as error:
-            if error.code != HTTPStatus.CONFLICT:  # somebody else made it
+            if error.code != HTTPStatus.CONFLICT:  # a conflict means that a pod of this name exists already
                 raise
 
     async def _forget(self, name: Name) -> None:
@@ -128,7 +128,7 @@ class PodRecreator:
                 raise
 
     def _record(self, name: Name) -> Ref:
-        """Where a pod is kept. What it is called is for people; a digest tells those apart whose names are cut."""
+        """Where the manifest of a pod is kept. The readable name may be cut; a digest keeps cut names distinct."""
         namespace, pod = name
         digest = hashlib.blake2b("/".join(name).encode(), digest_size=4).hexdigest()
         return Ref(CONFIG_MAPS, self._place or namespace, f"understudy-requeued-{pod[:200]}-{digest}")
@@ -150,7 +150,7 @@ def _body(place: Ref, kept: KeptPod) -> dict[str, Any]:
 
 
 def _anew(manifest: dict[str, Any], gang: Gang, node: str) -> dict[str, Any]:
-    """The pod as it was asked for, without what came over it since."""
+    """The pod as its creator specified it, without what the cluster added since."""
     meta = manifest["metadata"]
     notes = {QUEUED_AT: format_time(gang.queued_at), LAST_SEATS: f"{meta['name']}={node}"}
     kept = {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}

@@ -39,7 +39,8 @@ class RecordWriter:
         await self._cluster.patch(Ref(NODES, name=name), {"metadata": metadata}, form=PatchForm.MERGE)
 
     async def put_incident(self, ref: Ref, document: Mapping[str, Any], is_known: bool) -> None:
-        """An incident that is not known may exist all the same: an earlier loop may have created it at its very end."""
+        """An incident that is not known may exist all the same: an earlier loop may have created it just before it
+        ended."""
         patch = {"spec": document["spec"], "status": document["status"]}
         if is_known:
             try:

@@ -1,8 +1,8 @@
-"""Takes seats away: from victims of a preemption, from gangs that go back to the queue, from members that move.
+"""Takes seats away: from victims of a preemption, from gangs that are requeued, from members that move.
 
-Everybody is told why. A job that can be paused is paused, its place in line and its seats written down in the same
-write, and its controller takes the pods away at no cost to it; of all others the pods are evicted.
-"""
+All pods are told why. A job that can be suspended is suspended, its place in the queue and its seats are recorded in
+the same write, and its controller deletes the pods without counting a failure. The pods of all other jobs are
+evicted."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -49,13 +49,13 @@ _LEAVING = {
 
 
 class SeatRelease(msgspec.Struct, frozen=True):
-    """A gang, or some of its members, on the way out; `taker` is the gang the seats are for, if any."""
+    """A gang, or some of its members, that has to leave; `taker` is the gang that gets the seats, if any."""
 
     context: ApplyContext
     changes: GangChanges
     snapshot: Snapshot
-    text: EventText  # what the job and its pods are told, unless there is a taker to be named
-    keep: Callable[[Pod, Gang], Awaitable[None]]  # writes down a pod that is to be made again
+    text: EventText  # the event for the job and its pods; with a taker, the pods' events name it instead
+    keep: Callable[[Pod, Gang], Awaitable[None]]  # stores the manifest of a pod that is to be created again
     taker: GangChanges | None = None
 
     async def carry_out(self) -> None:
@@ -65,7 +65,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
             await self._move(pods)
             return
         spared = self._spared(pods) if ends else []
-        marked = ends or bool(self._pause())  # the others get the mark with the notice to leave
+        marked = ends or bool(self._pause())  # other pods get the condition together with their eviction
         await run_all(partial(self._mark, pod, pod in spared) for pod in pods if marked)
         for pod in pods:
             self.context.recorder.event(EventSubject.of(pod), self._text(pod))
@@ -75,7 +75,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
             await self._requeue(pods)
 
     def _pods(self) -> list[Pod]:
-        """Those that have a seat and are not leaving yet."""
+        """The pods that are bound and not being deleted yet."""
         names = set(self.changes.leaves)
         return [
             pod
@@ -84,14 +84,15 @@ class SeatRelease(msgspec.Struct, frozen=True):
         ]
 
     def _spared(self, pods: list[Pod]) -> list[Pod]:
-        """Pods that end by themselves when the others are gone. One that is in the way even then goes like them."""
+        """Pods that end by themselves when the others are gone. If all pods of the gang are such pods, they are evicted
+        like the others."""
         job = self.context.view.job_of(self.changes.key)
         labels = control_of(job).spared.items() if job is not None else ()
         spared = [pod for pod in pods if labels and labels <= pod.metadata.labels.items() and not self._is_lost(pod)]
         return spared if len(spared) < len(pods) else []
 
     async def _move(self, pods: list[Pod]) -> None:
-        """Members leave, and their gang waits for those who take their places: nothing that can wait comes first."""
+        """Members leave, and their gang waits for the replacements: so the events are written last."""
         await self._keep(pods)
         await self._remove(pods)
         for pod in pods:
@@ -106,7 +107,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
             return self._preempted(pod)
         for swap in (action for action in self.changes.actions if isinstance(action, Swap)):
             moves = tuple(move for move in swap.moves if move.member == pod.metadata.name)
-            if moves:  # the job is told of them all
+            if moves:  # only the event of the job names all members that move
                 return msgspec.structs.replace(self.text, message=describe(msgspec.structs.replace(swap, moves=moves)))
         return self.text
 
@@ -120,7 +121,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         }
 
     def _preempted(self, pod: Pod) -> EventText:
-        """Names the pod that comes, as far as it can be told which of them takes this very seat."""
+        """Names the new pod, as far as it is known which pod takes this seat."""
         assert self.taker is not None
         gang, node, claims = self.taker.gang, pod.spec.node_name, self.taker.claims
         member = claims.get(node) or next(iter(claims.values()), gang.name)
@@ -141,7 +142,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         await self._remove(lost if pause else pods)
 
     def _pause(self) -> MergePatch:
-        """What pauses the job; nothing where there is none, or it cannot be paused."""
+        """The patch that suspends the job; empty without a job, or where the job cannot be suspended."""
         job = self.context.view.job_of(self.changes.key)
         return suspend_patch(control_of(job), True) if job is not None else {}
 
@@ -160,8 +161,8 @@ class SeatRelease(msgspec.Struct, frozen=True):
         }
 
     def _cause(self, gang: Gang, now: str) -> dict[str, str | None]:
-        """What drove the gang out, as far as that counts later: one that stalled pauses, one that lost its seats may
-        have spares."""
+        """The annotation for the cause, where later plans need it: a stalled gang backs off, a gang that lost its seats
+        may use spares."""
         if self.taker:
             return {}
         if not any(isinstance(action, Requeue) and action.stalled for action in self.changes.actions):
@@ -170,7 +171,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         return {STALLED_AT: format_times((*recent, float(int(self.context.clock.now()))))}
 
     async def _end(self, pods: list[Pod]) -> None:
-        """The job fails by the means of its own kind, so that its controller makes no new pods."""
+        """The job is made to fail in the way of its kind, so that its controller creates no new pods."""
         job = self.context.view.job_of(self.changes.key)
         if job is not None:
             now = format_time(int(self.context.clock.now()))
@@ -183,7 +184,7 @@ class SeatRelease(msgspec.Struct, frozen=True):
         )
 
     def _is_left_to_taint_eviction(self, pod: Pod) -> bool:
-        """If they do not delete it in time, the next plan finds it where it is."""
+        """If the taint manager does not delete the pod in time, the next plan finds it still there."""
         member = next((m for m in self.changes.gang.seated() if m.name == pod.metadata.name), None)
         until = self.context.evictor.wait_until(pod, member, self.snapshot) if member is not None else None
         if until is not None:
@@ -213,10 +214,10 @@ async def fail(context: ApplyContext, job: Workload, ending: JobFailure) -> None
 
 
 async def release_stuck_pods(context: ApplyContext, snapshot: Snapshot) -> None:
-    """Pods on their way out of a lost node never get there by themselves: nobody is left who could say they have.
+    """A deleted pod on a lost node would stay for ever: no kubelet is left to confirm its end.
 
-    Those that were given no grace are left to their controllers, who have to let go of them.
-    """
+    Pods that were deleted with a grace period of 0 are left to their controllers, which have to remove their
+    finalizers."""
     stuck = []
     for name in snapshot.unhealthy:
         for seat in snapshot.nodes[name].seats if snapshot.is_lost(name) else ():
@@ -228,7 +229,8 @@ async def release_stuck_pods(context: ApplyContext, snapshot: Snapshot) -> None:
 
 
 async def _release_pod(context: ApplyContext, pod: Pod) -> None:
-    """Whoever told it to go, a taint above all, did so since its node was lost: its Job is not to pay for that."""
+    """The pod was deleted, most often for a taint, after its node was lost: its Job must not count that as a
+    failure."""
     if excused := _excused(pod):
         meta = pod.metadata
         await context.writer.release([(pod, PodEviction(meta.name, meta.uid, _LEAVING, grace=0, excused=excused))])
@@ -237,13 +239,14 @@ async def _release_pod(context: ApplyContext, pod: Pod) -> None:
 
 
 def _excused(pod: Pod) -> str:
-    """The version in which the pod of a batch Job was seen; of other pods nobody counts how they went."""
+    """The version in which the pod of a batch Job was seen. No other controller needs to be told that a deletion is no
+    failure."""
     owner = pod.metadata.controller
     return pod.metadata.resource_version if owner is not None and owner.kind == "Job" else ""
 
 
 def would_lose_unowned_pod(context: ApplyContext, changes: GangChanges, snapshot: Snapshot) -> bool:
-    """Whether a pod would go that nobody makes again, from a node that still works: it is not moved but stays there."""
+    """Whether a pod would leave a healthy node although no controller creates it again. Such a pod is not moved."""
     if changes.gang.kind not in ("Pod", POD_GROUP) or not changes.replaces:
         return False
     going = [pod for pod in context.view.pods_of(changes.key) if pod.metadata.name in changes.leaves]

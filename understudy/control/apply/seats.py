@@ -22,19 +22,20 @@ MAX_ANNOTATION = 100_000  # characters; all annotations of an object together ma
 
 
 def by_place(gang: Gang, seats: Mapping[str, str]) -> dict[str, str]:
-    """Seats under the names of places, which outlive the pods that fill them now."""
+    """Seats by the place of the member: places stay the same when pods are replaced."""
     places = {member.name: member.place or member.name for member in gang.members()}
     return {places.get(member, member): node for member, node in seats.items()}
 
 
 def seats_note(gang: Gang, seats: Mapping[str, str]) -> str | None:
-    """None where there is nothing to write, or too much."""
+    """None if there is nothing to write, or if it would be too large."""
     text = format_seats(by_place(gang, seats))
     return text if text and len(text) <= MAX_ANNOTATION else None
 
 
 async def hold_seats(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
-    """Whether anything had to be written for it. Without a job, the oldest pod has the note; a lone pod needs none."""
+    """Returns whether a write was necessary. Without a job, the oldest pod has the annotation; a lone pod needs
+    none."""
     book = annotated_object(context, gang)
     nominated = nominate_nodes(context, gang, seats) if isinstance(book, Pod) else False
     note = seats_note(gang, seats)
@@ -54,10 +55,10 @@ def annotated_object(context: ApplyContext, gang: Gang) -> Workload | Pod | None
 
 
 def nominate_nodes(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> bool:
-    """The same on the pods. It is what kubectl shows, and counts as a hold where the job has none written down.
+    """Nominates the same nodes on the pods. kubectl shows that, and it counts as a hold where the job has no
+    annotation.
 
-    Nobody waits for it: until it is written, a gang has its seats by its place in line, by which they were chosen.
-    """
+    The write may be delayed: until then the gang gets the same seats by its place in the queue."""
     wrong = [
         (pod, node)
         for pod in context.view.pods_of(gang.key)
@@ -68,7 +69,7 @@ def nominate_nodes(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) 
 
 
 class SeatsByPod(msgspec.Struct):
-    """Seats for members whose pods are there, and for those whose pods are not there yet."""
+    """Seats for members whose pods exist, and for members whose pods do not exist yet."""
 
     there: list[tuple[Pod, str]] = []
     absent: dict[str, str] = {}
@@ -86,15 +87,15 @@ def split_by_pod(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) ->
 
 
 async def resume_job(context: ApplyContext, gang: Gang, seats: Mapping[str, str]) -> None:
-    """Lets a paused job go on, with its seats kept until its pods are there: one write for both."""
+    """Resumes a suspended job and holds its seats until its pods exist, in one write."""
     job = context.view.job_of(gang.key)
-    if job is not None:  # else it was deleted since the plan was made
+    if job is not None:  # otherwise it was deleted after the plan was made
         notes = {REQUEUED_AT: None, HOLDS: seats_note(gang, seats)}
         await context.writer.resume(job, notes, suspend_patch(control_of(job), False))
 
 
 def seats_to_take(context: ApplyContext, changes: GangChanges) -> SeatsByPod:
-    """What is to be bound now, and what is to be held until its pods are there."""
+    """Seats to bind now, and seats to hold until their pods exist."""
     starting = split_by_pod(context, changes.gang, changes.starts)
     leaving = set(changes.leaves)
     replacing = split_by_pod(context, changes.gang, {m: n for m, n in changes.replaces.items() if m not in leaving})
@@ -105,8 +106,8 @@ def seats_to_take(context: ApplyContext, changes: GangChanges) -> SeatsByPod:
 
 
 def _growing(context: ApplyContext, changes: GangChanges) -> SeatsByPod:
-    """Where some pods are made only when others have seats, those who are there begin, and the rest is kept for them;
-    else nothing is kept for pods that may come."""
+    """If some pods are created only after others have seats, the existing pods start and the other seats are held;
+    otherwise nothing is held for pods that may never be created."""
     growing = split_by_pod(context, changes.gang, changes.grows)
     if not any(m.stage for m in changes.gang.members()):
         return SeatsByPod(_whole_islands(changes.gang, growing))
@@ -142,7 +143,7 @@ class VolumeOrder(msgspec.Struct, frozen=True):
 
 
 def volume_orders(context: ApplyContext, seats: Iterable[tuple[Pod, str]]) -> list[VolumeOrder]:
-    """One order a claim; of several pods that share it, the first says where."""
+    """One order a claim. Of several pods that share a claim, the first decides the node."""
     found: dict[str, VolumeOrder] = {}
     for pod, node in seats:
         for volume in context.view.unmade_volumes(pod):
@@ -151,8 +152,8 @@ def volume_orders(context: ApplyContext, seats: Iterable[tuple[Pod, str]]) -> li
 
 
 async def order_volumes(context: ApplyContext, orders: Iterable[VolumeOrder], nodes: Container[str]) -> bool:
-    """Whether there was anything to write. Who has been told a node that is there is not told another: its volume may
-    be on its way."""
+    """Returns whether a write was necessary. A claim that names an existing node keeps it: its volume may be on its
+    way."""
     new = [(one.volume.claim, one.node) for one in orders if one.volume.claim and one.volume.node not in nodes]
     await run_all(partial(context.writer.select_node, *one) for one in new)
     return bool(new)

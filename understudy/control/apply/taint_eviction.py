@@ -1,9 +1,9 @@
-"""Pods that the cluster is about to delete by itself: it goes first, where its deletion could hit another pod.
+"""Pods that the taint manager is about to delete: the scheduler waits for it where a late deletion could hit another
+pod.
 
-Where a node gets a taint with the effect NoExecute, Kubernetes' taint manager deletes the pods there that do not
-tolerate it. It does so by their names, and looks again for a moment where there is no such pod. If we were quicker, and
-the pod's controller had made it again under the same name, it would be the new pod, on a healthy node, that is deleted.
-"""
+When a node gets a taint with the effect NoExecute, Kubernetes' taint manager deletes the pods there that do not
+tolerate it. It deletes them by name, and retries for a moment if there is no such pod. If the scheduler were quicker,
+and the controller had created a new pod of that name on a healthy node, the taint manager would delete the new pod."""
 
 from understudy.model.gangs import Member
 from understudy.model.nodes import NO_EXECUTE
@@ -11,20 +11,20 @@ from understudy.model.snapshot import Snapshot
 from understudy.objects.pods import Pod
 from understudy.ports import Clock
 
-FORGET_AFTER = 60.0  # seconds after which nobody asks for a pod any more that was to go at once
+FORGET_AFTER = 60.0  # seconds after which the record of a pod's taint eviction is dropped
 
 
 class TaintEviction:
-    """Kubernetes' own; it is given `patience` seconds for each pod. None: there is no such thing here."""
+    """`patience` are the seconds that the taint manager gets for each pod. None: the cluster has no taint manager."""
 
     def __init__(self, clock: Clock, patience: float) -> None:
         self._clock = clock
         self._patience = patience
         self._until: dict[str, float] = {}  # by the pod's uid
-        self._looks: list[float] = []  # when it is looked whether it has done so
+        self._looks: list[float] = []  # when the loop looks whether the pod was deleted
 
     def wait_until(self, pod: Pod, member: Member, snapshot: Snapshot) -> float | None:
-        """Until when the deletion of a pod is left to it; None where it is not, or not any longer."""
+        """Until when the deletion of a pod is left to the taint manager; None if it is not, or not any longer."""
         if not self._patience or _has_unique_name(pod) or not _is_evicted_by_taint(member, snapshot):
             return None
         now = self._clock.now()
@@ -36,7 +36,7 @@ class TaintEviction:
         return until
 
     def begin(self) -> None:
-        """A plan is about to be carried out: it looks after those whose time is over."""
+        """Called before a plan is applied: drops the pods whose time is over."""
         now = self._clock.now()
         self._looks = [at for at in self._looks if at > now]
 
@@ -45,7 +45,7 @@ class TaintEviction:
 
 
 def _has_unique_name(pod: Pod) -> bool:
-    """Whether no other pod is ever called so: who makes pods for Jobs ends their names in letters of chance."""
+    """Whether no other pod ever gets this name: pod names of Jobs end in random letters."""
     owner = pod.metadata.controller
     return owner is not None and owner.kind == "Job"
 

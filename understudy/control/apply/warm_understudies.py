@@ -1,4 +1,4 @@
-"""Warm understudies when a plan is carried out: turns its dismissals into pods that go, and pods that become others."""
+"""Warm understudies in a plan: deletes those that are dismissed, and finds those that become another pod."""
 
 import logging
 from functools import partial
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 def stepping_in(context: ApplyContext, plan: Plan, snapshot: Snapshot) -> dict[str, Pod]:
-    """Who steps in, by the uid of the pod it becomes, as far as that pod is there."""
+    """Understudies that become another pod, by the uid of that pod, if it exists."""
     found = {}
     for action in plan.actions:
         if isinstance(action, Dismiss) and action.member:
@@ -28,7 +28,8 @@ def stepping_in(context: ApplyContext, plan: Plan, snapshot: Snapshot) -> dict[s
 
 
 async def dismiss_understudies(context: ApplyContext, plan: Plan, snapshot: Snapshot) -> list[Action]:
-    """Makes room for those who need it; returns what was done. One that becomes another pod is left to its agent."""
+    """Deletes understudies that occupy needed room, and returns the actions. One that becomes another pod is left to
+    its agent."""
     done: list[Action] = []
 
     async def each(action: Dismiss) -> None:

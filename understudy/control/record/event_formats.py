@@ -42,7 +42,7 @@ class EventText(msgspec.Struct, frozen=True, gc=False):
     reason: str
     message: str
     warning: bool = False
-    related: EventSubject | None = None  # whoever else it is about: for whom somebody had to go
+    related: EventSubject | None = None  # another object that it concerns, such as the job that gets the seats
 
     @property
     def type(self) -> str:
@@ -50,45 +50,45 @@ class EventText(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventRate(msgspec.Struct, frozen=True):
-    """How often one object is told one thing: so many times at once, and once more every so many seconds."""
+    """How many events of one kind an object may get: a number at once, and then one every so many seconds."""
 
     at_once: int
     every: float
 
 
 class EventFormat(Protocol):
-    """One way of writing a happening as an Event of Kubernetes, and of counting it up when it happens again."""
+    """One way to write an occurrence as an Event of Kubernetes, and to raise its count when it happens again."""
 
     @property
     def resource(self) -> Resource: ...
 
     @property
     def allowance(self) -> EventRate | None:
-        """None: nobody minds how many there are."""
+        """None: no limit."""
         ...
 
     def alike(self, subject: EventSubject, text: EventText) -> str:
-        """The same for happenings to one object that are one event, counted."""
+        """Equal for occurrences at one object that are counted in one event."""
         ...
 
     def new(self, name: str, subject: EventSubject, text: EventText, now: float) -> dict[str, Any]: ...
 
     def again(self, count: int, now: float) -> dict[str, Any]:
-        """The merge patch that says it has happened so many times by now."""
+        """The merge patch that sets the number of occurrences."""
         ...
 
     def count(self, event: Mapping[str, Any]) -> int:
-        """How often an event that is there says it has happened."""
+        """The number of occurrences that an existing event shows."""
         ...
 
 
 def truncate(message: str, longest: int) -> str:
-    """At most so many bytes, as Kubernetes counts them; never half a letter."""
+    """At most so many bytes, as Kubernetes counts them; no character is cut in two."""
     return message.encode()[:longest].decode(errors="ignore")
 
 
 COMPONENT = "understudy"
-MAX_MESSAGE = 1024  # what Kubernetes takes in an event
+MAX_MESSAGE = 1024  # the limit of Kubernetes
 
 
 class CoreEventFormat(msgspec.Struct, frozen=True):
@@ -129,11 +129,11 @@ class CoreEventFormat(msgspec.Struct, frozen=True):
 
 
 CONTROLLER = "understudy.dev/scheduler"
-MAX_NOTE, MAX_INSTANCE = 1024, 128  # what Kubernetes takes
-RATE = EventRate(at_once=25, every=300.0)  # what the recorder of Kubernetes' own controllers allows itself
+MAX_NOTE, MAX_INSTANCE = 1024, 128  # limits of Kubernetes
+RATE = EventRate(at_once=25, every=300.0)  # the rate of the recorder of Kubernetes' own controllers
 
 
-# What was being done to the object, for each reason. Whatever else is told has to do with its scheduling.
+# The action for each reason. All other reasons belong to scheduling.
 _ACTIONS = {
     "Scheduled": "Binding",
     "SteppedIn": "Binding",
@@ -146,12 +146,12 @@ _ACTIONS = {
     "Recovered": "Repairing",
 }
 _PLAIN = "Scheduling"
-_WAITING = ("FailedScheduling",)  # said anew whenever a figure changes
-_FIGURE = re.compile(r"(?<![\w./-])\d+(\.\d+)?(?![\w./-])")  # one that stands alone, and is no part of a name
+_WAITING = ("FailedScheduling",)  # repeated whenever a number changes
+_FIGURE = re.compile(r"(?<![\w./-])\d+(\.\d+)?(?![\w./-])")  # a number by itself, not as part of a name
 
 
 class SeriesEventFormat(msgspec.Struct, frozen=True):
-    instance: str = "understudy"  # which of several of us writes
+    instance: str = "understudy"  # which of several schedulers writes
 
     @property
     def resource(self) -> Resource:
@@ -194,5 +194,5 @@ class SeriesEventFormat(msgspec.Struct, frozen=True):
 
 
 def _micro_time(moment: float) -> str:
-    """With six digits, always: Kubernetes takes no fewer."""
+    """Always with six digits: Kubernetes accepts no fewer."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -19,16 +19,16 @@ from understudy.objects.resources import PODS
 from understudy.ports import Clock, ClusterReader, Ref, Refused, Unreachable
 from understudy.write_priority import WritePriority
 
-MAX_BUCKETS = 4096  # of buckets; the one that was used longest ago is forgotten first, and is full again
+MAX_BUCKETS = 4096  # the bucket that was used longest ago is forgotten first; it counts as full then
 
 
 class EventRateLimiter:
     def __init__(self, allowance: EventRate) -> None:
         self._allowance = allowance
-        self._levels: dict[tuple[str, str], tuple[float, float]] = {}  # tokens left, and when that was
+        self._levels: dict[tuple[str, str], tuple[float, float]] = {}  # tokens left, and when they were counted
 
     def take(self, key: tuple[str, str], now: float) -> bool:
-        """Whether there was a token left."""
+        """Whether a token was left."""
         full = float(self._allowance.at_once)
         left, since = self._levels.pop(key, (full, now))
         left = min(full, left + max(0.0, now - since) / self._allowance.every)
@@ -42,10 +42,10 @@ class EventRateLimiter:
 MAX_CONCURRENT = 16
 PAUSE = 0.02  # between two batches: at most 800 writes a second
 RETRY = 1.0
-MAX_DELAY = 10.0  # seconds by which urgent writes may delay what is due
-REPEAT_AFTER = 10.0  # a waiting pod is told its reason at most so often, however often the reason changes
+MAX_DELAY = 10.0  # seconds by which urgent writes may delay other writes that are due
+REPEAT_AFTER = 10.0  # seconds between two reasons written on a waiting pod, however often the reason changes
 MAX_COUNTS = 20_000
-RETRYABLE = (429, 500, 502, 503, 504)  # answers of a server that takes the same write a moment later
+RETRYABLE = (429, 500, 502, 503, 504)  # status codes after which the same write may succeed a moment later
 _CORE = CoreEventFormat()
 _log = logging.getLogger(__name__)
 PendingWrite = Callable[[], Awaitable[None]]
@@ -56,7 +56,7 @@ class _Conditions(msgspec.Struct, frozen=True):
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """As much of a pod as says what it was told."""
+    """The part of a pod that shows what was written before."""
 
     status: _Conditions = _Conditions()
 
@@ -70,58 +70,58 @@ class EventRecorder:
         delay: float = 0.0,
         form: EventFormat = _CORE,
     ) -> None:
-        """`delay` are the seconds after which something is told that nobody waits for: what is urgent goes before.
-        Where it is 0, nothing is put off."""
+        """`delay` are the seconds before an event is written, so that urgent writes go first. With 0, there is no
+        delay."""
         self._cluster = cluster
         self._writer = writer
         self._clock = clock
         self._delay = delay
         self._form = form
         self._buckets = EventRateLimiter(form.allowance) if form.allowance is not None else None
-        self._waiting: dict[object, tuple[float, PendingWrite]] = {}  # what is to be told, from when on
+        self._waiting: dict[object, tuple[float, PendingWrite]] = {}  # pending writes, and when each is due
         self._priority = WritePriority(delay, MAX_DELAY if delay else 0.0)
         self._more = asyncio.Event()
         self._writes_under_way = 0
-        self._being_written: dict[str, asyncio.Event] = {}  # uid -> it has been told
-        self._counts: dict[str, int] = {}  # how often an event has happened
+        self._being_written: dict[str, asyncio.Event] = {}  # uid -> set when the write has ended
+        self._counts: dict[str, int] = {}  # how often an event has occurred
         self._seats: dict[str, str] = {}  # by uid: the node that is or will be nominated
         self._wait_messages: dict[str, tuple[str, float]] = {}  # by uid: the last reason written, and when
 
     @property
     def quiet(self) -> bool:
-        """Whether there is nothing left to tell now."""
+        """Whether no write is due now."""
         now = self._clock.now()
         return not self._writes_under_way and not any(due <= now for due, _ in self._waiting.values())
 
     @contextlib.contextmanager
     def urgent_write(self) -> Iterator[None]:
-        """As long as the block lasts, and for a while after it, only what is overdue is told."""
+        """During the block, and for a while after it, only overdue events are written."""
         try:
             with self._priority.urgent(self._clock.now):
                 yield
         finally:
             self._more.set()
 
-    # In passing
+    # Written later, in the background
 
     def event(self, subject: EventSubject, text: EventText) -> None:
         self._later((subject, text), self._clock.now() + self._delay, lambda: self.tell(subject, text))
 
     def record_wait(self, subject: EventSubject, message: str, gated: bool = False) -> None:
-        """A pod, or a job without pods, waits. Told when the words have changed. Most pods wait for less than the
-        delay, and are told nothing."""
+        """A pod, or a job without pods, waits. The reason is written if it has changed. Most pods wait for less than
+        the delay, so that nothing is written."""
         text, written_at = self._wait_messages.get(subject.uid, ("", float("-inf")))
         if text == message:
             self._waiting.pop(subject.uid, None)
             return
         due = max(self._clock.now() + self._delay, written_at + REPEAT_AFTER)
         if (waiting := self._waiting.get(subject.uid)) is not None:
-            due = min(due, waiting[0])  # new words do not put it off once more
+            due = min(due, waiting[0])  # a new reason does not delay the write again
         self._later(subject.uid, due, lambda: self._write_wait(subject, message, gated))
 
     def record_nomination(self, pod: Pod, node: str) -> bool:
-        """The seat that is kept for a pod, where kubectl shows it; '' for none. Most take it before it is told.
-        Whether that is news."""
+        """Shows the held seat on the pod, for kubectl; '' for none. Most pods are bound before that is written. Returns
+        whether the seat has changed."""
         uid = pod.metadata.uid
         if self._seats.get(uid) == node:
             return False
@@ -130,19 +130,19 @@ class EventRecorder:
         return True
 
     def forget(self, uid: str) -> None:
-        """It waits no longer, or is gone."""
+        """The object does not wait any longer, or it is gone."""
         self._wait_messages.pop(uid, None)
         self._waiting.pop(uid, None)
         self._waiting.pop((uid, "seat"), None)
         self._seats.pop(uid, None)
 
     async def cancel(self, uids: Iterable[str]) -> None:
-        """Nobody tells these any more why they wait, not even late: they are about to get what they waited for."""
+        """No reason for waiting is written on these pods any more, not even late: they are about to be bound."""
         for uid in uids:
             self.forget(uid)
             if (over := self._being_written.get(uid)) is not None:
                 await over.wait()
-                self.forget(uid)  # it may have failed, and been put off
+                self.forget(uid)  # the write may have failed and have been delayed
 
     def _later(self, key: object, due: float, write: PendingWrite) -> None:
         self._waiting[key] = (due, write)
@@ -171,15 +171,15 @@ class EventRecorder:
         try:
             await write()
         except (Refused, Unreachable) as error:
-            if isinstance(error, Refused) and error.code not in RETRYABLE:  # its object is gone, most likely
+            if isinstance(error, Refused) and error.code not in RETRYABLE:  # most likely the object is gone
                 _log.debug("not told: %s", error)
-            elif key not in self._waiting:  # else there is something newer to be told
+            elif key not in self._waiting:  # otherwise there is a newer write
                 self._later(key, self._clock.now() + RETRY, write)
 
-    # At once
+    # Written at once
 
     async def tell(self, subject: EventSubject, text: EventText) -> None:
-        """Writes an event. The same happening once more counts up the one that is there."""
+        """Writes an event. If the same has happened before, raises the count of the existing event."""
         now, form = self._clock.now(), self._form
         if self._buckets is not None and not self._buckets.take((subject.uid or subject.name, text.reason), now):
             _log.debug("not told, there was too much of it: %s %s: %s", subject.kind, subject.name, text.reason)
@@ -194,7 +194,7 @@ class EventRecorder:
             count = await self._count_so_far(ref)
         if await self._writer.update_event(ref, form.again(count + 1, now)):
             self._count(ref.name, count + 1)
-        elif await self._writer.create_event(ref, event):  # the event had expired
+        elif await self._writer.create_event(ref, event):  # the event has expired
             self._count(ref.name, 1)
 
     async def _count_so_far(self, ref: Ref) -> int:
@@ -206,7 +206,7 @@ class EventRecorder:
         self._counts[name] = count
 
     async def set_condition(self, pod: Pod, condition: dict[str, str]) -> None:
-        """Sets a condition of a pod. A pod that is gone, or another one, is left alone."""
+        """Sets a condition of a pod. A pod that is gone, or that was replaced, is left alone."""
         meta = pod.metadata
         try:
             ref = Ref(PODS, meta.namespace, meta.name)
@@ -225,7 +225,7 @@ class EventRecorder:
         before = self._wait_messages.get(subject.uid)
         try:
             await self._write_reason(subject, message, gated)
-        except (Refused, Unreachable):  # it may have been written all the same: any words are news from now on
+        except (Refused, Unreachable):  # it may have been written all the same, so any reason counts as new from now on
             self._wait_messages[subject.uid] = ("", before[1] if before is not None else float("-inf"))
             raise
         finally:
@@ -243,7 +243,7 @@ class EventRecorder:
             await self.tell(subject, EventText("FailedScheduling", message, warning=True))
 
     async def _shows_already(self, subject: EventSubject, message: str) -> bool:
-        """Whether the pod was told the same by whoever told before us: a restart is no news to anybody."""
+        """Whether the pod shows the same already, written by an earlier scheduler: a restart repeats nothing."""
         pod = msgspec.json.decode(await self._cluster.get(Ref(PODS, subject.namespace, subject.name)), type=_Told)
         return any(c.type == "PodScheduled" and c.message == message for c in pod.status.conditions)
 
@@ -259,5 +259,5 @@ def _unschedulable(message: str, gated: bool, now: str) -> dict[str, str]:
 
 
 def _event_name(subject: EventSubject, alike: str) -> str:
-    """The same for the same happening to the same object, so that it can be counted up."""
+    """The same name for the same occurrence at the same object, so that it can be counted."""
     return f"{subject.name[:200]}.{hashlib.blake2b(alike.encode(), digest_size=8).hexdigest()}"

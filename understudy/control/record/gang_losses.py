@@ -1,7 +1,7 @@
-"""What gangs have lost, and what a plan does about it: turns Snapshot and Plan into the words incidents are made of.
+"""What gangs have lost, and what a plan does about it: turns Snapshot and Plan into the values that incidents consist
+of.
 
-Pure, and cheap where nothing is wrong: it costs what sits on sick nodes.
-"""
+Pure. The cost depends on the seats on unhealthy nodes only."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -23,7 +23,7 @@ def lost_rooms(snapshot: Snapshot) -> dict[str, NodeInfo]:
 
 
 def losses(snapshot: Snapshot, lost: Mapping[str, NodeInfo]) -> dict[str, GangLoss]:
-    """By gang, what sits on nodes that are lost."""
+    """By gang, its seats on lost nodes."""
     hit: dict[str, list[tuple[str, str]]] = {}
     for name, room in lost.items():
         for seat in room.seats:
@@ -37,7 +37,7 @@ def is_ours(gang: Gang) -> bool:
 
 
 def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
-    """By gang, what a plan moves ahead of time, or replaces after its pods are gone already."""
+    """By gang, what a plan moves ahead of a loss, or replaces after the pods are gone."""
     found: dict[str, GangLoss] = {}
     for action in plan.actions:
         if not isinstance(action, Swap | Shrink | Requeue):
@@ -54,12 +54,12 @@ def foreseen(snapshot: Snapshot, plan: Plan) -> dict[str, GangLoss]:
 
 
 def _has_lost(snapshot: Snapshot, member: Member) -> bool:
-    """Whether the node is lost on which it, or the pod before it, sat last."""
+    """Whether the member, or its predecessor, sat last on a lost node."""
     return bool(member.last_node) and snapshot.is_lost(member.last_node)
 
 
 def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, IncidentDecision]]:
-    """With the gangs they are about. One gang may have several."""
+    """Each with its gang. A gang may have several."""
     preempted: dict[str, list[str]] = {}
     warm: set[tuple[str, str]] = set()  # (gang, node)
     for action in plan.actions:
@@ -82,13 +82,14 @@ def decisions(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[str, IncidentDec
 
 
 def broken_nodes(snapshot: Snapshot, lost: Collection[str], nodes: tuple[str, ...]) -> Collection[str]:
-    """The nodes on which a member of a broken gang does not count: all that are lost, and of its own the leaving."""
+    """The nodes on which a member of a damaged gang does not count: all lost nodes, and the gang's own nodes that are
+    leaving."""
     leaving = [name for name in nodes if _health(snapshot, name).verdict is Verdict.LEAVING]
     return {*lost, *leaving} if leaving else lost
 
 
 def sits_on(snapshot: Snapshot, gangs: tuple[str, ...], nodes: set[str]) -> bool:
-    """Whether any of these gangs still fills a seat on these nodes."""
+    """Whether any of these gangs still has a seat on these nodes."""
     found = (snapshot.gangs.get(key) for key in gangs)
     return any(m.node in nodes for gang in found if gang for m in (*gang.seated(), *gang.leaving))
 

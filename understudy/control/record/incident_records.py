@@ -1,7 +1,6 @@
-"""Writes incidents down, in the background and after everything that is urgent; and reads those of earlier loops back.
+"""Writes incidents in the background, after all urgent writes, and reads those of earlier loops.
 
-A cluster that does not know the kind is looked at again later; until then incidents are only told in events.
-"""
+Where the cluster does not serve the kind, it is asked again later; until then incidents exist as events only."""
 
 import asyncio
 import contextlib
@@ -20,10 +19,10 @@ from understudy.objects.incidents import document_of, incident_of
 from understudy.objects.resources import INCIDENTS
 from understudy.ports import ChangeType, Clock, ClusterReader, Ref, Refused, Unreachable
 
-WRITE_DELAY = 1.0  # seconds in which the steps of an open incident are gathered into one write
+WRITE_DELAY = 1.0  # seconds for which the steps of an open incident are collected into one write
 PAUSE = 0.02  # between two batches of writes
 AT_ONCE = 8
-ABSENT_RETRY = 15.0  # seconds after which a kind that the cluster did not serve is asked for again
+ABSENT_RETRY = 15.0  # seconds before a kind that the cluster did not serve is asked for again
 RETRY = 1.0
 
 _log = logging.getLogger(__name__)
@@ -35,29 +34,29 @@ class IncidentStore(NamedTuple):
 
     cluster: ClusterReader
     writer: RecordWrites
-    keep: int  # closed ones; older ones are deleted
+    keep: int  # number of closed incidents to keep; older ones are deleted
 
 
 class IncidentRecords:
-    """`adopt` is told every open incident that is found in the cluster."""
+    """`adopt` is called for every open incident that is found in the cluster."""
 
     def __init__(self, store: IncidentStore, clock: Clock, adopt: Callable[[Incident], None]) -> None:
         self._cluster, self._writer, self._keep = store
         self._clock = clock
         self._adopt = adopt
-        self._kept: dict[Name, Incident] = {}  # as the cluster has them
-        self._new: dict[Name, Incident] = {}  # as they are to be written
+        self._kept: dict[Name, Incident] = {}  # as the cluster shows them
+        self._new: dict[Name, Incident] = {}  # changes to be written
         self._due: dict[Name, float] = {}
-        self.looked = asyncio.Event()  # what earlier loops wrote is known, as far as it can be
-        self._served = asyncio.Event()  # whether the cluster knows the kind, and has told all there are
+        self.looked = asyncio.Event()  # the incidents of earlier loops are known, if the cluster can be read
+        self._served = asyncio.Event()  # the cluster serves the kind and has listed all incidents
         self._more = asyncio.Event()
-        self._writing: set[Name] = set()  # at this moment; of one incident no two writes overtake each other
-        self._group: asyncio.TaskGroup | None = None  # while it runs
-        self._writes = False  # while another loop does, what it writes is only read
+        self._writing: set[Name] = set()  # two writes of one incident never run at the same time
+        self._group: asyncio.TaskGroup | None = None  # while `run` runs
+        self._writes = False  # False while another loop leads: its incidents are only read
 
     @property
     def quiet(self) -> bool:
-        """Whether there is nothing left to write now."""
+        """Whether no write is pending."""
         now = self._clock.now()
         return not self._writing and not (self._served.is_set() and any(due <= now for due in self._due.values()))
 
@@ -69,14 +68,14 @@ class IncidentRecords:
         return _name_of(incident) in self._kept
 
     def put(self, incident: Incident) -> None:
-        """It is written in a while, unless `hurry` says that now is a good time."""
+        """The incident is written after WRITE_DELAY, or earlier after `hurry`."""
         name = _name_of(incident)
         self._new[name] = incident
         self._due.setdefault(name, self._clock.now() + WRITE_DELAY)
         self._more.set()
 
     def hurry(self, incident: Incident) -> None:
-        """It is not to be put off: the write begins before anybody else's that is not under way yet."""
+        """The write begins now, before all others that have not begun."""
         name = _name_of(incident)
         if name not in self._due:
             return
@@ -87,18 +86,18 @@ class IncidentRecords:
             self._more.set()
 
     def drop(self, incident: Incident) -> None:
-        """Nobody is to hear of it any more."""
+        """The incident is neither written nor kept any longer."""
         name = _name_of(incident)
         self._new.pop(name, None)
         self._due.pop(name, None)
 
     def take_over(self) -> None:
-        """From now on it is we who write: what others left open is ours to go on with."""
+        """From now on this loop writes, and goes on with incidents that other loops left open."""
         self._writes = True
         for incident in [one for one in self._kept.values() if one.open]:
             self._adopt(incident)
 
-    # Reading
+    # Read
 
     async def follow(self) -> None:
         while True:
@@ -129,7 +128,7 @@ class IncidentRecords:
         try:
             incident = incident_of(raw)
         except (ValueError, msgspec.DecodeError):
-            return  # somebody else's, or spoilt
+            return  # not written by a scheduler, or damaged
         name = _name_of(incident)
         if change is ChangeType.DELETED:
             self._kept.pop(name, None)
@@ -137,7 +136,7 @@ class IncidentRecords:
         if not self._writes:
             self._kept[name] = incident
             return
-        # Of those that were written here, what the cluster tells is old: it may be closed, and still be told as open.
+        # For incidents that were written here, the watch is older: it may show one as open that is closed here.
         self._kept[name] = self._new.get(name, incident)
         if not incident.open and name not in self._due:
             self._new.pop(name, None)
@@ -145,12 +144,12 @@ class IncidentRecords:
             self._adopt(incident)
 
     def _forget_oldest(self) -> None:
-        """Nobody can write them, and nobody knows for how long."""
+        """While the cluster cannot be written to, which may last, the oldest changes are dropped."""
         closed = sorted((one for one in self._new.values() if not one.open), key=lambda one: one.detected_at)
         for incident in closed[: max(0, len(closed) - self._keep)]:
             self.drop(incident)
 
-    # Writing
+    # Write
 
     async def write(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -189,7 +188,7 @@ class IncidentRecords:
             self._more.set()
 
     async def _prune(self) -> None:
-        """Only as many are kept as people may want to look at, the newest; open ones always."""
+        """Keeps the newest closed incidents, up to the limit, and all open ones."""
         surplus = len(self._kept) - self._keep
         if surplus <= 0:
             return

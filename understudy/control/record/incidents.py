@@ -34,10 +34,11 @@ from understudy.ports import Clock
 
 
 class PodCounter:
-    """Knows the live pods of one gang. To look at all of them for each that changes would cost large gangs dear."""
+    """Counts the live pods of one gang, pod by pod: counting all of them after each change would be slow for large
+    gangs."""
 
     def __init__(self, pods: Iterable[Pod]) -> None:
-        self._nodes: dict[str, str] = {}  # pod -> node, of those that have a seat
+        self._nodes: dict[str, str] = {}  # pod -> node, of bound pods
         self._running: set[str] = set()
         for pod in pods:
             self.put(pod)
@@ -73,14 +74,14 @@ LOST, RECOVERED = "NodeLost", "Recovered"
 
 
 class OpenIncident(msgspec.Struct):
-    """An open incident, and what is known of its gang."""
+    """An open incident, and what is known about its gang."""
 
     incident: Incident
     pods_seen: PodCounter
-    broken: Collection[str] = ()  # nodes on which its members do not count
-    wanted: int = 0  # members it has to have, at most
+    broken: Collection[str] = ()  # nodes whose members do not count
+    wanted: int = 0  # upper limit of the members that have to run
     victims_in: bool = False
-    looked_at: bool = False  # before, nobody knows which of its seats count
+    looked_at: bool = False  # before, it is not known which of its seats count
 
 
 class IncidentTracker:
@@ -88,19 +89,19 @@ class IncidentTracker:
         self._view = view
         self._recorder = recorder
         self._clock = clock
-        self._tracked: dict[str, OpenIncident] = {}  # by the key its pods go by
-        self._lost_nodes: Collection[str] = ()  # when last seen
-        self.opened = 0  # by this loop, so far
+        self._tracked: dict[str, OpenIncident] = {}  # by the key that its pods carry
+        self._lost_nodes: Collection[str] = ()  # at the last snapshot
+        self.opened = 0  # by this loop
         self.records = IncidentRecords(store, clock, self._adopt)
 
     @property
     def open(self) -> int:
         return len(self._tracked)
 
-    # What the loop sees and does. Nobody waits for any of it.
+    # Calls of the loop. None of them waits for a write.
 
     def see(self, snapshot: Snapshot, now: float) -> None:
-        """Before a plan is made."""
+        """Called with the snapshot, before a plan is made."""
         rooms = lost_rooms(snapshot)
         self._lost_nodes = rooms.keys()
         for gang, loss in losses(snapshot, rooms).items():
@@ -109,7 +110,8 @@ class IncidentTracker:
             self._look(key, snapshot, now)
 
     def decide(self, snapshot: Snapshot, plan: Plan) -> bool:
-        """Before a plan is carried out. Whether a write goes before the others; nobody waits for the answer."""
+        """Called with the plan, before it is applied. Returns whether an incident has to be written before the plan's
+        own writes; the loop does not wait for the answer."""
         now, hurried = self._clock.now(), False
         for gang, loss in foreseen(snapshot, plan).items():
             if pods_key(gang) not in self._tracked:
@@ -121,15 +123,16 @@ class IncidentTracker:
             if tracked is not None:
                 self._change(tracked, with_decision(tracked.incident, decision, now))
                 tracked.victims_in = _victims_in(tracked.incident, snapshot)
-                # What no later loop could see is written beside what is done, the rest when its members have seats.
+                # What a later loop could not find out from the cluster is written at once, everything else after the
+                # members are bound.
                 if _is_only_in_memory(decision, snapshot.gangs[gang]) and not self.records.has(tracked.incident):
                     self.records.hurry(tracked.incident)
                     hurried = True
         return hurried
 
     def _accept_shrunk_gangs(self, snapshot: Snapshot, helped: Container[str], now: float) -> None:
-        """An elastic gang whose replacement came to nothing, and for which nothing more is planned, goes on with what
-        it has: it has shrunk, though no plan ever said so."""
+        """An elastic gang whose replacement failed, and for which nothing more is planned, continues with the members
+        it has: it has shrunk, although no plan contains a Shrink."""
         for key, tracked in list(self._tracked.items()):
             gang = snapshot.gangs.get(tracked.incident.gang)
             if gang is None or not gang.elastic or gang.key in helped or gang.holds or gang.leaving:
@@ -141,7 +144,7 @@ class IncidentTracker:
                 self._advance(key, tracked, now)
 
     def observe(self, obj: KubeObject, gone: bool) -> None:
-        """A pod that changed tells at once how far its gang has come: the loop may look only later."""
+        """A changed pod shows at once how far its gang is: the next look of the loop may be later."""
         if not self._tracked or not isinstance(obj, Pod):
             return
         key = owner_of(obj).key
@@ -157,7 +160,7 @@ class IncidentTracker:
         if tracked.looked_at:
             self._advance(key, tracked, self._clock.now())
 
-    # One incident
+    # A single incident
 
     def _lost(self, snapshot: Snapshot, gang: str, loss: GangLoss, now: float) -> None:
         key = pods_key(gang)
@@ -186,14 +189,14 @@ class IncidentTracker:
             self._record(incident, EventText(LOST, incident.cause, warning=True))
 
     def _adopt(self, kept: Incident) -> None:
-        """One that is open in the cluster: of an earlier loop, unless it is ours."""
+        """Called for an open incident in the cluster: it belongs to an earlier loop, or to this one."""
         tracked = self._tracked.get(pods_key(kept.gang))
         if tracked is None:
             self._follow(kept)
         elif tracked.incident.uid == kept.uid and not self.records.has(tracked.incident):
             self.records.drop(tracked.incident)
             self._change(tracked, merged_records(kept, tracked.incident))
-        else:  # of a job of the same name that is gone
+        else:  # it belongs to a deleted job of the same name
             self.records.put(with_progress(kept, GangProgress(gone=True), kept.latest))
 
     def _follow(self, incident: Incident) -> OpenIncident:
@@ -218,11 +221,11 @@ class IncidentTracker:
 
     def _advance(self, key: str, tracked: OpenIncident, now: float) -> None:
         pods_seen = tracked.pods_seen
-        # Whether any of its pods sits on a lost node is asked only when the rest is right: that means to look at all.
+        # Whether any pod sits on a lost node is asked last, since that looks at all pods.
         full = pods_seen.seated >= min(tracked.incident.wanted, tracked.wanted)
         broken = full and pods_seen.any_on(tracked.broken)
-        sight = GangProgress(tracked.wanted, pods_seen.seated, pods_seen.running, broken, tracked.victims_in)
-        after = with_progress(tracked.incident, sight, now)
+        progress = GangProgress(tracked.wanted, pods_seen.seated, pods_seen.running, broken, tracked.victims_in)
+        after = with_progress(tracked.incident, progress, now)
         if after.open:
             bound = after.seated_at is not None and tracked.incident.seated_at is None
             self._change(tracked, after)
@@ -249,7 +252,7 @@ class IncidentTracker:
             self._recorder.event(EventSubject.of(job), text)
 
     def _uid_of(self, gang: str) -> str:
-        """Of the job; a lone pod is its own."""
+        """The uid of the job, or of a lone pod."""
         job = self._view.job_of(gang)
         if job is not None:
             return job.metadata.uid
@@ -259,18 +262,19 @@ class IncidentTracker:
 
 
 def _is_only_in_memory(decision: IncidentDecision, gang: Gang) -> bool:
-    """A gang that keeps some seats is seen to miss the others until they are taken; one that has none only waits."""
+    """If a gang keeps some seats, the cluster shows which are missing. If it keeps none, it looks like any gang that
+    waits."""
     moved = sum(1 for move in decision.moves if move.from_node)
     return decision.leads_to is not IncidentOutcome.SWAPPED or moved >= len(gang.seated())
 
 
 def _victims_in(incident: Incident, snapshot: Snapshot) -> bool:
-    """Whether a victim still sits where members are to sit."""
+    """Whether a victim still has a seat that is meant for a member."""
     return bool(incident.victims) and sits_on(snapshot, incident.victims, {move.to_node for move in incident.moves})
 
 
 def recovery_message(incident: Incident, running: int) -> str:
-    """A closed incident in a sentence."""
+    """A closed incident in one sentence."""
     took = step_seconds(incident)
     since = "the failure" if incident.failed_at is not None else "it was detected"
     steps = [("detected", "detected"), ("decided", "decided"), ("victims_out", "victims out"), ("seated", "seated")]
@@ -282,6 +286,6 @@ def recovery_message(incident: Incident, running: int) -> str:
 
 
 def _name(job: str, identity: str, loss: GangLoss, now: float) -> str:
-    """The same for the same loss of the same job, whoever sees it, as far as the time of the failure is written."""
+    """Equal for the same loss of the same job, in every loop, provided that the time of the failure is recorded."""
     text = f"{identity}\n{loss.nodes[0]}\n{now if loss.since is None else loss.since}"
     return f"{job[:200]}-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}"

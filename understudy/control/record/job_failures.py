@@ -1,9 +1,7 @@
-"""Jobs that fail by themselves: turns pods that failed on healthy nodes into moments, written on their job.
+"""Jobs that fail by themselves: turns pods that failed on healthy nodes into times of failure, recorded on their job.
 
-The guard that lets such a job wait longer each time reads them there. A failure counts once, however many pods go down
-with it. What goes down with a node is not the job's doing: it is not counted, and struck out again where the node is
-found to be lost only afterwards.
-"""
+The back-off of such jobs reads them there. A failure counts once, however many pods fail with it. The loss of a node is
+no failure of the job: it is not counted, and it is removed again if the node is found to be lost only later."""
 
 import logging
 from collections.abc import Iterable
@@ -24,15 +22,15 @@ from understudy.objects.meta import KubeObject, seconds
 from understudy.objects.pods import Pod
 from understudy.ports import Refused, Unreachable
 
-MAX_FAILURES = 16  # moments on a job: the wait is the longest there is long before
-START_SPREAD = 5.0  # seconds within which the pods of a gang that starts begin
-UNNOTICED_LOSS = 60.0  # seconds for which a node may have been dead before anybody noticed
+MAX_FAILURES = 16  # times that are kept on a job: the back-off reaches its maximum with fewer
+START_SPREAD = 5.0  # seconds within which all pods of a gang start
+UNNOTICED_LOSS = 60.0  # seconds that a node may be dead before its loss is detected
 
 _log = logging.getLogger(__name__)
 
 
 class FailedAttempt(msgspec.Struct, frozen=True):
-    """A gang as it was when it failed last."""
+    """A gang at its last failure."""
 
     at: float
     pods: frozenset[str]  # their uids
@@ -44,7 +42,7 @@ class JobFailures:
         self._view = view
         self._annotator = annotator
         self._policy = policy
-        self._failed: dict[str, Pod] = {}  # by uid: seen to have failed, and not looked at yet
+        self._failed: dict[str, Pod] = {}  # by uid: failed pods that have not been examined yet
         self._attempts: dict[str, FailedAttempt] = {}  # by gang
 
     def observe(self, obj: KubeObject, gone: bool) -> None:
@@ -52,12 +50,12 @@ class JobFailures:
             self._add(obj)
 
     def _add(self, pod: Pod) -> None:
-        """A pod that was told to go, or that its node turned away, did not fail by itself."""
+        """A pod that was deleted, or that its node rejected, did not fail by itself."""
         if pod.status.phase == "Failed" and not pod.status.reason and pod.metadata.deletion_timestamp is None:
             self._failed[pod.metadata.uid] = pod
 
     async def write(self, snapshot: Snapshot, now: float) -> bool:
-        """Whether anything was written that the next plan should know of."""
+        """Returns whether the next plan has to read what was written."""
         if self._attempts and snapshot.unhealthy:
             await self._remove_node_failures(snapshot)
         if not self._failed:
@@ -72,7 +70,7 @@ class JobFailures:
         return bool(own)
 
     def _own_failures(self, failed: Iterable[Pod], snapshot: Snapshot) -> list[tuple[Pod, Workload, Gang]]:
-        """A pod of each gang that failed for no reason but its own, with its job."""
+        """Of each gang that failed by itself, one pod, with the job."""
         found: dict[str, tuple[Pod, Workload, Gang]] = {}
         for pod in failed:
             job = self._view.job_of(owner_of(pod).key)
@@ -82,19 +80,19 @@ class JobFailures:
         return list(found.values())
 
     def _counts(self, pod: Pod, gang: Gang, snapshot: Snapshot) -> bool:
-        """Whether it failed for no reason but its own, and for another one than the gang did last."""
+        """Whether the pod failed by itself, and not in a failure of the gang that was counted before."""
         room = snapshot.nodes.get(pod.spec.node_name)
         if room is None or not room.node.usable or _is_hurt(gang, snapshot):
             return False
         attempt, began = self._attempts.get(gang.key), seconds(pod.status.start_time) or 0.0
         if (attempt and pod.metadata.uid in attempt.pods) or any(at > began + 1.0 for at in gang.failures):
             return False
-        # Where others are newer, the gang was mended while this one ran, which may be what it did not survive.
+        # If other pods are newer, the gang was being repaired while this pod ran, which may have made it fail.
         others = (seconds(other.status.start_time) or 0.0 for other in self._view.pods_of(gang.key))
         return not any(other > began + START_SPREAD for other in others)
 
     async def _count(self, pod: Pod, job: Workload, gang: Gang, now: float) -> None:
-        # Without those that were made again before anybody looked: what befalls them is another matter.
+        # Pods that were created again before this look are left out: their failures count by themselves.
         pods = [pod, *(other for other in self._view.pods_of(gang.key) if other.spec.node_name)]
         uids, nodes = (frozenset(p.metadata.uid for p in pods), frozenset(p.spec.node_name for p in pods))
         recent = [at for at in gang.failures if now - at < self._policy.backoff_window]
@@ -116,10 +114,10 @@ class JobFailures:
     async def _write(self, job: Workload, moments: tuple[float, ...]) -> None:
         try:
             await self._annotator.annotate(job, {FAILED_AT: format_times(moments) or None})
-        except Refused as error:  # it is gone, most likely
+        except Refused as error:  # most likely the job is gone
             _log.debug("not written down that %s failed: %s", job.title, error)
 
 
 def _is_hurt(gang: Gang, snapshot: Snapshot) -> bool:
-    """Whether it has lost a node, is about to, or is being mended."""
+    """Whether the gang has lost a node, is about to lose one, or is being repaired."""
     return bool(gang.holds) or any(m.node in snapshot.unhealthy for m in (*gang.seated(), *gang.leaving))

@@ -1,4 +1,5 @@
-"""Annotations on nodes, written in the background: when a node failed, and which fence holds it back."""
+"""Annotations on nodes, written in the background: when a node failed, and which fence delays its use after it
+returns."""
 
 import asyncio
 import logging
@@ -15,12 +16,11 @@ from understudy.model.nodes import Node
 from understudy.model.snapshot import Snapshot
 from understudy.ports import Clock, Refused, Unreachable
 
-MAX_FAILURES = 20  # failures that are remembered of one node
-SLACK = 2.0  # seconds by which two may differ on when a node failed
-FIRST_LOOK_SLACK = 60.0  # the same for one that was lost when this loop came: a loss has first signs and later ones
-WRITE_DELAY = (
-    1.0  # seconds after which it is written: a change of a node makes everybody look, who has better things to do now
-)
+MAX_FAILURES = 20  # number of failures that are recorded of one node
+SLACK = 2.0  # seconds by which two schedulers may differ about the time of a failure
+# the same for nodes that are lost at the first look of this loop: signs of one loss may come far apart
+FIRST_LOOK_SLACK = 60.0
+WRITE_DELAY = 1.0  # seconds before the write: a changed node wakes all watchers, which are busy with the loss itself
 RETRY = 1.0
 _log = logging.getLogger(__name__)
 
@@ -30,8 +30,8 @@ class NodeFailures:
         self._writer = writer
         self._clock = clock
         self._policy = policy
-        self._lost: set[str] | None = None  # the nodes that were lost when last seen; None: nobody looked yet
-        self._notes: dict[str, tuple[float, ...]] = {}  # the failures that are to be written, by node
+        self._lost: set[str] | None = None  # the nodes that were lost at the last look; None: there was none yet
+        self._notes: dict[str, tuple[float, ...]] = {}  # by node, the failures to be written
         self._due = float("-inf")
         self._more = asyncio.Event()
         self._writing = False
@@ -43,7 +43,7 @@ class NodeFailures:
     def see(self, snapshot: Snapshot, now: float) -> None:
         lost = {name for name in snapshot.unhealthy if snapshot.is_lost(name) and _exists(snapshot.nodes[name].node)}
         fresh = lost - (self._lost or set())
-        # Where so many fail together that they are not to blame, nobody is blamed.
+        # If so many nodes of a pool fail together that the nodes are not the cause, no failure is recorded.
         spared = mass_failure(snapshot, self._policy, now) if fresh else {}
         for name in sorted(fresh):
             node = snapshot.nodes[name].node
@@ -52,7 +52,7 @@ class NodeFailures:
         self._lost = lost
 
     def _is_news(self, node: Node) -> bool:
-        """Whether this loss has not been written down yet, by an earlier loop or by anybody else."""
+        """Whether this loss has not been recorded yet, by an earlier loop or another scheduler."""
         first_look = self._lost is None
         since, known = node.health.since, self._known(node)
         if since is None:
@@ -60,13 +60,13 @@ class NodeFailures:
         return not known or known[-1] < since - (FIRST_LOOK_SLACK if first_look else SLACK)
 
     def _known(self, node: Node) -> tuple[float, ...]:
-        """With those that are still to be written."""
+        """The recorded failures and those still to be written."""
         return self._notes.get(node.name, node.failures)
 
     def _note(self, node: Node, now: float) -> None:
         at = now if node.health.since is None else min(node.health.since, now)
         recent = [moment for moment in self._known(node) if now - moment < self._policy.lemon_window]
-        if not self._notes:  # a node that keeps failing does not put it off for ever
+        if not self._notes:  # the repeated failure of a node does not delay the write for ever
             self._due = now + WRITE_DELAY
         self._notes[node.name] = tuple([*recent, at][-MAX_FAILURES:])
         self._more.set()
@@ -91,7 +91,7 @@ class NodeFailures:
             if not isinstance(error, Refused) or error.code in RETRYABLE:
                 await self._clock.sleep(RETRY)
                 return
-            # It is gone, most likely; should it come back, it starts anew.
+            # Most likely the node is gone. If it returns, its record starts anew.
             _log.debug("the failure of node %s is not written: %s", name, error)
         if self._notes.get(name) == note:
             del self._notes[name]
@@ -108,7 +108,7 @@ class FenceAnnotations:
         self._clock = clock
         self._view = view
         self._due: float | None = None
-        self._tried: dict[str, str | None] = {}  # what was written last, and the view may not show yet
+        self._tried: dict[str, str | None] = {}  # the last write, which the view may not show yet
         self._more = asyncio.Event()
 
     @property
@@ -116,7 +116,7 @@ class FenceAnnotations:
         return self._due is None
 
     def see(self, now: float) -> None:
-        """After every look at the view."""
+        """Called after every snapshot."""
         self._tried = {name: note for name, note in self._tried.items() if name in self._view.fence_notes}
         if self._due is None and self._open():
             self._due = now + WRITE_DELAY
@@ -143,7 +143,7 @@ class FenceAnnotations:
             return
         try:
             await self._writer.annotate_node(name, {FENCED: note}, node.metadata.uid)
-        except Refused as error:  # it is gone, most likely, and its fence with it
+        except Refused as error:  # most likely the node is gone, and its fence with it
             _log.debug("the fence of node %s is not written: %s", name, error)
         except Unreachable:
             await self._clock.sleep(RETRY)

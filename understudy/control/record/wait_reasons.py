@@ -1,4 +1,4 @@
-"""Why gangs wait, said on their pods, or on their jobs where there are no pods to say it on."""
+"""Records why gangs wait: on their pods, or on their jobs where there are no pods."""
 
 from understudy.control.record.event_formats import EventSubject
 from understudy.control.record.event_recorder import EventRecorder
@@ -13,7 +13,7 @@ from understudy.objects.pods import Pod
 _PASSING = (
     WaitCode.SUSPENDED,
     WaitCode.STILL_LEAVING,
-)  # the job itself says the one, and the other is over in a moment
+)  # the first is on the job already, and the second ends in a moment
 
 
 class WaitReasons:
@@ -23,9 +23,9 @@ class WaitReasons:
         self._explained: dict[str, tuple[WaitReason, list[str]]] = {}
 
     def explain(self, plan: Plan, snapshot: Snapshot) -> None:
-        """All gangs that wait now. Whoever was told the same before is not told again.
+        """Records the reasons of all gangs that wait now. A reason that was written before is not written again.
 
-        Pods of a requeued job are about to be taken away, and with them what they were told: the job is told."""
+        The pods of a requeued job are about to be deleted, so the reason is written on the job."""
         explained = {}
         for wait in plan.actions:
             if not isinstance(wait, Wait) or wait.reason.code in _PASSING:

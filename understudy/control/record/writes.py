@@ -1,4 +1,4 @@
-"""What the recording parts ask to be written. `control/apply/`, the only part that writes, carries it out."""
+"""The writes that the recording parts ask for. `control/apply/`, the only part that writes, carries them out."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ class RecordWrites(Protocol):
         ...
 
     async def put_incident(self, ref: Ref, document: Mapping[str, Any], is_known: bool) -> None:
-        """Creates or updates a record. `is_known`: it existed when it was seen last."""
+        """Creates or updates a record. `is_known`: it existed at the last look."""
         ...
 
     async def delete_incident(self, ref: Ref) -> None: ...

@@ -1,4 +1,4 @@
-"""The view: Kubernetes objects in, one by one as they change; the Snapshot of the cluster out, whenever asked for."""
+"""The view: Kubernetes objects in, one by one as they change; a Snapshot of the cluster out, on demand."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, get_args
@@ -33,19 +33,18 @@ from understudy.objects.volumes import NamedClaim, unprovisioned_claims
 
 
 class WatchedCluster(NamedTuple):
-    """What the view can rely on where its objects come from watches, and not from a dump."""
+    """What the view can rely on if its objects come from watches and not from a dump."""
 
     leases: LeaseClock | None = None  # None: leases are judged as in a dump
-    complete: bool = True  # every object of the cluster is put: a claim that was not put does not exist
+    complete: bool = True  # the view contains every object of the cluster: a claim that is not in it does not exist
     job_lag: float = 0.0  # seconds by which a job may be put later than its pods
 
 
 class ClusterView:
-    """Keeps what it was given. A snapshot costs what changed since the last one; nothing changed: it is that one.
+    """Keeps the objects. A snapshot costs what changed since the last one; without changes it is the same snapshot.
 
-    With `troubles`, objects that make no sense are written down there and do not stop the others. With `arrivals`, the
-    cluster is a living one: its leases grow old while other nodes are heard of.
-    """
+    With `troubles`, invalid objects are recorded there and do not stop the others. With `arrivals`, the objects come
+    from watches: a lease expires while other nodes renew theirs."""
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class ClusterView:
         }
 
     def put(self, obj: KubeObject) -> None:
-        """Takes an object as it is now, in place of what was known under its name."""
+        """Replaces what was known of the object."""
         put = self._put.get(type(obj))
         if put is not None:
             put(obj)
@@ -106,11 +105,11 @@ class ClusterView:
 
     @property
     def stirred(self) -> bool:
-        """Whether anything was put or removed that may change the snapshot."""
+        """Whether an object was put or removed that may change the snapshot."""
         return self._context_stale or self._gangs.touched or self._nodes.touched or self._budgets.touched
 
     def next_look(self) -> float | None:
-        """When the clock alone may change the snapshot."""
+        """When passing time alone may change the snapshot."""
         moments = (self._nodes.next_look(), self._gangs.next_look())
         return min((at for at in moments if at is not None), default=None)
 
@@ -124,35 +123,35 @@ class ClusterView:
         return [entry.pod for entry in self._gangs.group(gang).entries]
 
     def job_of(self, gang: str) -> Workload | None:
-        """The object that speaks for the gang; None for lone pods, and pods whose job is not known."""
+        """The job of the gang; None for lone pods, and for pods whose job is not known."""
         return self._gangs.group(gang).speaker
 
     def node(self, name: str) -> Node | None:
         return self._nodes.get(name)
 
     def fence_wanted(self, node: str, pods: Iterable[Pod]) -> Fence | None:
-        """What the node has to say before these pods are force-deleted there; None: nothing, or it does already."""
+        """The annotation that the node needs before these pods are force-deleted; None: nothing to write."""
         return self._nodes.fence_wanted(node, pods)
 
     def fence(self, node: str, fence: Fence) -> None:
-        """The node is held back when it returns, from now on and whenever it shows this."""
+        """The node gets no pods for a while when it returns; this counts from now on, before the node shows it."""
         self._nodes.fence(node, fence)
 
     @property
     def fence_notes(self) -> Mapping[str, str | None]:
-        """What nodes ought to say about fences and do not; None: nothing any more."""
+        """Annotations of fences that nodes should have and do not have; None: the annotation is to be removed."""
         return self._nodes.fence_notes
 
     def unmade_volumes(self, pod: Pod) -> list[NamedClaim]:
         return unprovisioned_claims(pod.spec, pod.metadata.namespace, pod.metadata.name, self._context.surroundings)
 
     def pass_over(self, found: PassedOver) -> None:
-        """Snapshots leave this gang out until one of its pods comes or goes, or its job asks for something else. A gang
-        that has seats counts as stalled instead."""
+        """Snapshots leave this gang out until one of its pods is created or deleted, or its job changes its spec. A
+        gang that has seats counts as stalled instead."""
         self._gangs.pass_over(found)
 
     def snapshot(self, now: float) -> Snapshot:
-        """Raises BadObject where an object contradicts another, such as a job whose PriorityClass does not exist."""
+        """Raises BadObject if an object contradicts another, such as a job whose PriorityClass does not exist."""
         if self._context_stale:
             self._context.changed()
             self._gangs.touch_all()
@@ -175,8 +174,8 @@ class ClusterView:
         return self._snapshot
 
     def _surround(self, obj: KubeObject, gone: bool) -> None:
-        """The objects that change what others mean. Most change rarely, and then everything is looked at again; claims
-        and volumes come and go all day, and concern those that name them."""
+        """Objects that change the meaning of others. Most change rarely, and then all gangs are formed again. Claims
+        and volumes change all day, and affect only the pods that name them."""
         shelf, key = self._shelf(obj)
         storage = self._context.surroundings
         before, was_known = shelf.get(key), storage.is_known
@@ -191,7 +190,8 @@ class ClusterView:
             self._context_stale = True
         elif isinstance(obj, PersistentVolumeClaim):
             self._gangs.touch_claimants(obj.metadata.namespace, obj.metadata.name)
-        elif self._gangs.looked_at:  # before, there is nothing to touch, and all volumes of the cluster come at once
+        # before the first snapshot no gang is formed, and all volumes of the cluster arrive at once
+        elif self._gangs.looked_at:
             for namespace, name in storage.claims_on(obj.metadata.name):
                 self._gangs.touch_claimants(namespace, name)
 

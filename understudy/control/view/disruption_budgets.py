@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many more pods may be disturbed, as their status says, else counted from the pods."""
+"""PodDisruptionBudgets: how many more pods may be disturbed, by their status, or counted from the pods."""
 
 from collections.abc import Callable, Iterable
 from math import ceil
@@ -40,7 +40,7 @@ class DisruptionBudgets:
 
 
 def budget_of(budget: PodDisruptionBudget, pods: Iterable[Pod]) -> Budget:
-    """`pods` are only looked at where the budget has no status."""
+    """`pods` are read only if the budget has no status."""
     meta, selector = budget.metadata, selector_of(budget.spec.selector)
     allowed = budget.status.disruptions_allowed
     if allowed is None:
@@ -49,7 +49,7 @@ def budget_of(budget: PodDisruptionBudget, pods: Iterable[Pod]) -> Budget:
 
 
 def _counted(spec: BudgetSpec, namespace: str, selector: Selector | None, pods: Iterable[Pod]) -> int:
-    """Expected are all that are not finished; healthy, of those, the ones with a seat that are not on their way out."""
+    """Expected pods are all that have not finished. Healthy pods are those that are bound and not being deleted."""
     expected = healthy = 0
     for pod in pods:
         if pod.metadata.namespace != namespace or pod.status.phase in ("Succeeded", "Failed"):

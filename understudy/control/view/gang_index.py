@@ -1,4 +1,4 @@
-"""Jobs and pods, gathered by gang as they come and go, into model gangs; only what was touched is made anew."""
+"""Jobs and pods, grouped by gang as they change, into model gangs; only changed gangs are formed again."""
 
 from collections.abc import Iterable, Iterator
 
@@ -33,10 +33,9 @@ PodName = tuple[str, str]  # (namespace, name)
 
 
 class GangIndex:
-    """The gangs of the cluster. `changes` makes anew what was touched.
+    """The gangs of the cluster. `changes` forms the changed ones again.
 
-    With `troubles`, a gang that makes no sense is written down there and only its seats count; without, it is an error.
-    """
+    With `troubles`, an invalid gang is recorded there and only its seats count; without, it is an error."""
 
     def __init__(self, context: Context, troubles: InvalidObjects | None = None, job_lag: float = 0.0) -> None:
         self._context = context
@@ -44,12 +43,12 @@ class GangIndex:
         self._unseen_jobs = UnseenJobs(job_lag)
         self._groups: dict[str, GangParts] = {}
         self._claimants: dict[tuple[str, str], set[PodName]] = {}  # the pods that name a claim
-        self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups of which some pods are yet to be made
+        self._unfinished: dict[str, set[str]] = {}  # by namespace, the groups with pods that do not exist yet
         self._entries: dict[PodName, GangPod] = {}
         self._rolls = PodGroupIndex()
         self._dirty: dict[str, None] = {}
-        self._emptied: set[str] = set()  # groups that lost something, and may have nothing left
-        self.looked_at = False  # whether anything was made of them yet
+        self._emptied: set[str] = set()  # groups that lost an object, and may be empty
+        self.looked_at = False  # whether a gang was formed yet
 
     def pods(self) -> Iterator[Pod]:
         return (entry.pod for entry in self._entries.values())
@@ -59,7 +58,7 @@ class GangIndex:
         return entry.pod if entry is not None else None
 
     def group(self, key: str) -> GangParts:
-        """What is known of a gang; nothing, where there is no such gang."""
+        """The parts of a gang; empty if the gang does not exist."""
         return self._groups.get(pods_key(key)) or GangParts()
 
     def pass_over(self, found: PassedOver) -> None:
@@ -103,7 +102,7 @@ class GangIndex:
                 self._enroll(home, None, entry.own)
 
     def _book_claims(self, home: PodName, before: Pod | None, now: Pod | None) -> None:
-        """Of most pods there is nothing to book."""
+        """Most pods have no claims."""
         if before is not None and before.spec.volumes:
             for claim in claim_names(before.spec, home[1]):
                 named = self._claimants[home[0], claim]
@@ -125,7 +124,8 @@ class GangIndex:
             self._dirty[self._entries[home].ref.key] = None
 
     def _enroll(self, home: PodName, group: GroupRef | None, own: GangRef) -> None:
-        """What a pod joins or leaves may be a gang of its own from then on, or a job's again: the others go along."""
+        """A pod that joins or leaves a group may make it a gang of its own, or a part of the job's again: the other
+        pods change their gang too."""
         for other in self._rolls.enroll(home, group, own):
             entry = self._entries[other]
             assert entry.group is not None
@@ -140,7 +140,7 @@ class GangIndex:
                 self._group(pods_key(job_key(job))).made = job
             elif isinstance(job, Job) and owner.kind == "JobSet":
                 self._put_child(f"JobSet/{meta.namespace}/{owner.name}", job)
-            return  # a child: its parent speaks for the gang
+            return  # a child: its parent represents the gang
         group = self._group(pods_key(job_key(job)))
         known = group.train_job if isinstance(job, TrainJob) else group.job
         if known is None or known.spec != job.spec:
@@ -151,7 +151,7 @@ class GangIndex:
             group.job = job
 
     def _put_child(self, key: str, job: Job, gone: bool = False) -> None:
-        """A pod that has succeeded is not made again, also when its object was deleted: its Job counts it."""
+        """A pod that has succeeded is not created again, even if its object was deleted: its Job counts it."""
         name, group = job.metadata.name, self._groups.get(key)
         done = frozenset(f"{name}-{index}" for index in parse_indexes(job.status.completed_indexes) if not gone)
         if done != (group.done.get(name, frozenset()) if group is not None else frozenset()):
@@ -173,7 +173,7 @@ class GangIndex:
         self._emptied.add(key)
 
     def touch_all(self) -> None:
-        """After a change of the context: everything is looked at again, if anything was looked at yet."""
+        """After a change that may affect all gangs: all are formed again, if any was formed yet."""
         if not self.looked_at:
             return
         for entry in self._entries.values():
@@ -181,8 +181,8 @@ class GangIndex:
         self._dirty = dict.fromkeys(self._groups)
 
     def touch_claimants(self, namespace: str, claim: str) -> None:
-        """After a change of a claim, or of its volume: those that name it are looked at again, and those that may do so
-        once they are made."""
+        """After a change of a claim or its volume: gangs whose pods name it are formed again, also those whose pods may
+        name it once they exist."""
         for home in self._claimants.get((namespace, claim), ()):
             entry = self._entries[home]
             entry.seen = None
@@ -193,7 +193,7 @@ class GangIndex:
         return self._unseen_jobs.next_look()
 
     def changes(self, now: float) -> dict[str, Gang | None]:
-        """The groups whose gang is not what it was. `settle` makes them known."""
+        """The groups whose gang has changed. `settle` records the new gangs."""
         self.looked_at = True
         changed: dict[str, Gang | None] = {}
         self._dirty.update(dict.fromkeys(self._unseen_jobs.due(now)))
@@ -247,7 +247,7 @@ class GangIndex:
         self._emptied.add(entry.ref.key)
 
     def _lend(self, entry: GangPod, count: int) -> None:
-        """A job whose pods count for another gang knows how many of them do."""
+        """Records on a job how many of its pods count for another gang."""
         if entry.own.key != entry.ref.key and entry.own.kind != "Pod":
             self._group(entry.own.key).lent += count
             self._emptied.add(entry.own.key)
@@ -256,7 +256,7 @@ class GangIndex:
         try:
             gang = self._made(group)
             if group.is_stray:
-                gang = self._unseen_jobs.judged(key, gang, self._is_owned(group), now)
+                gang = self._unseen_jobs.with_awaited_job(key, gang, self._is_owned(group), now)
             else:
                 self._unseen_jobs.claimed(key)
         except BadObject as error:
@@ -271,7 +271,7 @@ class GangIndex:
                 return msgspec.structs.replace(gang, stalled=True)
             if not gang.holds:
                 return msgspec.structs.replace(gang, managed=False)
-            group.passed_over = False  # it had seats, which have ended; what is held for it is given back as ever
+            group.passed_over = False  # its seats have ended; what is held for it is given up like any hold
         return gang
 
     def _is_owned(self, group: GangParts) -> bool:
@@ -305,7 +305,7 @@ class GangIndex:
         return gang_of_jobless_pods(seen, self._context) if seen else None
 
     def _groups_of(self, entries: Iterable[GangPod]) -> dict[str, GroupDefinition]:
-        """What the groups that a job's pods name ask for, by island."""
+        """What the pod groups of a job's pods require, by island."""
         found = {}
         for entry in entries:
             if entry.group is not None:
@@ -324,7 +324,7 @@ class GangIndex:
 
 
 def group_of(pod: Pod, own: GangRef) -> GroupRef | None:
-    """What belongs to its node, and understudies, are in no group, whatever is written on them."""
+    """DaemonSet pods, static pods and understudies are in no group, whatever their annotations say."""
     if own.infrastructure or WARM_FOR in pod.metadata.annotations:
         return None
     return group_named(pod.metadata, pod.spec)

@@ -1,4 +1,4 @@
-"""What is known of one gang before a model gang is made of it: its pods, its job, and whether the job was seen."""
+"""What is known of one gang before a model gang is formed: its pods, its job, and whether the job was seen."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -16,27 +16,27 @@ from understudy.objects.pods import Pod
 
 
 class GangPod(msgspec.Struct, gc=False):
-    """A pod, its place, and what it was seen to be, once somebody looked."""
+    """A pod, its gang, and its observed state once that was needed."""
 
     pod: Pod
     ref: GangRef  # the gang it counts for
-    own: GangRef  # its job's, which may be another one
-    group: GroupRef | None = None  # the group it names
+    own: GangRef  # the gang of its job, which may be another one
+    group: GroupRef | None = None  # the pod group it names
     seen: ObservedPod | None = None
 
 
 class GangParts(msgspec.Struct, gc=False):
-    """What is known of one gang. A TrainJob and the JobSet it makes are one group, and the TrainJob speaks for it; what
-    it is made of, its JobSet says."""
+    """The parts of one gang. A TrainJob and the JobSet it creates are one gang: the TrainJob represents it, and the
+    JobSet says which members it has."""
 
     entries: list[GangPod] = []
     job: Workload | None = None
     train_job: TrainJob | None = None
-    made: JobSet | None = None  # by the TrainJob
-    done: Mapping[str, frozenset[str]] = {}  # by child Job, the places whose pods have succeeded
-    lent: int = 0  # how many pods of the job count for a group of pods, which is the gang then
-    passed_over: bool = False  # its pods were not made in time: it counts for nothing until something about it changes
-    gang: Gang | None = None  # as handed out last
+    made: JobSet | None = None  # created by the TrainJob
+    done: Mapping[str, frozenset[str]] = {}  # by child Job, the indexes whose pods have succeeded
+    lent: int = 0  # number of the job's pods that count for a pod group, which is a gang of its own then
+    passed_over: bool = False  # its pods were not created in time: it is left out until something about it changes
+    gang: Gang | None = None  # as it was returned last
 
     @property
     def speaker(self) -> Workload | None:
@@ -48,44 +48,46 @@ class GangParts(msgspec.Struct, gc=False):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether some of its pods are yet to be made, from a template that may ask for anything."""
+        """Whether some of its pods do not exist yet: their template may require anything."""
         return self.gang is not None and not all(member.exists for member in self.gang.members())
 
 
 class PassedOver(NamedTuple):
-    """A gang whose pods were not made in time, as applying a plan found it: the next plans leave it out."""
+    """A gang whose pods were not created in time when a plan was applied: the next plans leave it out."""
 
     gang: str
     pods: frozenset[str]  # their uids
-    spec: object  # what its job asks for
+    spec: object  # the spec of its job
 
     @staticmethod
     def of(gang: str, pods: Iterable[Pod], job: Workload | None) -> "PassedOver":
         return PassedOver(gang, frozenset(pod.metadata.uid for pod in pods), job.spec if job is not None else None)
 
     def still_holds(self, parts: GangParts) -> bool:
-        """Not when a pod has come or gone since, or its job asks for something else."""
+        """False when a pod was created or deleted since, or the job changed its spec."""
         return self == PassedOver.of(self.gang, (entry.pod for entry in parts.entries), parts.speaker)
 
 
 class UnseenJobs:
     def __init__(self, lag: float = 0.0) -> None:
-        """`lag` are the seconds by which one kind may be seen later than another; 0: they are seen in order."""
+        """`lag` are the seconds by which one kind may be seen later than another; 0: changes of all kinds are seen in
+        order."""
         self._lag = lag
-        self._until: dict[str, float] = {}  # gangs without a job, and when they are gangs all the same
+        self._until: dict[str, float] = {}  # gangs without a job, and when they count as gangs without it
         self._waiting: set[str] = set()
 
     def due(self, now: float) -> list[str]:
-        """Those whose time has come since this was asked before."""
+        """The gangs whose time has come since the last call."""
         found = [key for key in self._waiting if self._until[key] <= now]
         self._waiting.difference_update(found)
         return found
 
-    def judged(self, key: str, gang: Gang | None, owned: bool, now: float) -> Gang | None:
-        """The gang that was told from pods alone. One that sits is left as it is: its job may have just gone.
+    def with_awaited_job(self, key: str, gang: Gang | None, owned: bool, now: float) -> Gang | None:
+        """A gang whose job is not known yet must wait for it. A gang with seats is left as it is: its job may have just
+        been deleted.
 
-        Pods that are `owned` by a job that is not there are never seated: the job will be seen, or they are garbage, of
-        which some may be collected already. Others may belong to no job."""
+        Pods that are `owned` by a missing job are never seated: either the job will be seen, or the pods are garbage,
+        of which some may be collected already. Other pods may belong to no job."""
         if gang is None or not self._lag or gang.seated():
             return gang
         if not owned:
@@ -95,7 +97,7 @@ class UnseenJobs:
         return replace(gang, awaits=(*gang.awaits, f"{gang.title} has not been seen, only pods of it"))
 
     def claimed(self, key: str) -> None:
-        """The job is there, or none of its pods is any more."""
+        """The job is known, or no pod is left."""
         if self._until.pop(key, None) is not None:
             self._waiting.discard(key)
 

@@ -1,4 +1,4 @@
-"""Objects that make no sense, alone or beside others: set aside in words, so that they do not stop the rest."""
+"""Invalid objects, alone or in combination with others: recorded with the reason, so that they do not stop the rest."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,7 +6,7 @@ from understudy.objects.errors import BadObject
 
 
 class InvalidObjects:
-    """What is wrong now, by the object or gang it is wrong with; and what of that nobody was told yet."""
+    """The present problems, by object or gang, and those that were not reported yet."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
@@ -26,6 +26,6 @@ class InvalidObjects:
             self._news.pop(about, None)
 
     def news(self) -> Iterator[tuple[str, str]]:
-        """(about, words), each once."""
+        """(object, message), each once."""
         while self._news:
             yield self._news.popitem()

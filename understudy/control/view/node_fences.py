@@ -1,9 +1,8 @@
-"""Nodes that come back: held back until pods that were force-deleted there while they were lost cannot run any more.
+"""Fences of nodes: a node that returns gets no pods while force-deleted pods may still run there.
 
-A pod of a silent node is force-deleted so that another can take its place. Its processes do not know: when the node is
-heard of again, its kubelet first has to be told, and then gives them their grace period. So before such a pod is
-deleted the node gets an annotation, and until that is over no seat is given there, by this process or a later one.
-"""
+A pod of a silent node is force-deleted so that a replacement can start. Its processes do not know that: when the node
+returns, its kubelet first learns of the deletion, and then grants the pod's grace period. So before the deletion the
+node gets an annotation, and no scheduler process gives out seats there until that time is over."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,53 +20,53 @@ _ENDED = ("Succeeded", "Failed")
 
 
 class NodeFences:
-    """What is known of fences: those on the nodes, and those that the nodes do not show yet."""
+    """All fences: those that nodes show, and those that they do not show yet."""
 
     def __init__(self, margin: float | None) -> None:
-        """`margin` are the seconds added to the grace period of the pods; None: no node is held back."""
+        """`margin` are the seconds added to the grace period of the pods; None: there are no fences."""
         self._margin = margin
         self._raised: dict[str, Fence] = {}  # not shown by the node yet
-        self._returned: dict[str, float | None] = {}  # None: it was silent when it was looked at last
-        self._notes: dict[str, str | None] = {}  # what nodes ought to say and do not
+        self._returned: dict[str, float | None] = {}  # None: it was silent at the last look
+        self._notes: dict[str, str | None] = {}  # annotations that nodes should have and do not have
 
     @property
     def notes(self) -> Mapping[str, str | None]:
         return self._notes
 
     def wanted(self, node: Node, pods: Iterable[Pod], now: float) -> Fence | None:
-        """What the node has to say before these pods are force-deleted; None where it says so already."""
+        """The annotation that the node needs before these pods are force-deleted; None if it has it."""
         running = [pod for pod in pods if pod.status.phase not in _ENDED]
         if self._margin is None or not running:
             return None
         new = Fence(now, max(map(_grace, running)), node.status.node_info.boot_id)
         try:
             known = read_fence(node.metadata.annotations, node)
-        except BadObject:  # what makes no sense is written anew
+        except BadObject:  # an invalid annotation is written anew
             known = None
         if known is None:
             return new
         return None if self._covers(node.metadata.name, known, new) else _both(known, new)
 
     def raise_for(self, name: str, fence: Fence) -> None:
-        """It counts from now on, whenever the node shows it."""
+        """The fence counts from now on, before the node shows it."""
         known = self._raised.get(name)
         if known is None or not self._covers(name, known, fence):
             self._raised[name] = fence if known is None else _both(known, fence)
 
     def _covers(self, name: str, known: Fence, new: Fence) -> bool:
-        """Whether the known fence does for the new one as well: while a node is silent, its time has not begun."""
+        """Whether the known fence includes the new one: while a node is silent, its fence has not begun to expire."""
         is_silent = name in self._returned and self._returned[name] is None
         return is_silent and known.returned is None and known.boot == new.boot and known.grace >= new.grace
 
     def forget(self, name: str) -> None:
-        """The node object is gone. Another one of its name is another node."""
+        """The node object is gone. A new object of that name is another node."""
         for book in (self._raised, self._returned, self._notes):
             book.pop(name, None)
 
-    def judged(self, node: Node, finding: HealthFinding, silent: bool, now: float) -> HealthFinding:
-        """The finding, or that the node is held back, where nothing worse is known of it.
+    def with_fence(self, node: Node, finding: HealthFinding, silent: bool, now: float) -> HealthFinding:
+        """The finding, or that the node is fenced, if it is healthy otherwise.
 
-        A node that is lost for another reason than silence hears of deletions: its time passes while it is lost."""
+        A node that is lost for another reason than silence learns of deletions: its fence expires while it is lost."""
         name = node.metadata.name
         if self._margin is None or not (name in self._raised or FENCED in node.metadata.annotations):
             self._returned.pop(name, None)
@@ -80,15 +79,16 @@ class NodeFences:
         return _held_back(fence, finding, fence.returned + fence.grace + self._margin)
 
     def _current(self, node: Node, silent: bool, now: float) -> Fence | None:
-        """None where it is over."""
+        """None if the fence has expired."""
         name, fence = node.metadata.name, self._known(node)
         if silent:
             self._returned[name] = None
             return msgspec.structs.replace(fence, returned=None)
         returned = self._returned.get(name, fence.returned)
-        # A time that is yet to come is one of a clock that was set back since.
+        # A time in the future comes from before the clock was set back.
         returned = now if returned is None or returned > now else returned
-        if returned < fence.at <= now:  # pods that were deleted after it was back count from then
+        # the grace of pods that were deleted after the return counts from their deletion
+        if returned < fence.at <= now:
             returned = fence.at
         self._returned[name] = returned
         assert self._margin is not None
@@ -98,7 +98,7 @@ class NodeFences:
         return msgspec.structs.replace(fence, returned=returned)
 
     def _known(self, node: Node) -> Fence:
-        """What the node shows, and what it is to show."""
+        """The annotation of the node, or the one that is to be written."""
         name, shown = node.metadata.name, read_fence(node.metadata.annotations, node)
         raised = self._raised.get(name)
         if shown is None or raised is None:
@@ -126,18 +126,18 @@ def _held_back(fence: Fence, finding: HealthFinding, over_at: float) -> HealthFi
 
 
 def _grace(pod: Pod) -> int:
-    """The longest it may be given: whoever told it to go may have given it more than it asks for."""
+    """The longest possible grace period: a deletion may have asked for more than the pod does."""
     return max(pod.spec.termination_grace_period_seconds, pod.metadata.deletion_grace_period_seconds or 0)
 
 
 def _has_rebooted(node: Node, fence: Fence) -> bool:
-    """Nothing that ran before a boot runs after it."""
+    """After a boot, no process from before it runs."""
     boot = node.status.node_info.boot_id
     return bool(boot and fence.boot) and boot != fence.boot
 
 
 def _both(one: Fence, other: Fence) -> Fence:
-    """Where the node was booted in between, only the later counts."""
+    """If the node was booted between the two, only the later fence counts."""
     older, newer = sorted((one, other), key=lambda fence: fence.at)
     if older.boot and newer.boot and older.boot != newer.boot:
         return newer

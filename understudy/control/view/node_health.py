@@ -1,7 +1,6 @@
 """Node verdicts: turns a node object, its lease and the time into healthy, suspect, lost or leaving, and says why.
 
-Every signal is one function; the gravest finding wins. To add a signal, write its function and name it in SIGNALS.
-"""
+Every signal is one function; the worst finding wins. To add a signal, write its function and name it in SIGNALS."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,11 +14,13 @@ from understudy.objects.nodes import Lease, Node
 
 
 class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """How long silence is borne. Leases are judged in renewals missed: a node renews four times a lease duration."""
+    """How long a node may be silent. Leases are judged in missed renewals: a node renews four times a lease
+    duration."""
 
     lease_suspect: float = 1.5  # renewals missed: with Kubernetes' leases of 40 s, 15 s after the last one
-    lease_lost: float = 2.3  # two missed, and a bit for the delay of the wire: 23 s after the last one
-    not_ready_lost: float = 30.0  # seconds a node may say itself that it is not ready before its seats count as lost
+    lease_lost: float = 2.3  # two renewals missed, and some delay of the network: 23 s after the last one
+    # seconds for which a node may report itself as not ready before its seats count as lost
+    not_ready_lost: float = 30.0
     maintenance_notice: float = 3600.0  # seconds before announced maintenance from which on a node counts as leaving
     # Seconds beyond their grace period for which pods that were force-deleted may still run on a node that came back.
     # None: whoever runs pods there proves that they have ended before it hands out what they had.
@@ -30,21 +31,21 @@ DEFAULT_LIMITS = HealthLimits()
 
 
 class HealthFinding(NamedTuple):
-    """What one signal says: a verdict, and when it could change without anything happening."""
+    """The result of one signal: a verdict, and when it could change without any event."""
 
     health: Health
     changes_at: float | None = None
 
 
 class Heartbeat(NamedTuple):
-    """What the lease of a node says about its life."""
+    """What the lease of a node shows about it."""
 
-    renewed: float  # when it was heard of last
+    renewed: float  # time of the last renewal
     interval: float  # seconds between two renewals
-    since: float  # it is as silent as if it had been renewed then, and all others had been heard of ever after
-    missed: float = 0.0  # seconds of that silence from before the last pause
-    given_up: bool = False  # and not heard of since
-    proven: bool = True  # that it lived a moment ago
+    since: float  # its silence is as long as if it had renewed then and all other nodes had renewed ever since
+    missed: float = 0.0  # seconds of that silence before the last pause
+    given_up: bool = False  # the lease was given up and not renewed since
+    proven: bool = True  # whether the node was certainly alive a moment ago
 
 
 class NodeCheck(NamedTuple):
@@ -70,7 +71,8 @@ _BAD_CONDITIONS: dict[str, tuple[str, Verdict]] = {
         ("True", Verdict.SUSPECT),
     ),
     "AcceleratedHardwareReady": ("False", Verdict.LOST),
-    "DiskPressure": ("True", Verdict.LEAVING),  # its pods are about to be evicted; till then they can move in order
+    # its pods are about to be evicted; until then they can be moved in order
+    "DiskPressure": ("True", Verdict.LEAVING),
     **dict.fromkeys(
         ("StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady"), ("False", Verdict.SUSPECT)
     ),
@@ -84,7 +86,7 @@ _LOST_TAINTS = (
     "node.cloudprovider.kubernetes.io/shutdown",
 )
 
-# Taints that announce the end of a node, and the seconds of notice they give.
+# Taints that announce the end of a node, and the seconds between announcement and end.
 _NOTICES = {
     "cloud.google.com/impending-node-termination": 30.0,
     "aws-node-termination-handler/spot-itn": 120.0,
@@ -106,7 +108,7 @@ def renewal_interval(lease: Lease) -> float:
 
 
 def heartbeat(lease: Lease | None, paused: float = 0.0) -> Heartbeat | None:
-    """Of a lease by itself, for who looks only once. `paused` are the seconds for which no node was heard of."""
+    """From a lease alone, where leases are read only once. `paused` are the seconds in which no node renewed."""
     renewed = seconds(lease.spec.renew_time) if lease else None
     if lease is None or renewed is None:
         return None
@@ -114,7 +116,8 @@ def heartbeat(lease: Lease | None, paused: float = 0.0) -> Heartbeat | None:
 
 
 def examine_node(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> HealthFinding:
-    """The gravest finding (of two leavings the earlier), and the first time at which any could change by the clock."""
+    """The worst finding (of two leavings the earlier), and the first time at which any finding could change by time
+    alone."""
     case = NodeCheck(node, beat, now, limits)
     worst, soonest = HEALTHY, None
     for signal in SIGNALS:
@@ -127,7 +130,7 @@ def examine_node(node: Node, beat: Heartbeat | None, now: float, limits: HealthL
 
 
 def is_silent(node: Node, beat: Heartbeat | None, now: float, limits: HealthLimits) -> bool:
-    """Whether nothing is heard of it, or nothing proves yet that it is: what it is told may not arrive."""
+    """Whether the node does not answer, or it is not certain yet that it does: it may not learn of deletions."""
     if any(one.type == "Ready" and one.status == "Unknown" for one in node.status.conditions):
         return True
     if beat is not None and not beat.proven:
@@ -144,7 +147,8 @@ def graver(one: Health, other: Health) -> bool:
 
 
 def ready_condition(case: NodeCheck) -> Iterator[HealthFinding]:
-    """Unknown means that the control plane has given the node up; False, that its kubelet is alive and unwell."""
+    """Unknown means that the control plane has given the node up; False, that its kubelet is alive and reports a
+    problem."""
     if is_joining(case.node):
         return
     for condition in case.node.status.conditions:
@@ -167,13 +171,13 @@ def not_ready_taint(case: NodeCheck) -> Iterator[HealthFinding]:
 
 
 def is_joining(node: Node) -> bool:
-    """Whether it has never been ready: Kubernetes taints a node in the moment it is made, and only then without a time.
-    Nobody sits there who could lose a seat, and the taint itself keeps everybody away; it is not unwell, only new."""
+    """Whether the node has never been ready. Kubernetes taints a node when it is created, and only that taint has no
+    time. The node has no pods that could be lost, and the taint keeps pods away; it is new, not unhealthy."""
     return any(t.key == _NOT_READY and t.effect == "NoSchedule" and t.time_added is None for t in node.spec.taints)
 
 
 def _unready(case: NodeCheck, why: str, since: float | None) -> HealthFinding:
-    """Suspect at first, then lost. Where nobody wrote down since when, it is taken to be long ago."""
+    """Suspect at first, then lost. Without a recorded time, the change counts as long ago."""
     lost_at = None if since is None else since + case.limits.not_ready_lost
     if lost_at is None or case.now >= lost_at:
         return HealthFinding(Health(Verdict.LOST, why, since))
@@ -181,7 +185,7 @@ def _unready(case: NodeCheck, why: str, since: float | None) -> HealthFinding:
 
 
 def lease_age(case: NodeCheck) -> Iterator[HealthFinding]:
-    """Only where there is a lease: not every cluster has them."""
+    """Only for nodes with a lease: not every cluster has leases."""
     beat = case.heartbeat
     if beat is None:
         return
@@ -204,7 +208,7 @@ def lost_taints(case: NodeCheck) -> Iterator[HealthFinding]:
 
 
 def termination_notices(case: NodeCheck) -> Iterator[HealthFinding]:
-    """Taints that announce the end. Where neither the taint nor a label tells the time, the end may come any moment."""
+    """Taints that announce the end. If neither the taint nor a label gives a time, the end may come at any moment."""
     for taint in case.node.spec.taints:
         if taint.key in _NOTICES:
             added = seconds(taint.time_added)

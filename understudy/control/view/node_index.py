@@ -1,4 +1,4 @@
-"""Node objects and leases into model nodes. Verdicts change with time too, so a heap knows when to look again."""
+"""Node objects and leases into model nodes. Verdicts also change with time, so a heap holds when to look again."""
 
 import heapq
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ from understudy.objects.nodes import LEASE_NAMESPACE, Lease
 from understudy.objects.pods import Pod
 
 SPARE = f"{PREFIX}spare"
-MAX_PODS = 110  # what a kubelet takes where nobody says otherwise
+MAX_PODS = 110  # the default of the kubelet
 
 
 def node_of(node: objects.Node, health: Health) -> Node:
@@ -55,7 +55,7 @@ def spare_role(node: objects.Node) -> SpareRole:
 
 
 def without_our_words(node: objects.Node) -> objects.Node:
-    """A node whose understudy.dev labels or annotations make no sense: cordoned until they are mended, and not lost."""
+    """A node with invalid understudy.dev labels or annotations: cordoned until they are corrected, and not lost."""
     labels = {key: value for key, value in node.metadata.labels.items() if key != SPARE}
     metadata = msgspec.structs.replace(node.metadata, labels=labels, annotations={})
     spec = msgspec.structs.replace(node.spec, unschedulable=True)
@@ -63,30 +63,29 @@ def without_our_words(node: objects.Node) -> objects.Node:
 
 
 class NodeIndex:
-    """The nodes of the cluster. `changes` makes anew what was touched, or what time has touched.
+    """The nodes of the cluster. `changes` updates those that changed, or that time has changed.
 
-    With `troubles`, a node that makes no sense is written down there and gets no new seats; without, it is an error.
-    With `arrivals`, which a living cluster has, leases are judged by when any node was heard of.
-    """
+    With `troubles`, an invalid node is recorded there and gets no new seats; without, it is an error. With `arrivals`,
+    leases are judged by the renewals of all nodes, as in a live cluster."""
 
     def __init__(
         self, limits: HealthLimits, troubles: InvalidObjects | None = None, arrivals: LeaseClock | None = None
     ) -> None:
         self._limits = limits
         self._troubles = troubles
-        self._pulse = NodeLeases(limits, arrivals) if arrivals is not None else None
+        self._lease_ages = NodeLeases(limits, arrivals) if arrivals is not None else None
         self._fences = NodeFences(limits.return_margin)
         self._objects: dict[str, objects.Node] = {}
         self._leases: dict[str, Lease] = {}
-        self._newest = 0.0  # when the newest of them was renewed
-        self._nodes: dict[str, Node] = {}  # as handed out last
+        self._newest = 0.0  # the time of the newest renewal
+        self._nodes: dict[str, Node] = {}  # as they were returned last
         self._dirty: dict[str, None] = {}
-        self._clock: list[tuple[float, str]] = []  # when to look again
-        self._due: dict[str, float] = {}  # the one entry of the clock that counts for each node
+        self._clock: list[tuple[float, str]] = []  # when to look at a node again
+        self._due: dict[str, float] = {}  # the valid entry of the heap for each node
         self._now = float("-inf")
 
     def put(self, node: objects.Node) -> None:
-        """Of a node that only says that it is still there, nothing has to be made anew."""
+        """A status update that only reports that the node is alive changes nothing."""
         name = node.metadata.name
         known = self._objects.get(name)
         self._objects[name] = node
@@ -103,19 +102,20 @@ class NodeIndex:
         return self._objects.get(name)
 
     def pod_gone(self, pod: Pod) -> None:
-        """A pod that vanishes from a lost node was force-deleted: its kubelet cannot have said that it ended."""
+        """A pod that disappears from a lost node was force-deleted: its kubelet cannot have confirmed its end."""
         name = pod.spec.node_name
         node, obj = self._nodes.get(name), self._objects.get(name)
         if node is None or obj is None:
             return
-        if name in self._dirty:  # the news of its loss may have come just before
+        if name in self._dirty:  # the loss may have been reported just before
             node, _ = self._made(obj, self._now)
         fence = self.fence_wanted(name, [pod]) if node.health.verdict is Verdict.LOST else None
         if fence is not None:
             self.fence(name, fence)
 
     def fence_wanted(self, name: str, pods: Iterable[Pod]) -> Fence | None:
-        """What a node has to say before these pods are force-deleted there; None: nothing, or it does already."""
+        """The annotation that a node needs before these pods are force-deleted there; None if nothing is to be
+        written."""
         obj = self._objects.get(name)
         return self._fences.wanted(obj, pods, self._now) if obj is not None else None
 
@@ -125,16 +125,16 @@ class NodeIndex:
 
     @property
     def fence_notes(self) -> Mapping[str, str | None]:
-        """What nodes ought to say about fences and do not; None: nothing any more."""
+        """Annotations of fences that nodes should have and do not have; None: the annotation is to be removed."""
         return self._fences.notes
 
     def put_lease(self, lease: Lease) -> None:
-        """A renewal of a healthy node's lease only puts off the moment at which it would be doubted."""
+        """A renewal of a healthy node's lease only delays the time at which the node becomes suspect."""
         name = lease.metadata.name
         if lease.metadata.namespace != LEASE_NAMESPACE:
             return
-        if self._pulse is not None:
-            self._pulse.hear(lease)
+        if self._lease_ages is not None:
+            self._lease_ages.hear(lease)
         old = self._leases.get(name)
         self._leases[name] = lease
         self._newest = max(self._newest, seconds(lease.spec.renew_time) or 0.0)
@@ -146,13 +146,13 @@ class NodeIndex:
         name = lease.metadata.name
         if lease.metadata.namespace == LEASE_NAMESPACE and name in self._leases:
             del self._leases[name]
-            if self._pulse is not None:
-                self._pulse.forget(name)
+            if self._lease_ages is not None:
+                self._lease_ages.forget(name)
             if name in self._objects:
                 self._dirty[name] = None
 
     def changes(self, now: float) -> tuple[dict[str, Node], list[str]]:
-        """The nodes that are not what they were, and the names of those that are gone. `settle` makes them known."""
+        """The nodes that have changed, and the names of deleted nodes. `settle` records them."""
         self._look_at_the_clock(now)
         fresh: dict[str, Node] = {}
         gone: list[str] = []
@@ -179,7 +179,7 @@ class NodeIndex:
         return bool(self._dirty)
 
     def next_look(self) -> float | None:
-        """When the clock alone may change a verdict."""
+        """When time alone may change a verdict."""
         return self._clock[0][0] if self._clock else None
 
     def _made(self, obj: objects.Node, now: float) -> tuple[Node, float | None]:
@@ -199,13 +199,13 @@ class NodeIndex:
 
     def _examined(self, obj: objects.Node, now: float) -> HealthFinding:
         name = obj.metadata.name
-        beat = self._pulse.of(name, now) if self._pulse is not None else self._heartbeat(name, now)
+        beat = self._lease_ages.of(name, now) if self._lease_ages is not None else self._heartbeat(name, now)
         finding, silent = examine_node(obj, beat, now, self._limits), is_silent(obj, beat, now, self._limits)
-        return self._fences.judged(obj, finding, silent, now)
+        return self._fences.with_fence(obj, finding, silent, now)
 
     def _heartbeat(self, name: str, now: float) -> Heartbeat | None:
-        """Whoever looks at a cluster once does not know how its clock goes: what counts is the newest lease there. In a
-        dump they are as old as they say."""
+        """A command that reads a live cluster once does not know the cluster's clock: leases are judged against the
+        newest one. In a dump they are as old as their times say."""
         lease = self._leases.get(name)
         if lease is None or self._troubles is None:
             return heartbeat(lease)
@@ -219,7 +219,7 @@ class NodeIndex:
             heapq.heappush(self._clock, (at, name))
 
     def _look_at_the_clock(self, now: float) -> None:
-        if now < self._now:  # set back: what time has done may be undone
+        if now < self._now:  # the clock was set back: changes by time may be undone
             self._dirty.update(dict.fromkeys(self._objects))
         self._now = now
         while self._clock and self._clock[0][0] <= now:
@@ -230,7 +230,7 @@ class NodeIndex:
             obj = self._objects.get(name)
             if obj is None:
                 continue
-            # The lease may have been renewed since: then there is only a later moment to wait for.
+            # If the lease was renewed since, only the time of the next look changes.
             node, changes_at = self._made(obj, now)
             known = self._nodes.get(name)
             if known is not None and node.health == known.health:
@@ -246,7 +246,7 @@ def _is_as_before(node: objects.Node, known: objects.Node) -> bool:
 
 
 def _later(new: Lease, old: Lease) -> bool:
-    """Whether the new lease holds at least as long as the old one."""
+    """Whether the new lease is valid at least as long as the old one."""
     if new.spec.renew_time is None or old.spec.renew_time is None:
         return False
     return new.spec.renew_time >= old.spec.renew_time and (

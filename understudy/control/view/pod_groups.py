@@ -1,4 +1,5 @@
-"""Rolls of pod groups: which pods name which group; and whether it is the gang, or the one job that has them all is."""
+"""Members of pod groups: which pods name which group, and whether the group is the gang, or the one job that owns all
+pods."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,12 +16,12 @@ GroupName = tuple[str, str]  # (namespace, name of the group)
 
 
 class GroupMembers(msgspec.Struct):
-    members: dict[PodName, str] = {}  # by the key of the gang each would count for without the group
+    members: dict[PodName, str] = {}  # by the key of the gang that each would count for without the group
     owners: Counter[str] = msgspec.field(default_factory=Counter)
 
     @property
     def is_a_gang(self) -> bool:
-        """Not where all of its pods are one job's: that can be paused, and says more about itself."""
+        """False if all of its pods belong to one job: a job can be suspended, and specifies more."""
         return len(self.owners) != 1 or next(iter(self.owners)).startswith("Pod/")
 
 
@@ -31,8 +32,8 @@ class PodGroupIndex:
         self._objects: dict[tuple[str, str, str], AnyGroup] = {}  # by API group, namespace and name
 
     def enroll(self, pod: PodName, group: GroupRef | None, own: GangRef) -> list[PodName]:
-        """Writes a pod into the roll of its group, or out of the one it was in: None. Returns the others of those
-        groups that count for another gang because of it."""
+        """Records the group of a pod; None removes it. Returns the other pods of those groups whose gang changes
+        because of it."""
         touched = {name for name in (self._of.get(pod), _group_name(group)) if name is not None}
         before = {name: roll.is_a_gang for name in touched if (roll := self._rolls.get(name)) is not None}
         if (old := self._of.pop(pod, None)) is not None:
@@ -55,13 +56,13 @@ class PodGroupIndex:
             del self._rolls[name]
 
     def ref(self, group: GroupRef, own: GangRef) -> GangRef:
-        """The gang a pod of this group counts for."""
+        """The gang that a pod of this group counts for."""
         if not self._rolls[group.namespace, group.name].is_a_gang:
             return own
         return GangRef(group.key, POD_GROUP, group.namespace, group.name, group.name, own.slot)
 
     def put(self, group: AnyGroup) -> Iterable[PodName]:
-        """Returns the pods whose group it is."""
+        """Returns the pods of the group."""
         return self._set(group, group)
 
     def remove(self, group: AnyGroup) -> Iterable[PodName]:
@@ -78,7 +79,7 @@ class PodGroupIndex:
         return roll.members if roll is not None else ()
 
     def definition(self, group: GroupRef) -> GroupDefinition:
-        """Raises BadObject where its object makes no sense."""
+        """Raises BadObject if the group's object is invalid."""
         if group.said is not None:
             return group.said
         found = self._objects.get((group.api, group.namespace, group.name))

@@ -1,4 +1,4 @@
-"""Whether the view may be acted on: it shows the loop's own writes, and it is young enough."""
+"""Whether the loop may act on the view: the view shows the loop's own writes, and it is young enough."""
 
 import logging
 from collections.abc import Callable
@@ -19,22 +19,21 @@ class Expectation(NamedTuple):
 
 
 class Expectations:
-    """What the view has yet to show.
+    """Writes that the view does not show yet.
 
-    An acknowledged write is waited for without a limit. A watch shows every write in the end, also after it was broken:
-    whoever gave up earlier would plan with a seat that is taken as if it were free.
-    """
+    An acknowledged write is waited for without a limit. A watch delivers every write in the end, also after it was
+    broken. With a limit, a plan could give away a seat that is taken."""
 
     def __init__(self) -> None:
         self._awaited: dict[Name, list[Expectation]] = {}
 
     def expect(self, name: Name, shows: Shows, known: KubeObject | None, until: float = NO_LIMIT) -> None:
-        """`known` is what the view has now: it may be ahead of the answer to the write."""
+        """`known` is what the view shows now: it may be newer than the answer to the write."""
         if not shows(known):
             self._awaited.setdefault(name, []).append(Expectation(shows, until))
 
     def saw(self, name: Name, obj: KubeObject | None) -> bool:
-        """Whether this was waited for."""
+        """Returns whether this object was waited for."""
         awaited = self._awaited.get(name)
         if awaited is None:
             return False
@@ -46,7 +45,7 @@ class Expectations:
         return len(left) < len(awaited)
 
     def open_until(self, now: float) -> float | None:
-        """When the last of them is given up; None where nothing is waited for."""
+        """When the last expectation expires; None without expectations."""
         self._awaited = {
             name: left for name, all_of_it in self._awaited.items() if (left := [a for a in all_of_it if a.until > now])
         }
@@ -78,7 +77,7 @@ def _is_another(obj: KubeObject | None, uid: str) -> bool:
 
 
 def _reached(version: str, wanted: str) -> bool:
-    """Versions are numbers that grow, wherever they can be compared; where they cannot, nothing is waited for."""
+    """Resource versions grow where they are numbers. Where they cannot be compared, nothing is waited for."""
     if version.isdigit() and wanted.isdigit():
         return int(version) >= int(wanted)
     return True
@@ -89,7 +88,7 @@ _log = logging.getLogger(__name__)
 
 class ViewAge:
     def __init__(self, cluster: ClusterReader, longest: float | None) -> None:
-        """`longest` are the seconds up to which a view is young enough; None: it always is."""
+        """`longest` is the maximum age of the view in seconds; None: no limit."""
         self._cluster = cluster
         self._longest = longest
         self._was_clear = True

@@ -1,4 +1,4 @@
-"""Follows what the loop has to know of a cluster: turns changes of many resources into objects for one reader."""
+"""Follows all resources that the loop needs: turns changes in the cluster into objects for one reader."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from understudy.objects.nodes import LEASE_NAMESPACE
 from understudy.objects.resources import Resource
 from understudy.ports import Change, ChangeType, Clock, ClusterReader, Refused, Unreachable
 
-ABSENT_RETRY = 15.0  # seconds after which a kind that the cluster did not serve is asked for again
+ABSENT_RETRY = 15.0  # seconds before a kind that the cluster did not serve is asked for again
 RETRY = 1.0
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ Name = tuple[str, str]  # (namespace, name)
 
 
 class ObjectHeader(msgspec.Struct, frozen=True, rename="camel"):
-    """As much of an object as it takes to speak of it."""
+    """The part of an object that names it."""
 
     kind: str
     api_version: str
@@ -40,11 +40,11 @@ class ObjectHeader(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class WatchedResource(msgspec.Struct, frozen=True):
-    """A resource to follow; of several versions, the first that is served."""
+    """A resource to follow: the first of several versions that the cluster serves."""
 
     versions: tuple[Resource, ...]
     namespace: str = ""
-    optional: bool = False  # a cluster may do without
+    optional: bool = False  # the cluster need not serve it
 
 
 WATCHED_RESOURCES = (
@@ -88,7 +88,7 @@ class ObjectHandler(Protocol):
 
 
 class Reflector:
-    """`synced` is set when everything there was has been told once."""
+    """`synced` is set when every object that existed at the start has been delivered."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Reflector:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What has not been told yet, by name."""
+        """Resources whose objects have not all been delivered, by name."""
         return tuple(sorted(source.versions[0].key for source in self._unsynced))
 
     async def run(self) -> None:
@@ -136,13 +136,13 @@ class Reflector:
                 await self._clock.sleep(RETRY)
 
     def _complain(self, resource: Resource, error: Exception) -> None:
-        """Once, until it is followed again: what is refused now most likely is in a second, too."""
+        """Logs once until the resource is followed again: most likely the next attempt fails in the same way."""
         if self._complaints.get(resource) != str(error):
             self._complaints[resource] = str(error)
             _log.warning("cannot follow %s: %s", resource.key, error)
 
     async def _one(self, source: WatchedResource, resource: Resource, known: dict[Name, KubeObject]) -> None:
-        """As long as it goes well, which is for ever. What is known from an earlier time and not told again is gone."""
+        """Runs for ever unless it fails. Objects that are known and are not listed again are gone."""
         left = set(known)
         changes = self._cluster.follow(resource, namespace=source.namespace, decoded=True)
         async with contextlib.aclosing(changes):  # type: ignore[type-var]
@@ -159,7 +159,7 @@ class Reflector:
         gone = change.type is ChangeType.DELETED
         try:
             obj = change.obj or decode_json(change.raw)
-        except BadObject as error:  # or no more of it was told than that it is gone
+        except BadObject as error:  # or a deletion without the full object
             return self._set_aside(change.raw, error, gone, known)
         name = (obj.metadata.namespace, obj.metadata.name)
         if gone:
@@ -171,7 +171,7 @@ class Reflector:
         return name
 
     def _set_aside(self, raw: bytes, error: BadObject, gone: bool, known: dict[Name, KubeObject]) -> Name:
-        """What was known of an object before it could not be read any more still counts, until it is gone."""
+        """The last readable state of an object that cannot be read any more counts until the object is gone."""
         try:
             bare = msgspec.json.decode(raw, type=ObjectHeader)
         except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""What comes in from the cluster: puts it into the view, ticks off own writes, and sets aside what cannot be read."""
+"""What comes in from the cluster: puts it into the view, confirms own writes, and sets aside what cannot be read."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Listener = Callable[[KubeObject, bool], None]
 
 
 class ViewUpdater:
-    """`changed` is set whenever there is a reason to look again."""
+    """`changed` is set whenever the loop has a reason to look again."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class ViewUpdater:
         recorder: EventRecorder,
         *listeners: Listener,
     ) -> None:
-        """Listeners are told of every object as well, and whether it is gone."""
+        """Listeners get every object too, and whether it is gone."""
         self._view = view
         self._expectations = expectations
         self._recorder = recorder
@@ -64,7 +64,7 @@ class ViewUpdater:
             self.changed.set()
 
     def cannot_read(self, bare: ObjectHeader, error: BadObject, gone: bool) -> None:
-        """A node that was not known before is there, but gets nothing: what sits on it is not lost."""
+        """A node that cannot be read and was not known before gets no pods, but its pods do not count as lost."""
         meta = bare.metadata
         stand_in = Node(
             kind=bare.kind,
@@ -79,7 +79,7 @@ class ViewUpdater:
         else:
             namespace = "" if bare.kind in CLUSTER_SCOPED else meta.namespace
             subject = EventSubject(bare.api_version, bare.kind, namespace, meta.name, meta.uid)
-            self._expectations.saw((bare.kind, namespace, meta.name), None)  # it will not be shown
+            self._expectations.saw((bare.kind, namespace, meta.name), None)  # the view will never show it
             self._unread[_unread(bare.title)] = subject
             self._troubles.found(_unread(bare.title), error)
             if bare.kind == "Node" and meta.name not in self._nodes:
@@ -91,7 +91,8 @@ class ViewUpdater:
             self._troubles.over(_unread(title))
 
     def report_invalid_objects(self) -> None:
-        """Each once, on the object that makes no sense; the pods of a job that makes none say why they wait."""
+        """Each problem is reported once, on the object itself. The pods of a job that cannot be read show why they
+        wait."""
         teller, view = self._recorder, self._view
         for subject, words in self._troubles.news():
             text = EventText(INVALID, words, warning=True)
@@ -109,5 +110,5 @@ class ViewUpdater:
 
 
 def _unread(title: str) -> str:
-    """The name of the trouble, which is another one than that of an object that can be read and makes no sense."""
+    """The name of the problem. It differs from the name of the problem of an object that can be read and is invalid."""
     return f"{title}, unread"

@@ -72,8 +72,8 @@ static int is_v6_only(int socket, const union place *place) {
     return place->any.sa_family == AF_INET6 && option(socket, IPPROTO_IPV6, IPV6_V6ONLY);
 }
 
-/* Tried by taking the place: that works where nobody has it. */
-static int somebody_listens(struct in_addr own, in_port_t port) {
+/* Tries to bind to the address: that fails only if another socket has it. */
+static int is_address_in_use(struct in_addr own, in_port_t port) {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = port, .sin_addr = own};
     int saved = errno, one = 1;
     int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -89,7 +89,7 @@ int bind(int socket, const struct sockaddr *address, socklen_t size) {
     union place place;
     struct in_addr own;
     if (!own_address(&own) || !concerns(socket, address, size, &place)) return original("bind")(socket, address, size);
-    if (is_v6_only(socket, &place)) { /* the pod has no address of this family: any port will do, nobody calls */
+    if (is_v6_only(socket, &place)) { /* the pod has no address of this family: no client uses it, so any port will do */
         place.v6.sin6_addr = in6addr_loopback;
         place.v6.sin6_port = 0;
     } else {
@@ -104,6 +104,6 @@ int connect(int socket, const struct sockaddr *address, socklen_t size) {
     if (!own_address(&own) || !concerns(socket, address, size, &place) || is_v6_only(socket, &place))
         return original("connect")(socket, address, size);
     in_port_t port = place.any.sa_family == AF_INET ? place.v4.sin_port : place.v6.sin6_port;
-    if (somebody_listens(own, port)) move_to(&place, own);
+    if (is_address_in_use(own, port)) move_to(&place, own);
     return original("connect")(socket, &place.any, size);
 }
