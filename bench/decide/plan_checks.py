@@ -66,7 +66,7 @@ def _replacements(plan: Plan, gang: str) -> Seats:
     return ()
 
 
-def everybody_starts(plan: Plan, gangs: int, pods: int) -> None:
+def every_gang_starts(plan: Plan, gangs: int, pods: int) -> None:
     """`gangs` gangs start now, `pods` seats each, and no node (of one pod's size) is given twice."""
     starts = [action for action in plan.actions if isinstance(action, Start) and not action.waits_for]
     _expect(len(starts) == gangs, f"{gangs} gangs fit, {len(starts)} start")
@@ -74,7 +74,7 @@ def everybody_starts(plan: Plan, gangs: int, pods: int) -> None:
     _no_node_twice(tuple(seat for start in starts for seat in start.seats))
 
 
-def everybody_waits(plan: Plan, gangs: int) -> None:
+def every_gang_waits(plan: Plan, gangs: int) -> None:
     """`gangs` gangs wait, each for want of all its seats, and nothing else is done."""
     waits = [action.reason for action in plan.actions if isinstance(action, Wait)]
     _expect(len(waits) == len(plan.actions) == gangs, f"{gangs} gangs have to wait, {len(waits)} do")

@@ -107,7 +107,7 @@ def cold_start(nodes: int) -> Scenario:
     documents += (jobset(f"gang-{gang}", (1, GANG), LOW[0], age=60.0 + gang) for gang in range(gangs))
 
     def check(_: Snapshot, plan: Plan) -> None:
-        plan_checks.everybody_starts(plan, gangs, GANG)
+        plan_checks.every_gang_starts(plan, gangs, GANG)
         plan_checks.victims_are(plan, 0, 0.0)
 
     return Scenario(documents, check)
@@ -122,7 +122,7 @@ def queue(nodes: int) -> Scenario:
         documents.append(jobset(f"waiting-{gang}", (1, GANG), LOW[0], age=60.0 + gang))
 
     def check(_: Snapshot, plan: Plan) -> None:
-        plan_checks.everybody_waits(plan, gangs)
+        plan_checks.every_gang_waits(plan, gangs)
 
     return Scenario(documents, check)
 

@@ -25,7 +25,7 @@ from understudy.objects.resources import JOB_SETS, JOBS, PODS, Resource
 from understudy.ports import Change, ChangeType
 
 EVERY = 0.02  # seconds between two looks at /proc
-_MEEK = 19  # its niceness: whoever looks on is not to be in the way
+_MEEK = 19  # its niceness: the observer must not slow the cluster down
 _KINDS = (JOBS, JOB_SETS, PYTORCH_JOBS)
 
 

@@ -9,7 +9,7 @@ from bench.hotswap.api_objects import Job, Place, Pod, held_name
 from bench.hotswap.process_table import PodProcess
 from bench.hotswap.replay import JobState, PodState, replayed
 
-IN_FLIGHT = 0.5  # seconds in which the news of one bind, or of one eviction, reach whoever watches
+IN_FLIGHT = 0.5  # seconds within which a bind or an eviction reaches all watches
 KINDS = {
     "partial_start": "a process of a gang ran before all its members had seats or held ones",
     "partly_seated": "a gang that was not struck had seats for some members and neither seats nor held ones for others,"
@@ -26,7 +26,7 @@ Living = Mapping[str, list[PodProcess]]  # by the uid of the pod
 class CheckedGang(msgspec.Struct):
     pods: dict[str, Pod] = {}  # by uid
     places: set[Place] = set()  # all that were ever seen
-    size: int = 0  # as its job says; 0: nobody has told us of the job yet
+    size: int = 0  # as its job says; 0: the job has not been seen yet
     held: frozenset[str] = frozenset()  # members for which a seat is held
     seen: list[PodState | JobState] = []  # all states there were of its pods and its job
     struck: dict[Place, str] = {}  # that lose their pod, of this uid, with its node
@@ -35,7 +35,7 @@ class CheckedGang(msgspec.Struct):
     told: bool = False  # of this time of being uneven
 
     def seated(self) -> dict[Place, str]:
-        """With the uid of who sits there; the dead do, until somebody has noticed."""
+        """With the uid of the pod that sits there. A dead pod does, until its death is detected."""
         return {pod.place: uid for uid, pod in self.pods.items() if pod.stays and pod.node}
 
 
@@ -85,9 +85,9 @@ class InvariantChecker:
                         lot.discard(pod.place)
 
     def processes(self, living: Living, now: float, wall: float) -> Iterator[tuple[str, ...]]:
-        """Weighs who lives, and tells pairs of pods that share what they must not: whoever looked looks again.
+        """Checks all living processes, and reports pairs of pods that share what they must not: the caller looks again.
 
-        Whoever is in no list of this cluster belongs to another one on the same machine.
+        A process in no list of this cluster belongs to another cluster on the same machine.
         """
         living = {uid: bodies for uid, bodies in living.items() if uid in self._ever}
         for name, gang in self._gangs.items():
@@ -104,7 +104,7 @@ class InvariantChecker:
 
     def uneven(self, now: float) -> list[str]:
         """Gangs that seem to sit partly for too long. The news of the rest may still be on their way to us, and we may
-        have had no turn: whoever hears of it asks the cluster, and tells `ask_again` what there is."""
+        have had no turn: the caller asks the cluster, and passes the answer to `ask_again`."""
         return [
             name
             for name, gang in self._gangs.items()
@@ -142,7 +142,7 @@ class InvariantChecker:
 
     def _weigh(self, gang: CheckedGang, now: float) -> None:
         seated = gang.seated()
-        if not seated or seated.keys() == gang.places:  # whole, but for losses that nobody has noticed yet
+        if not seated or seated.keys() == gang.places:  # whole, except for losses that were not detected yet
             gang.struck = {place: uid for place, uid in gang.struck.items() if seated.get(place) == uid}
             gang.lots = []
         _sort_into_lots(gang, seated)

@@ -1,4 +1,4 @@
-"""What is done to nodes: they die, hang, and come back. Nobody in the cluster is told; it is asked only to mend them.
+"""Faults of nodes: they die, hang, and come back. The cluster is not told of a fault; it is only asked for the repair.
 
 A node's process is found by the file it has in the cluster's folder, and what runs on the node by descent from it.
 """
@@ -59,7 +59,7 @@ def _life(folder: ClusterFolder, node: str) -> int | None:
 
 
 def families(heads: Sequence[int]) -> list[int]:
-    """These processes and all their descendants, parents before children: nobody is left who could tell of a death."""
+    """These processes and all their descendants, parents before children, so that no process can report a death."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():

@@ -52,7 +52,7 @@ class ProcessTable:
 
 
 def read(pid: int) -> PodProcess | None:
-    """None for whoever is no process of a pod, or not ours to read."""
+    """None if it is no process of a pod, or may not be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             variables = file.read().split(b"\0")

@@ -19,7 +19,7 @@ class Rendezvous(msgspec.Struct, frozen=True):
     folder: Path
 
     def begin(self) -> None:
-        """Nobody has been there."""
+        """No worker has arrived."""
         for file in self._files():
             file.unlink()
 

@@ -38,7 +38,7 @@ def _receive(server: socket.socket) -> None:
         line, _ = server.accept()
         line.recv(1)
         line.send(b"!")
-        lines.append(line)  # they stay open: whoever was met stays with the gang
+        lines.append(line)  # they stay open, so that the end of a worker is noticed
 
 
 def _met(host: str, port: int) -> socket.socket:

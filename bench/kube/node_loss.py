@@ -17,7 +17,7 @@ from understudy.ports import Ref
 
 MEMBERS = 4
 SETTLED = 60.0
-PATIENCE = 45.0  # for whoever notices a death by himself
+PATIENCE = 45.0  # for schedulers that have to detect a death themselves
 DEFAULT_SECONDS = 350.0  # 50 s until a node counts as unreachable, 300 s that pods tolerate that
 
 

@@ -12,7 +12,7 @@ Result = dict[str, Any]
 BIND_TARGET = 2.0  # times as many pods a second as kube-scheduler with the gates on
 PREEMPT_TARGET = 0.5  # of the time it takes
 WANTED = 4  # gangs that have to go for four slices
-SILENCE_TARGET, SAID_TARGET = 25.0, 2.0  # seconds after a death that nobody tells of, and after one that is told
+SILENCE_TARGET, SAID_TARGET = 25.0, 2.0  # seconds after an unreported death, and after a reported one
 
 
 def lines(found: Sequence[Result]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from tests.kube.cluster.running import Cluster
 from tests.kube.cluster.settings import SchedulerSettings
 
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True, "PodGroupPreemptionPolicy": True}
-QPS, BURST = 5000.0, 10_000  # nobody is held back by his client
+QPS, BURST = 5000.0, 10_000  # no scheduler is slowed down by its client
 READY_SECONDS = 60.0
 
 STOCK = Scheduler("kube-scheduler", "stock", grouped=False)

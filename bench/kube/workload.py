@@ -56,7 +56,7 @@ async def submit(client: KubeClient, gang: Gang) -> None:
 
 
 def _group(gang: Gang) -> dict[str, Any]:
-    """The annotation says that nobody else may be in the slice; who does not know it finds no room there anyway."""
+    """The annotation makes the slice exclusive. A scheduler that does not know it finds no room there anyway."""
     return {
         "metadata": {
             "name": gang.name,

@@ -1,4 +1,4 @@
-"""Objects as the API server of a large cluster writes them: JSON text, with all that nobody here reads.
+"""Objects as the API server of a large cluster writes them: JSON text, with the fields that the scheduler ignores.
 
 Each is a template that is filled in for every object: the text of 100,000 pods is made in a second or two.
 """

@@ -11,7 +11,7 @@ from bench.scale import documents
 SLICE_NODES = 16
 DAEMONS = ("network", "device-plugin", "metrics", "logs")
 JOB_PODS = 8
-FREE, POOL = 0.1, 0.05  # shares of the slices that nobody has, and that plain Jobs have
+FREE, POOL = 0.1, 0.05  # shares of the slices that are free, and that plain Jobs use
 WAITING = 32  # gangs that want a slice, and can have one
 PODS_A_CLAIM = 50
 FIRST_REVISION = 1_000_000

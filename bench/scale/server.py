@@ -103,7 +103,7 @@ def _renewed(text: bytes, _: int) -> bytes:
 
 
 def _restarted(text: bytes, number: int) -> bytes:
-    """Something of the status that nobody here looks at."""
+    """A part of the status that the scheduler does not read."""
     return _RESTARTS.sub(f'"restartCount":{number}'.encode(), text)
 
 

@@ -59,7 +59,7 @@ def test_doing_nothing_is_a_wrong_answer(scenario: str) -> None:
         case.check(snapshot, Plan())
 
 
-def test_a_seat_somebody_keeps_is_a_wrong_answer() -> None:
+def test_a_seat_that_is_not_given_up_is_a_wrong_answer() -> None:
     objects, _ = decoded(SCENARIOS["kai-reclaim"](64).documents)
     _, snapshot = filled(objects)
     start = Start(WANTED, (("a", "node-00000"),), waits_for=("Pod/default/job-0-0",))

@@ -94,7 +94,7 @@ def test_a_gang_of_which_the_news_are_late_is_not_partly_seated(judge: Invariant
     assert judge.uneven(9.0) == ["train"]
     judge.ask_again("train", [pod(0, "first", "a"), pod(1, "third", "c"), pod(0, "other", job="other")])
     assert judge.uneven(9.0) == []
-    looked_at(judge, 10.0)  # and still nobody has told us
+    looked_at(judge, 10.0)  # and the loss is still not reported
     assert judge.uneven(10.0 + IN_FLIGHT) == []
     assert judge.uneven(10.1 + IN_FLIGHT) == ["train"]
     assert not judge.violations
@@ -127,7 +127,7 @@ def test_those_that_are_noticed_later_get_their_seats_later(judge: InvariantChec
     assert judge.uneven(90.0) == []
 
 
-def test_a_loss_that_nobody_has_noticed_yet_takes_no_seat_away(judge: InvariantChecker) -> None:
+def test_an_undetected_loss_takes_no_seat_away(judge: InvariantChecker) -> None:
     judge.strike(["a", "b"])
     judge.pod(pod(0, "first", "a"), True, 1.0)
     seated(judge, pod(0, "third", "c"), at=1.1)
@@ -158,7 +158,7 @@ BOTH = [pod(0, "first", "a", running=True), pod(1, "second", "b", running=True)]
 
 
 def test_a_process_that_runs_before_the_others_have_seats_is_told(fresh: InvariantChecker) -> None:
-    """Whoever looks only at the end, or takes the pods seen so far for all there are, sees a whole gang here."""
+    """A check only at the end, or one that takes the pods seen so far for all pods, sees a whole gang here."""
     fresh.pod(pod(0, "first", "a", revision=2), False, 1.0)
     fresh.pod(pod(0, "first", "a", running=True, revision=3), False, 1.01)
     fresh.pod(pod(1, "second", revision=4), False, 1.02)
@@ -248,7 +248,7 @@ def test_two_that_hold_one_accelerator_are_suspected(judge: InvariantChecker) ->
     assert looked_at(judge, 1.0, one, two, forked) == [("accelerator_twice", "GPU=1", "first", "second")]
 
 
-def test_processes_of_other_clusters_are_nobody_s_business(judge: InvariantChecker) -> None:
+def test_processes_of_other_clusters_are_ignored(judge: InvariantChecker) -> None:
     assert (
         looked_at(judge, 1.0, PodProcess(1, "1", "first", ("GPU=0",)), PodProcess(2, "2", "elsewhere", ("GPU=0",)))
         == []

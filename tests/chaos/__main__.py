@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _enter_namespace(options: argparse.Namespace) -> None:
-    """This process becomes the same one in a mount namespace of its own: what it mounts is seen by nobody else."""
+    """Restarts this process in a mount namespace of its own: no other process sees its mounts."""
     again = [sys.executable, "-m", "tests.chaos", "--seconds", str(options.seconds)]
     again += ["--seed", str(options.seed)] if options.seed is not None else []
     again += ["--keep", options.keep] if options.keep else []

@@ -46,7 +46,7 @@ _list = msgspec.json.Decoder(_List).decode
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Between these revisions the observer was told of no change: what it missed there convicts nobody."""
+    """Between these revisions the observer had no watch: what happened there is not reported as a violation."""
 
     after: int
     until: int

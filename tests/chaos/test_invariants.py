@@ -80,7 +80,7 @@ def test_a_process_that_starts_when_all_have_seats_is_not() -> None:
     assert kinds(case(*seats, ledger=[line(11.5, "start", "0"), line(12.0, "start", "1")])) == []
 
 
-def test_news_that_come_late_convict_nobody() -> None:
+def test_late_events_are_not_reported_as_violations() -> None:
     """The seat was stored before the process started; the observer heard of it a minute later, and out of order."""
     seats = (pod(11, "1", "b", late=60.0), job(1), pod(10, "0", "a", late=61.0))
     assert kinds(case(*seats, ledger=[line(11.5, "start", "0"), line(12.0, "start", "1")])) == []
@@ -104,7 +104,7 @@ def test_only_a_held_seat_for_each_missing_member_excuses(holds: Sequence[str], 
     assert kinds(case(*seats, ledger=[line(11.0, "start", "0"), line(15.0, "start", "1")])) == found
 
 
-def test_what_happened_while_the_observer_was_blind_convicts_nobody() -> None:
+def test_what_happened_while_the_observer_had_no_watch_is_no_violation() -> None:
     assert kinds(case(*PARTIAL, ledger=[line(11.0, "start", "0")], gaps=[Gap(9, 13)])) == []
 
 

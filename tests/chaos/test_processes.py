@@ -90,7 +90,7 @@ def test_when_the_run_is_killed_all_its_processes_end_and_its_folder_goes(tmp_pa
     assert run.stdin is not None
     left = subprocess.Popen(["sleep", "1000"], env={**os.environ, "UNDERSTUDY_HOME": str(folder)})
     try:
-        eventually(lambda: len(processes_of(folder)) == 3)  # the guard, whoever started it, and what it looks after
+        eventually(lambda: len(processes_of(folder)) == 3)  # the guard, its parent, and the process it guards
         run.kill()
         run.wait()
         assert left.wait(PATIENCE) == -signal.SIGKILL

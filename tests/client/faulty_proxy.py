@@ -128,7 +128,7 @@ class FaultyProxy:
         self._soon(self._cut)
 
     def freeze(self, path: str = "") -> None:
-        """Nothing the server says comes through any more, and nobody is told: a network that has gone. With a `path`,
+        """Nothing the server sends comes through any more, without an error: a network that is down. With a `path`,
         nothing it says to those who asked for such a one."""
         self._frozen = path
         self._soon(self._flowing.clear)
@@ -163,7 +163,7 @@ class FaultyProxy:
         )
 
     def kubeconfig(self, path: Path) -> Path:
-        """The same as a file, for whoever is told by $KUBECONFIG."""
+        """The same as a file, for clients that read $KUBECONFIG."""
         authority = base64.b64encode(self._own.authority).decode()
         token = self._upstream.token or (
             Path(self._upstream.token_file).read_text() if self._upstream.token_file else ""

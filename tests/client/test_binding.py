@@ -102,7 +102,7 @@ def test_an_answer_lost_on_the_way_back_is_no_reason_to_doubt_the_seat() -> None
     assert [request.method for request in requests].count("GET") == 1  # it looked who it was that sits there
 
 
-def test_a_pod_that_somebody_else_seated_elsewhere_is_a_conflict() -> None:
+def test_a_pod_that_another_scheduler_bound_to_another_node_is_a_conflict() -> None:
     seats = Seats()
     seats.nodes["worker-3"] = "another"
     with pytest.raises(Refused) as caught:

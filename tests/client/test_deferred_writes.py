@@ -1,4 +1,4 @@
-"""Writes that nobody waits for: they make way for urgent ones, are made in the end, and never take all connections."""
+"""Deferred writes: they let urgent ones go first, are made in the end, and never take all connections."""
 
 import asyncio
 import selectors
@@ -12,7 +12,7 @@ from understudy.client.deferred_writes import CONCURRENCY, DELAY, LONGEST_DELAY,
 
 
 class _Hurry(selectors.SelectSelector):
-    """Whoever would sleep is told that the time has passed already."""
+    """A sleep returns at once, and the time has passed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def test_an_errand_makes_way_for_an_urgent_write_and_for_what_it_brings_about() 
     tell(story)
 
 
-def test_an_errand_is_run_in_the_end_however_busy_everybody_is() -> None:
+def test_a_deferred_write_is_made_in_the_end_however_busy_the_client_is() -> None:
     async def story(diary: Diary) -> None:
         with diary.errands.urgent():
             diary.errands.add(diary.errand())

@@ -51,7 +51,7 @@ def test_one_that_a_budget_keeps_is_told_why_and_deleted(code: int) -> None:
     assert names == ["eviction", "status", "delete"]
 
 
-def test_nobody_is_asked_to_leave_a_lost_node() -> None:
+def test_pods_on_a_lost_node_get_no_grace_period() -> None:
     marked, deleted = asked(PodEviction("worker-0", "u-0", WHY, grace=0))
     assert marked[0] == "status"
     assert deleted[0] == "delete"
@@ -59,11 +59,11 @@ def test_nobody_is_asked_to_leave_a_lost_node() -> None:
 
 
 @pytest.mark.parametrize("gone", [{"status": 404}, {"status": 409}, {"eviction": 404, "status": 404}])
-def test_whoever_is_gone_or_replaced_is_passed_over(gone: dict[str, int]) -> None:
+def test_pods_that_are_gone_or_replaced_are_skipped(gone: dict[str, int]) -> None:
     asked(PodEviction("worker-0", "u-0", WHY), **gone)
 
 
-def test_whoever_may_not_be_sent_away_is_told_to_the_caller() -> None:
+def test_a_refused_eviction_is_reported_to_the_caller() -> None:
     with pytest.raises(Refused) as caught:
         asked(PodEviction("worker-0", "u-0", WHY), eviction=403, delete=403)
     assert caught.value.code == 403

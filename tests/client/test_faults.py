@@ -95,7 +95,7 @@ def test_a_request_that_vanishes_is_given_up_in_time() -> None:
     through(use, timeout=0.3)
 
 
-def test_connections_that_die_while_nobody_looks_cost_nothing() -> None:
+def test_idle_connections_that_die_cost_nothing() -> None:
     async def use(client: KubeClient, proxy: FaultyProxy, _: Server) -> None:
         await client.bind("team", SEATINGS[:8])
         proxy.cut()

@@ -127,7 +127,7 @@ def test_a_path_the_server_does_not_know_is_a_refusal_even_in_plain_words() -> N
         await reply.text(b"404 page not found\n", 404)
 
     with pytest.raises(Refused) as caught:
-        answered(refuse, lambda client: client.request("GET", "/apis/nobody/v1"))
+        answered(refuse, lambda client: client.request("GET", "/apis/unknown/v1"))
     assert (caught.value.code, caught.value.reason, caught.value.message) == (404, "NotFound", "404 page not found")
 
 
@@ -225,7 +225,7 @@ def test_a_path_in_the_servers_address_comes_before_all_others() -> None:
     assert asyncio.run(run()) == "/k8s/clusters/c1/api/v1/nodes/a"
 
 
-def test_a_server_that_nobody_vouches_for_gets_no_token() -> None:
+def test_a_server_without_a_trusted_certificate_gets_no_token() -> None:
     async def yes(_: Request, reply: Reply) -> None:
         await reply.json({})
 

@@ -243,7 +243,7 @@ def test_a_request_given_up_half_way_leaves_no_connection_behind_for_others() ->
     with_pool(answer, use)
 
 
-def test_nobody_listens() -> None:
+def test_a_port_without_a_listener_is_unreachable() -> None:
     async def run() -> None:
         async with serving(yes) as server:
             config = server.config()
@@ -334,7 +334,7 @@ def test_what_must_not_go_out_does_not() -> None:
 
 def test_who_waits_for_his_turn_is_asked_when_it_comes() -> None:
     """A gang is bound by many requests at once, and what allowed the first may be over before the last."""
-    allowed, go_on = [True], asyncio.Event()  # not bound to a loop before somebody waits
+    allowed, go_on = [True], asyncio.Event()  # not bound to a loop before its first wait
 
     def gate() -> None:
         if not allowed:
@@ -404,7 +404,7 @@ def test_the_gate_is_asked_once_more_when_there_is_a_connection() -> None:
 
 
 def test_a_stream_that_is_not_opened_is_given_up_before_other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever listens for news has to notice soon that there is nobody to listen to."""
+    """A client that watches has to notice soon that the server is gone."""
     monkeypatch.setattr("understudy.client.pool.SHORTEST_HEAD_TIMEOUT", 0.05)
 
     async def never(_: Request, __: Reply) -> None:
@@ -439,7 +439,7 @@ def served_elsewhere() -> Iterator[Server]:
         thread.join()
 
 
-def test_whoever_no_longer_wants_a_connection_leaves_none_behind() -> None:
+def test_a_cancelled_request_leaves_no_connection_behind() -> None:
     """However far it had come, and although the event loop ends at once."""
 
     async def ask_and_leave(server: Server, seconds: float) -> None:
@@ -459,7 +459,7 @@ def test_whoever_no_longer_wants_a_connection_leaves_none_behind() -> None:
     assert [str(warning.message) for warning in left] == []
 
 
-def test_whoever_waits_for_a_handshake_is_told_when_the_client_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_in_its_handshake_fails_when_the_client_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "CLOSE_SECONDS", 0.05)
 
     async def run(silent: socket.socket) -> None:

@@ -119,7 +119,7 @@ def test_a_watch_that_breaks_goes_on_where_it_was(fault: Fault) -> None:
     assert lists(followed(use)) == 1
 
 
-def test_a_server_killed_and_started_again_loses_nobody() -> None:
+def test_a_server_killed_and_started_again_loses_no_object() -> None:
     async def use(api: TinyApi, server: Server, watcher: Watcher) -> None:
         assert await watcher.next() == ["SYNCED"]
         for number in range(5):
@@ -387,7 +387,7 @@ def test_what_cannot_be_decoded_is_told_as_text_with_those_beside_it() -> None:
 
 
 def test_of_objects_that_went_unseen_only_the_name_is_told() -> None:
-    """Whoever asked for objects has kept them: no text of them is kept here."""
+    """A caller that asked for decoded objects keeps them: their text is not kept here."""
 
     async def use(api: TinyApi, server: Server, told: Objects) -> None:
         for name in ("gone", "replaced", "same"):

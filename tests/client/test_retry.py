@@ -139,7 +139,7 @@ def test_it_is_given_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(used(get, lose)[0]) == 1
 
 
-def test_nobody_at_home_is_not_asked_again_and_again() -> None:
+def test_a_port_without_a_listener_is_not_tried_again_and_again() -> None:
     async def run(server: Server) -> int:
         config = server.config()
         await server.kill()

@@ -98,7 +98,7 @@ def test_a_refusal_is_the_server_s_own_words() -> None:
         asyncio.run(talk())
 
 
-def test_nobody_at_home_and_a_lost_connection_are_told_apart_from_refusals() -> None:
+def test_no_listener_and_a_lost_connection_differ_from_a_refusal() -> None:
     async def behave(peer: Peer) -> None:
         await peer.heard()
 

@@ -217,7 +217,7 @@ def test_nodes_are_tainted_cordoned_and_drained(kubectl: Shell) -> None:
     assert "SchedulingDisabled" not in kubectl("get", "node", node).out
 
 
-def test_a_pod_nobody_has_room_for_says_why(kubectl: Shell) -> None:
+def test_a_pod_without_room_says_why(kubectl: Shell) -> None:
     document = json.loads(pod("giant", "true"))
     document["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 64}}
     deadline = time.monotonic() + 30

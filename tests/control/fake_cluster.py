@@ -85,7 +85,7 @@ class FakeCluster:
         del self.documents[key]
 
     def hold_back(self, resource: Resource) -> None:
-        """From now on nobody hears of changes of this resource."""
+        """From now on no watch delivers changes of this resource."""
         self._held_back.setdefault(resource.key, [])
 
     def let_through(self, resource: Resource) -> None:
@@ -93,7 +93,7 @@ class FakeCluster:
             watch.queue.put_nowait(change)
 
     def break_off(self, resource: str) -> None:
-        """The resource is served no longer: whoever follows it is told so."""
+        """The resource is not served any more: its watches end with an error."""
         self.absent.add(resource)
         for watch in self._watches:
             if watch.resource == resource:
@@ -127,7 +127,7 @@ class FakeCluster:
         self, resource: Resource, *, namespace: str = "", labels: str = "", fields: str = "", decoded: bool = False
     ) -> AsyncIterator[Change]:
         assert not fields
-        del decoded  # nobody has to give objects for texts
+        del decoded  # a cluster may deliver text only
         if resource.key in self.absent:
             raise Refused(404, "NotFound", f"there is no {resource.key}")
         watch = Watch(resource.key, namespace, labels, asyncio.Queue())
@@ -150,7 +150,7 @@ class FakeCluster:
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
         if sub == "eviction":
-            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
+            raise Refused(405, "MethodNotAllowed", "this cluster has no evictions; delete it")
         await self._write(f"create {ref.resource.key} {body['metadata']['name']}")
         assert not sub
         key = (ref.resource.key, ref.namespace, body["metadata"]["name"])
@@ -211,7 +211,7 @@ class FakeCluster:
         await evict_pods(self, namespace, departures)
 
     async def _write(self, what: str) -> None:
-        await asyncio.sleep(0)  # somebody else may get in between
+        await asyncio.sleep(0)  # lets other tasks run in between
         self.before_write(what)
         self.writes.append(what)
 

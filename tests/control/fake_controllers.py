@@ -1,4 +1,4 @@
-"""Whoever acts in a real cluster besides the scheduler: job controllers that make pods and take them away, kubelets.
+"""What acts in a real cluster besides the scheduler: job controllers that create and delete pods, and kubelets.
 
 `act` lets each of them do once what it has to do, and says whether anything was left to do.
 """
@@ -143,7 +143,7 @@ class FakeControllers:
             context.runtimes[runtime.kind, namespace, runtime.metadata.name] = runtime
         return context
 
-    # Kubelets, and whoever clears up
+    # Kubelets and the garbage collector
 
     def _step_in(self, pod: Document) -> bool:
         """An understudy that became another pod is no more."""
@@ -173,7 +173,7 @@ class FakeControllers:
                 return False
             self._cluster.take_away(pod)
             return True
-        if self._has_nobody_left(pod):
+        if self._has_no_other_pods(pod):
             pod["status"]["phase"] = "Failed"
             self._cluster.change(pod)
             return True
@@ -183,7 +183,7 @@ class FakeControllers:
         self._cluster.change(pod)
         return True
 
-    def _has_nobody_left(self, pod: Document) -> bool:
+    def _has_no_other_pods(self, pod: Document) -> bool:
         """A launcher notices when its workers are gone, and ends."""
         told = {condition["type"] for condition in pod.get("status", {}).get("conditions", ())}
         if LEFT_TO_END not in told or pod["status"]["phase"] != "Running":

@@ -62,7 +62,7 @@ def test_a_job_that_was_preempted_and_then_given_to_kueue_is_kueues() -> None:
     run_story(story)
 
 
-def test_nobody_goes_for_a_member_behind_a_gate_and_it_is_not_bound() -> None:
+def test_a_gated_member_is_not_bound_and_no_gang_is_preempted_for_it() -> None:
     async def story(world: LoopHarness) -> None:
         await with_victim(world, pod_group("g", 2), gpu_job("lesser", "low"))
         for name in ("b", "c"):

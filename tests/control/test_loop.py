@@ -132,7 +132,7 @@ def test_seats_are_kept_for_pods_that_are_about_to_be_made_but_not_for_ever() ->
     run_story(story)
 
 
-def test_nobody_is_preempted_for_pods_that_do_not_exist() -> None:
+def test_no_gang_is_preempted_for_pods_that_do_not_exist() -> None:
     async def story(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a"))
         world.cluster.put(priority_class("high", 1000))
@@ -187,8 +187,8 @@ def test_a_node_that_falls_silent_is_noticed_by_the_clock_alone() -> None:
     ("bad", "words"),
     [
         pytest.param(
-            {**pod("bad"), "spec": pod_spec(priorityClassName="nobody")},
-            "there is no PriorityClass 'nobody'",
+            {**pod("bad"), "spec": pod_spec(priorityClassName="missing")},
+            "there is no PriorityClass 'missing'",
             id="class",
         ),
         pytest.param(
@@ -390,7 +390,7 @@ def test_who_was_seated_while_others_of_his_gang_were_refused_is_waited_for_and_
 def test_a_cluster_that_does_not_answer_is_asked_again_ever_more_slowly() -> None:
     async def story(world: LoopHarness) -> None:
         world.cluster.put(node("a"))
-        tries = failing(world, Unreachable("nobody there"), "bind", times=8)
+        tries = failing(world, Unreachable("no answer"), "bind", times=8)
         world.cluster.put(pod("x"))
         await world.clock.let_pass(1.0)
         assert 2 <= tries() <= 5
@@ -468,7 +468,7 @@ def test_a_seat_whose_answer_was_lost_is_not_given_twice() -> None:
     run_story(story)
 
 
-def test_a_restart_tells_nobody_what_he_knows() -> None:
+def test_a_restart_repeats_no_reasons() -> None:
     async def story(world: LoopHarness) -> None:
         world.cluster.put(gpu_node("a", 0))
         world.cluster.put(gpu_pod("x"))

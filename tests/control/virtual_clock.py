@@ -31,7 +31,7 @@ class VirtualClock:
         self._now = max(self._now, end)
 
     def jump(self, seconds: float) -> None:
-        """Time has passed while nobody was awake."""
+        """Time passes while all tasks sleep."""
         self._now += seconds
 
     def _wake_next(self, end: float) -> bool:

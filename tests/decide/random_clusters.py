@@ -1,7 +1,7 @@
 """Small random clusters in every state a planner can meet: turns rolls of a die into nodes, gangs and budgets.
 
-The same generator serves Hypothesis (which shrinks the rolls) and plain seeds. Every cluster is a valid state: whoever
-runs was seated by the rules. Only afterwards do nodes fall ill.
+The same generator serves Hypothesis (which shrinks the rolls) and plain seeds. Every cluster is a valid state:
+running gangs were seated by the rules, and nodes became unhealthy only afterwards.
 """
 
 import random

@@ -66,7 +66,7 @@ def test_the_plan_is_to_be_looked_at_again_when_the_first_guard_ends() -> None:
 @pytest.mark.parametrize(
     ("ages", "ends"),
     [
-        pytest.param((), None, id="nobody went for it yet"),
+        pytest.param((), None, id="no preemption for it yet"),
         pytest.param((10.0,), None, id="below the budget"),
         pytest.param((100.0, 70.0), HOUR - 100.0, id="until the first of them is an hour ago"),
         pytest.param((100.0, 10.0), None, id="the one just now is still under way"),

@@ -56,7 +56,7 @@ def fleeing(*terms: PodTerm) -> Gang:
         pytest.param((to("db"),), [pod("db", "a1")], "a1 a2", id="where the other is"),
         pytest.param((to("db", key=HOST),), [pod("db", "a1")], "a1", id="on the same host"),
         pytest.param((to("db"),), [pod("db", "a1"), pod("db2", "b1", "db")], "a1 a2 b1", id="where any other is"),
-        pytest.param((to("db"),), [], "", id="nobody to join"),
+        pytest.param((to("db"),), [], "", id="no pod to join"),
         pytest.param((to("db"),), [pod("db", "nowhere")], "", id="the other's node has no such label"),
         pytest.param((to("db"),), [pod("db", "a1", namespace="prod")], "", id="another namespace"),
         pytest.param((to("db", namespaces=("prod",)),), [pod("db", "a1", namespace="prod")], "a1 a2", id="a named one"),
@@ -76,7 +76,7 @@ def test_affinity(terms: tuple[PodTerm, ...], others: list[Gang], expected: str)
     [
         pytest.param((to("new"),), [], "a1 a2 b1", id="the first of a group, where the label is"),
         pytest.param((to("new"),), [pod("old", "b1", "new")], "b1", id="not the first"),
-        pytest.param((to("new"), to("db")), [], "", id="first, but another term asks for somebody else"),
+        pytest.param((to("new"), to("db")), [], "", id="first, but another term asks for another pod"),
         pytest.param((to("new"), to("new", key=HOST)), [], "a1 a2 b1", id="first by every term"),
         pytest.param((to("new", namespaces=("prod",)),), [], "", id="its own namespace is not meant"),
     ],
@@ -128,7 +128,7 @@ def test_anti_affinity(terms: tuple[PodTerm, ...], others: list[Gang], expected:
     ("term", "namespace", "expected"),
     [
         pytest.param(to("new"), "default", "b1 nowhere", id="the other repels the newcomer"),
-        pytest.param(to("else"), "default", "a1 a2 b1 nowhere", id="it repels somebody else"),
+        pytest.param(to("else"), "default", "a1 a2 b1 nowhere", id="it repels another pod"),
         pytest.param(to("new", namespaces=("prod",)), "prod", "a1 a2 b1 nowhere", id="of its own namespace"),
         pytest.param(to("new", everywhere=True), "prod", "b1 nowhere", id="of every namespace"),
     ],
@@ -179,7 +179,7 @@ THREE = [node(name, labels={ZONE: name[0]}) for name in ("a1", "b1", "c1")]
 @pytest.mark.parametrize(
     ("rule", "counts", "expected"),
     [
-        pytest.param(spread(1), {}, "a1 b1 c1", id="nobody yet"),
+        pytest.param(spread(1), {}, "a1 b1 c1", id="no pod yet"),
         pytest.param(spread(1), {"a1": 1}, "b1 c1", id="one ahead is the limit"),
         pytest.param(spread(2), {"a1": 1}, "a1 b1 c1", id="a wider limit"),
         pytest.param(spread(1), {"a1": 2, "b1": 2, "c1": 1}, "c1", id="only where the fewest are"),
@@ -187,7 +187,7 @@ THREE = [node(name, labels={ZONE: name[0]}) for name in ("a1", "b1", "c1")]
         pytest.param(
             spread(1, selector=app("other")), {"a1": 3}, "a1 b1 c1", id="others are counted, and there are none"
         ),
-        pytest.param(spread(1, selector=None), {"a1": 3}, "a1 b1 c1", id="no selector counts nobody"),
+        pytest.param(spread(1, selector=None), {"a1": 3}, "a1 b1 c1", id="no selector counts no pod"),
         pytest.param(spread(1, min_domains=3), {"a1": 1, "b1": 1, "c1": 1}, "a1 b1 c1", id="enough domains"),
         pytest.param(spread(1, min_domains=4), {"a1": 1, "b1": 1, "c1": 1}, "", id="too few: the least counts as none"),
         pytest.param(spread(1, hard=False), {"a1": 5}, "a1 b1 c1", id="ScheduleAnyway forbids nothing"),

@@ -61,7 +61,7 @@ def test_every_value_is_explained() -> None:
     for above, line in zip(["", *lines], lines, strict=False):
         key = line.strip().partition(":")[0]
         if key in keys and not line.strip().startswith("#"):
-            assert above.strip().startswith("#"), f"nobody says what {key} is for"
+            assert above.strip().startswith("#"), f"no comment says what {key} is for"
 
 
 def test_settings_are_written_as_understudy_reads_them() -> None:

@@ -1,4 +1,4 @@
-"""The plain manifests: what must be true of them whoever changes them."""
+"""The plain manifests: what must stay true of them after every change."""
 
 import tomllib
 

@@ -55,7 +55,7 @@ def test_every_job_kind_may_be_paused() -> None:
     assert {(kind.group, kind.plural) for kind in JOB_RESOURCES} <= patched
 
 
-def test_nobody_is_given_everything() -> None:
+def test_no_role_grants_everything() -> None:
     text = "\n".join(part for right in needed(PERMISSIONS) for part in right)
     assert "*" not in text
     assert not {"secrets", "serviceaccounts/token", "pods/exec"} & {one.resource for one in PERMISSIONS}

@@ -52,7 +52,7 @@ _COMPLAINT = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|Traceback|Error\b")
 
 class Setup(msgspec.Struct, frozen=True):
     command: Command = component_command
-    kinds: tuple[Resource, ...] = ()  # kinds of other people, defined before anybody looks for them
+    kinds: tuple[Resource, ...] = ()  # custom kinds, defined before any client asks for them
     looks: tuple[Resource, ...] = ()  # kinds of our own that the test looks at
     policy: Policy = Policy()  # which the scheduler decides with
     expected: tuple[str, ...] = ()  # complaints that may be in the logs, or told of parts that ended, as patterns
@@ -89,7 +89,7 @@ class RealCluster:
         await self.patch(NODES, node, {"spec": {"unschedulable": yes}})
 
     async def fail(self, node: str) -> None:
-        """The node dies, and its processes with it; nobody was warned."""
+        """The node dies, and its processes with it, without any warning."""
         await ask_agent(self.folder.agent_socket, FailNode(node))
 
     async def recover(self, node: str) -> None:
@@ -244,7 +244,7 @@ def _prepared(path: Path, nodes: Sequence[Document], policy: Policy) -> ClusterF
 
 
 def _free_port() -> int:
-    """None of those that the kernel gives out by itself: nobody else takes it before the server does."""
+    """No port that the kernel hands out: no other process takes it before the server does."""
     while not is_port_free("127.0.0.1", port := random.randrange(20_000, 32_000)):
         pass
     return port

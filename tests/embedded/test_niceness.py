@@ -1,4 +1,4 @@
-"""The parts of a cluster go before the pods, which have the niceness of whoever started it all."""
+"""The components of a cluster take precedence over pods, which have the niceness of the shell that started it."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def niceness(script: str, started_with: int) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="nobody else may take precedence")
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may lower the niceness")
 def test_parts_take_precedence_and_pods_step_back() -> None:
     assert niceness(SCRIPT, 3) == [-7, 3]
 

@@ -1,6 +1,6 @@
 """Sees everything that happens in a cluster, through the API, and checks at every change that the rules are kept.
 
-Tests wait for what they expect to see; nobody sleeps and hopes.
+Tests wait for what they expect to see; no test sleeps for a fixed time.
 """
 
 import asyncio
@@ -138,7 +138,7 @@ class Witness:
                 raise AssertionError(f"never seen: {what}\n{self.picture()}") from None
 
     def picture(self) -> str:
-        """For whoever has to find out why a test failed."""
+        """What helps to find out why a test failed."""
         return "\n".join((*map(_pod_in_words, self.all(PODS)), *map(_event_in_words, self.all(EVENTS))))
 
     # As it comes
@@ -177,7 +177,7 @@ class Witness:
             self._check()
 
     def _show(self, raw: bytes, gone: bool) -> None:
-        with contextlib.suppress(BadObject):  # whoever decides passes over it as well
+        with contextlib.suppress(BadObject):  # the scheduler ignores it as well
             obj = decode_json(raw)
             (self.view.remove if gone else self.view.put)(obj)
             if isinstance(obj, Pod):

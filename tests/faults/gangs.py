@@ -52,7 +52,7 @@ class Book:
         return self.writers(index)[-1]
 
     def check_succession(self, index: str) -> None:
-        """Whoever has been succeeded never writes again."""
+        """A worker that was replaced never writes again."""
         writers = self.writers(index)
         turns = [pid for pid, before in zip(writers, [0, *writers], strict=False) if pid != before]
         assert len(turns) == len(set(turns)), f"member {index} was written by {turns} in turn"

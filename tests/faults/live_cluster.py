@@ -1,4 +1,4 @@
-"""Pods whose processes leave marks, so that whoever looks can tell which they are and how often they were started."""
+"""Pods whose processes leave marks, which show which pods they are and how often they were started."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Somebody who uses the server as one does, while others misuse it: every answer comes soon, and is right."""
+"""A client with ordinary requests, while others misuse the server: every answer comes soon, and is right."""
 
 import contextlib
 import threading
@@ -12,7 +12,7 @@ from tests.faults.server_process import ServerProcess
 from tests.faults.wires import Wire, tls_line
 from understudy.objects.resources import CONFIG_MAPS
 
-# Seconds of the server's own work before somebody is served, which is generous. What the machine does besides does not
+# Seconds of the server's own work before it serves a client, which is generous. What the machine does besides does not
 # count, but for the time after which a client gives up.
 SOON = 4.0
 MOST_MEMORY = 600 << 20
@@ -78,6 +78,6 @@ def ordinary_life(server: ServerProcess) -> Iterator[Bystander]:
         bystander.stop()
     if bystander.trouble is not None:
         raise bystander.trouble
-    assert bystander.longest < SOON, f"the server worked for {bystander.longest:.1f} s before somebody was served"
+    assert bystander.longest < SOON, f"the server worked for {bystander.longest:.1f} s before it served a client"
     assert bystander.most_memory < MOST_MEMORY, f"the server has grown to {bystander.most_memory >> 20} MiB"
     server.check_health()

@@ -24,8 +24,8 @@ from understudy.embedded.clusters.credentials import write_credentials
 from understudy.embedded.clusters.process_lock import PARTS, SERVER, SUPERVISOR, LockHolder, lock_holder
 
 PATIENCE = 90.0  # seconds for anything that ought to happen, on a machine that is busy with other things
-LOOK = 0.01  # seconds between two looks at something that nobody announces
-# Below those that the kernel gives out by itself: nobody takes such a port while its server is dead.
+LOOK = 0.01  # seconds between two looks at a state that has no event
+# Below the ports that the kernel hands out: no other process takes such a port while its server is dead.
 _PORTS = range(20_000, 32_000)
 _SURPRISES = ("Traceback (most recent call last)", "CRITICAL", "never retrieved", "was never awaited", " ERROR ")
 

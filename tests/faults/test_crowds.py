@@ -51,7 +51,7 @@ def config_map(name: str, text: str) -> bytes:
     return msgspec.json.encode({"metadata": {"name": name}, "data": {"text": text}})
 
 
-def test_slow_senders_are_waited_for_by_nobody_else(server: ServerProcess) -> None:
+def test_slow_senders_do_not_delay_other_clients(server: ServerProcess) -> None:
     with contextlib.ExitStack() as stack:
         slow = [stack.enter_context(contextlib.closing(tls_line(server.config))) for _ in range(100)]
         whole = Wire(server.config, slow[0]).request("POST", MAPS, config_map("slow", "x" * 100))
@@ -174,7 +174,7 @@ def _paged(config: Config) -> int:
                 return count
 
 
-def test_whoever_does_not_speak_tls_is_not_spoken_to(server: ServerProcess) -> None:
+def test_a_client_without_tls_gets_no_answer(server: ServerProcess) -> None:
     greetings = (
         b"GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\n\r\n",
         b"\x16\x03\x01\xff\xff" + b"\x00" * 500,
@@ -208,7 +208,7 @@ def _old_tls() -> ssl.SSLContext:
     return context
 
 
-def test_half_open_connections_are_in_nobodys_way(server: ServerProcess) -> None:
+def test_half_open_connections_do_not_disturb_other_clients(server: ServerProcess) -> None:
     """Some say nothing at all, some nothing after the handshake, some go without a word."""
     with contextlib.ExitStack() as stack, ordinary_life(server) as others:
         for _ in range(300):
@@ -219,7 +219,7 @@ def test_half_open_connections_are_in_nobodys_way(server: ServerProcess) -> None
             with plain_line(server.config) as line:
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # RST instead of FIN
         rounds = others.rounds
-        eventually(lambda: others.rounds > rounds + 5 or not others.is_alive(), lambda: "nobody is served any more")
+        eventually(lambda: others.rounds > rounds + 5 or not others.is_alive(), lambda: "no client is served any more")
 
 
 def test_a_watch_whose_reader_has_gone_is_ended(server: ServerProcess) -> None:
@@ -229,5 +229,6 @@ def test_a_watch_whose_reader_has_gone_is_ended(server: ServerProcess) -> None:
             line.send(line.request("GET", f"{MAPS}?watch=true"))
     with ordinary_life(server):
         eventually(
-            lambda: len(os.listdir(f"/proc/{server.pid}/fd")) <= before + 3, lambda: "connections are kept for nobody"
+            lambda: len(os.listdir(f"/proc/{server.pid}/fd")) <= before + 3,
+            lambda: "connections without a client are kept",
         )

@@ -46,7 +46,7 @@ def witnessed(path: Path, nodes: list[Document], scene: Scene, policy: Policy = 
 
 
 async def strike(cluster: RealCluster, watch: Monitor, *nodes: str) -> None:
-    """The power of these nodes is cut; nobody is told."""
+    """The power of these nodes is cut, and no component is told."""
     found = await gangs.lives(cluster, *nodes)
     await watch.warn(nodes)
     gangs.send(found, signal.SIGKILL)
@@ -65,7 +65,9 @@ STEPS: dict[str, Callable[[Witness, Document], bool]] = {
 
 @pytest.mark.thorough
 def test_parts_are_killed_in_the_middle_of_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(component, "STEADY", 0.0)  # nobody waits longer for a part that was killed before
+    monkeypatch.setattr(
+        component, "STEADY", 0.0
+    )  # a component that was killed before is restarted without a longer pause
     book = Book(tmp_path / "book")
 
     async def scene(cluster: RealCluster, watch: Monitor) -> None:
@@ -104,7 +106,7 @@ async def _swap(cluster: RealCluster, watch: Monitor, lost: Document, step: str,
 
 
 async def _agent_and_node_die_in_one_blow(cluster: RealCluster, watch: Monitor, lost: Document) -> None:
-    """Nobody could tell that it died: like a machine that started again, it is there when the next agent looks."""
+    """Its death is not visible: like a machine that was rebooted, it is there when the next agent looks."""
     witness = cluster.witness
     pid = await part(cluster, AGENT)
     os.kill(pid, signal.SIGSTOP)
@@ -194,7 +196,7 @@ MOST_STRIKES = 1000
 
 
 @pytest.mark.thorough
-def test_a_node_that_dies_again_and_again_gets_nobody_any_more(tmp_path: Path) -> None:
+def test_a_node_that_dies_again_and_again_gets_no_more_pods(tmp_path: Path) -> None:
     async def scene(cluster: RealCluster, watch: Monitor) -> None:
         witness = cluster.witness
         await cluster.create(job("train", gpus=1))

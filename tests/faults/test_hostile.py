@@ -1,4 +1,4 @@
-"""Requests that mean harm, on a real server: each is refused in Kubernetes' words, and nobody else notices."""
+"""Hostile requests to a real server: each is refused with a Kubernetes Status, and no other client is disturbed."""
 
 import json
 import ssl
@@ -29,7 +29,7 @@ def server() -> Iterator[ServerProcess]:
 
 @pytest.fixture(autouse=True)
 def others(server: ServerProcess) -> Iterator[None]:
-    """Somebody else uses the server all the while."""
+    """Another client uses the server all the while."""
     with ordinary_life(server):
         yield
 

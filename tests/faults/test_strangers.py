@@ -1,4 +1,4 @@
-"""Whoever has no valid token learns nothing and changes nothing: whatever is asked, the answer is the same."""
+"""A client without a valid token learns nothing and changes nothing: every request gets the same answer."""
 
 import base64
 from collections.abc import Iterator

@@ -91,7 +91,7 @@ async def _log(life: Living, name: str) -> bytes:
     return b"".join([piece async for piece in life.client.stream(PODS.path(NAMESPACE, name, "log"))])
 
 
-def test_pods_created_while_nobody_schedules_run_once_somebody_does() -> None:
+def test_pods_created_while_no_scheduler_runs_start_when_one_does() -> None:
     async def scenario(life: Living) -> None:
         with life.without(CONTROL):
             for name in LONG_LIVED:
@@ -104,7 +104,7 @@ def test_pods_created_while_nobody_schedules_run_once_somebody_does() -> None:
 
 
 async def _works_without_a_scheduler(life: Living) -> None:
-    """A pod that says where it goes needs nobody to say so: when it runs, the others have waited for a while."""
+    """A pod that names its node needs no scheduler: when it runs, the others have waited for a while."""
     nodes = life.cluster.folder.read_settings().nodes
     await life.create("placed", FOR_EVER, nodeName=nodes[0]["metadata"]["name"])
     pods = await life.wait_for_phase("Running", "placed")

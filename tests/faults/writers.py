@@ -1,4 +1,4 @@
-"""Writers at full speed that know what they were promised: each has objects of its own, which nobody else changes."""
+"""Writers at full speed that record every acknowledged write: each has objects of its own, which no other changes."""
 
 import asyncio
 import random
@@ -34,7 +34,7 @@ class ConfigMap(msgspec.Struct):
 
 
 class State(msgspec.Struct, frozen=True):
-    """An object as somebody was told it: which one, at which revision, with what in it."""
+    """An object as a client received it: its name, its revision and its content."""
 
     name: str
     uid: str
@@ -50,7 +50,7 @@ class Ledger(msgspec.Struct):
 
     stored: list[State] = []
     removed: list[State] = []  # as they were before
-    newest: int = 0  # revision anybody has been told
+    newest: int = 0  # the newest revision that any client has received
     progress: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def told(self, revision: int, floor: int) -> None:

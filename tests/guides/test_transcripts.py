@@ -35,7 +35,7 @@ def test_files_are_named_where_they_are_shown() -> None:
     assert list(excerpts(GUIDE)) == [("examples/some.yaml", "kind: Job\n")]
 
 
-def test_a_command_that_nobody_would_run_is_refused() -> None:
+def test_a_block_that_is_no_console_or_has_no_command_is_refused() -> None:
     with pytest.raises(ValueError, match="not called console"):
         steps("```\n$ one\n```\n")
     with pytest.raises(ValueError, match="no command before"):

@@ -25,7 +25,7 @@ _FORMS = re.compile(rf"(?P<anything>\.\.\.)|(?<=-)(?P<random>{_RANDOM})\b|\b(?P<
 class Step(msgspec.Struct, frozen=True):
     command: str
     shown: str
-    line: int  # of the guide, for whoever has to mend it
+    line: int  # of the guide, for the failure message
     varies: tuple[str, ...] = ()
     fails: bool = False
 

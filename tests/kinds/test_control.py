@@ -10,7 +10,7 @@ from understudy.objects.jobs import Workload
 from understudy.objects.meta import Condition
 from understudy.objects.resources import MPI_JOBS_V1
 
-ENDING = JobFailure("Preempted", "for somebody else", "2026-01-01T00:00:00Z")
+ENDING = JobFailure("Preempted", "for another job", "2026-01-01T00:00:00Z")
 
 
 def lever(document: Document) -> JobControl:
@@ -62,7 +62,7 @@ def test_a_job_fails_by_the_condition_its_controller_acts_on() -> None:
     assert (condition["type"], condition["reason"], condition["message"]) == (
         "FailureTarget",
         "Preempted",
-        "for somebody else",
+        "for another job",
     )
 
 

@@ -95,7 +95,7 @@ def test_more_pods_than_wanted_all_count() -> None:
     assert seats(found) == {"train-a": "n1", "train-b": "n2"}
 
 
-def test_a_pod_nobody_planned_for_leaves_one_less_to_make() -> None:
+def test_an_unexpected_pod_leaves_one_pod_less_to_create() -> None:
     spec: Document = {"parallelism": 2, "completions": 9, "completionMode": "Indexed"}
     assert seats(gang(job("train", **spec), [job_pod("a", "n", 7)])) == {"train-0": "", "train-7-a": "n"}
 

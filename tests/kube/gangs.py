@@ -34,7 +34,7 @@ def job(name: str, size: int, priority: str = HIGH, gpus: int = 8) -> Object:
 
 
 def bare_group(name: str, size: int, priority: str = LOW, gpus: int = 8) -> list[Object]:
-    """Pods that nobody owns; they say by labels that they belong together."""
+    """Pods without an owner; their labels say that they belong together."""
     labels = {
         "pod-group.scheduling.sigs.k8s.io/name": name,
         "pod-group.scheduling.sigs.k8s.io/min-available": str(size),

@@ -1,7 +1,7 @@
 """The fourth world: a real API server with the real operators, nodes without machines, and `understudy serve`.
 
-Every scenario has a namespace of its own in one cluster. What is said of nodes, priorities and pods is said by whoever
-says it anywhere; only that a node is silent for too long is written by this world, since nobody wants to wait for it.
+Every scenario has a namespace of its own in one cluster. The state of nodes, priorities and pods
+is written by the same components as in any cluster. Only taints of silent nodes are written at once, by this world.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ class KubeWorld(LiveWorld):
         return True
 
     async def _clean_up(self) -> None:
-        """In a namespace that is ending nobody makes new pods, and what nobody waits for here goes with it."""
+        """In a terminating namespace no controller creates pods, and its objects are deleted with it."""
         self.kube.api.delete(f"/api/v1/namespaces/{self.namespace}")
         for kind in self.job_kinds:
             self.kube.api.delete(kind.path(self.namespace))
@@ -141,7 +141,7 @@ class KubeWorld(LiveWorld):
         return scenery.manifest(document, self.namespace)
 
     def see(self) -> WorldState:
-        """Scenarios speak of the namespace that jobs are in where nobody says so."""
+        """Scenarios mean the default namespace of jobs."""
         sight = super().see()
         plainly = {
             job: msgspec.structs.replace(why, words=why.words.replace(f"{self.namespace}/", "default/"))
@@ -180,12 +180,12 @@ class KubeWorld(LiveWorld):
         self._do(self.witness.until(f"{name} is closed", lambda: _is_closed(self._node(name))))
 
     def _uncordon(self, name: str) -> None:
-        """Whoever looks after nodes takes a moment to open them again."""
+        """The node lifecycle controller takes a moment to remove its taints."""
         super()._uncordon(name)
         self._do(self.witness.until(f"{name} is open", lambda: not _is_closed(self._node(name))))
 
     async def _die(self, name: str) -> None:
-        """Nobody looks after the node any more, and what its control plane would say after a while is said at once."""
+        """The kubelet stops, and what the control plane would write after a while is written at once."""
         self.kube.nodes.die(name)
         now = format_time(int(time.time()))
         unheard = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": now}

@@ -52,7 +52,7 @@ class Replica(msgspec.Struct, frozen=True, eq=False):
         return self.process.log.read_text(errors="replace")
 
     def tell(self) -> str:
-        """For whoever has to find out why a test failed."""
+        """What helps to find out why a test failed."""
         writes = "\n".join(f"{one.at:.2f} {one.method} {one.path} {one.struck}" for one in self.tap.writes()[-40:])
         return f"--- {self.process.identity}, alive: {self.alive}\n{self.process.last_words()}\n{writes}"
 

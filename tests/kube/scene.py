@@ -1,4 +1,4 @@
-"""What tests of faults have in common: two replicas, six nodes, and somebody who looks on."""
+"""What tests of faults have in common: two replicas, six nodes, and an observer."""
 
 import itertools
 from collections.abc import Iterator
@@ -62,4 +62,4 @@ def scene(kube: Cluster, team: Team, namespace: str, nodes: Nodes) -> Iterator[S
         yield Scene(kube.api, namespace, nodes, names, seen)
         print(*(one.tell() for one in team.replicas[-3:]), sep="\n")  # noqa: T201
         clear(kube.api, namespace)
-        seen.until("nobody is left", lambda: all(pod.gone for pod in seen.pods.values()))
+        seen.until("no pod is left", lambda: all(pod.gone for pod in seen.pods.values()))

@@ -127,7 +127,7 @@ def _counts(api: Api, wanted: Object, namespace: str) -> bool:
 
 
 def remove_pods(api: Api, namespace: str) -> None:
-    """Also those that somebody holds on to."""
+    """Also those with finalizers."""
     path = f"/api/v1/namespaces/{namespace}/pods"
     for pod in api.items(path):
         own = f"{path}/{pod['metadata']['name']}"

@@ -87,7 +87,7 @@ def serve(
     wait: bool = True,
     kubeconfig: Path | None = None,
 ) -> Iterator[Replica]:
-    """Leads when it returns, unless nobody waits for that. What it logged is printed: tests that fail show it."""
+    """Leads when it returns, unless the caller does not wait for that. Its log is printed and shown by failed tests."""
     name, port = identity or f"replica-{next(_numbers)}", free_port()
     file = kube.plane.folder / f"{name}.yaml"
     file.write_bytes(msgspec.yaml.encode(settings))

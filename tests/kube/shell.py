@@ -1,4 +1,4 @@
-"""The command line as somebody types it who knows of no cluster but the real one."""
+"""The command line of a user whose only cluster is the real one."""
 
 from pathlib import Path
 from typing import NamedTuple

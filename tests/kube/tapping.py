@@ -43,7 +43,7 @@ class Trap:
         return True
 
     def wait(self) -> None:
-        wait_until(self.sprung.is_set, f"somebody asks for {self._path.pattern} once too often", SECONDS, every=0.002)
+        wait_until(self.sprung.is_set, f"a client requests {self._path.pattern} once too often", SECONDS, every=0.002)
 
 
 class Tap(FaultyProxy):

@@ -40,7 +40,7 @@ def waits(api: Api, namespace: str, name: str) -> str:
 
 
 def test_what_the_other_has_given_away_is_counted_and_never_taken(api: Api, nodes: Nodes, witness: Witness) -> None:
-    """Not even by whoever is more important."""
+    """Not even by a more important gang."""
     namespace = witness.namespace
     api.apply_all(priority_class(name, value) for name, value in CLASSES)
     nodes.add("a", "b", resources=TWO_GPUS)
@@ -69,7 +69,7 @@ def _said(api: Api, namespace: str, name: str) -> str:
 def test_a_gang_that_loses_a_seat_to_the_other_leaves_whole_and_comes_back(
     api: Api, nodes: Nodes, witness: Witness
 ) -> None:
-    """kube-scheduler preempts single pods, whoever seated them. The room that it made is left to it."""
+    """kube-scheduler preempts single pods, whichever scheduler bound them. The room that it made is left to it."""
     api.apply_all(priority_class(name, value) for name, value in CLASSES)
     nodes.add("a", "b", "c", resources=ONE_GPU)
     api.create(of_class("low", pytorchjob("gang", workers=2)), witness.namespace)

@@ -74,7 +74,7 @@ def test_helm_finds_no_fault(tmp_path: Path) -> None:
     assert told.returncode == 0, told.stdout
 
 
-def test_a_value_nobody_knows_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_value_is_refused(tmp_path: Path) -> None:
     for given in ("replica=1", "schedulerName=default-scheduler", "replicas=0", "admissionPolicy.failurePolicy=Maybe"):
         told = ran(tmp_path, ["template", "understudy", str(CHART), *NEW, "--set", given])
         assert told.returncode != 0, given

@@ -58,7 +58,7 @@ def test_a_deleted_pod_takes_the_time_it_says(api: Api, namespace: str, nodes: N
     wait_until(lambda: not api.exists(path), "the pod is gone", SECONDS)
 
 
-def test_a_pod_that_nobody_schedules_waits(api: Api, namespace: str, nodes: Nodes) -> None:
+def test_a_pod_without_a_scheduler_waits(api: Api, namespace: str, nodes: Nodes) -> None:
     nodes.add("node-1")
     api.create(pod("waiting"), namespace)
     api.create(pod("other", "default-scheduler"), namespace)
@@ -138,7 +138,7 @@ with cluster(Settings(operators=(), kwok=False, scheduler=None)) as kube:
 
 
 def test_nothing_is_left_of_a_cluster_whose_owner_is_killed() -> None:
-    """Its programs end with it, though nobody could tell them to; its folder goes when the next cluster comes."""
+    """Its programs end with it, although it could not stop them; the next cluster removes its folder."""
     with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT) as owner:
         assert owner.stdout is not None
         folder, *pids = owner.stdout.readline().split()

@@ -39,7 +39,7 @@ def versions(api: Api) -> dict[str, Any]:
 
 
 def is_settled(api: Api, namespace: str, name: str) -> bool:
-    """Whether nothing is left to do for the controllers of a JobSet whose pods nobody schedules."""
+    """Whether nothing is left to do for the controllers of a JobSet whose pods have no scheduler."""
     jobs = api.items(f"/apis/batch/v1/namespaces/{namespace}/jobs")
     status = api.get(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{name}").get("status", {})
     counted = [part.get("active") for part in status.get("replicatedJobsStatus", [])]
@@ -76,7 +76,7 @@ def test_pods_of_a_submitted_job_ask_for_understudy(shell: Shell, api: Api, name
     assert shell.shows("delete", "mine") == "jobset.jobset.x-k8s.io/mine deleted\n"
 
 
-def test_events_told_again_are_a_series_that_everybody_reads(
+def test_repeated_events_are_a_series_that_all_clients_read(
     shell: Shell, kube: Cluster, api: Api, namespace: str
 ) -> None:
     job = api.create(jobset("told"), namespace)

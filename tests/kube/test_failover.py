@@ -16,7 +16,7 @@ def took(died_at: float, whole_at: float) -> None:
 
 
 def test_in_the_middle_of_a_swap(team: Team, scene: Scene) -> None:
-    """The lost pod is gone, its replacement not seated; what is kept for it nobody of lower priority gets."""
+    """The lost pod is gone, its replacement not seated; no gang of lower priority gets the held seat."""
     seen = scene.seen
     leader, other = team.muster()
     scene.seated("high", 5)
@@ -54,7 +54,7 @@ def test_in_the_middle_of_a_preemption_by_pausing(team: Team, scene: Scene) -> N
 
 
 def test_in_the_middle_of_a_preemption_by_eviction(team: Team, scene: Scene) -> None:
-    """A group that nobody owns cannot be paused: three of its pods are gone, three are not."""
+    """A group of pods without an owner cannot be paused: three of its pods are gone, three are not."""
     seen = scene.seen
     leader, _ = team.muster()
     for pod in bare_group("low", 6):
@@ -102,5 +102,5 @@ def test_after_any_write(k: int, team: Team, scene: Scene) -> None:
     team.free_lease()
     seen.until("it is whole again", lambda: len(seen.sitting("high")) == 4 and lost not in seen.seats("high"))
     assert set(kept) < set(seen.seats("high"))
-    seen.until("nobody is left half-way", lambda: seen.sitting("low") == [])
+    seen.until("no pod is left half-way", lambda: seen.sitting("low") == [])
     assert job_of(scene.api, scene.namespace, "low")["spec"]["suspend"]

@@ -76,7 +76,7 @@ def test_a_node_goes_while_a_gang_is_seated(team: Team, scene: Scene) -> None:
     lost = scene.seen.seats("high")[0]
     scene.api.delete(f"/api/v1/nodes/{lost}")
     leader.tap.clear()
-    scene.seen.until("nobody sits there any more", lambda: lost not in scene.seen.seats("high"))
+    scene.seen.until("no pod sits there any more", lambda: lost not in scene.seen.seats("high"))
     scene.whole("high", SIZE)
     assert lost not in scene.seen.seats("high")
 
@@ -139,7 +139,7 @@ def test_connections_that_are_cut_again_and_again(team: Team, scene: Scene) -> N
 
 
 def test_watches_that_have_lost_their_place(team: Team, scene: Scene) -> None:
-    """What was compacted away is listed anew, and nobody is taken for gone."""
+    """What was compacted away is listed anew, and no object is taken for deleted."""
     leader, _ = team.muster()
     scene.seated("before", 4)
     said = leader.tap.rule(Say(200, body=EXPIRED_EVENT, content_type=JSON), "GET", f"/pods.*{WATCH}", 1)
@@ -154,7 +154,7 @@ def test_watches_that_have_lost_their_place(team: Team, scene: Scene) -> None:
 
 
 def test_pods_that_are_seen_before_their_job_wait_for_it(team: Team, scene: Scene) -> None:
-    """The watch of jobs is late: how many belong to the gang nobody knows, so the first pods are not taken for it."""
+    """The watch of jobs is late: the size of the gang is not known, so the first pods are not taken for all."""
     leader, _ = team.muster()
     leader.tap.freeze(f"/batch/v1/jobs.*{WATCH}")
     scene.create("high", SIZE, gpus=2)
@@ -167,7 +167,7 @@ def test_pods_that_are_seen_before_their_job_wait_for_it(team: Team, scene: Scen
 
 
 def test_nothing_is_written_on_an_old_view(team: Team, scene: Scene) -> None:
-    """The watch of nodes hangs, and nobody says so; everything else works."""
+    """The watch of nodes hangs without an error; everything else works."""
     leader, other = team.muster()
     began = time.monotonic()
     leader.tap.freeze(f"/nodes.*{WATCH}")
@@ -214,7 +214,7 @@ def test_a_leader_that_is_cut_off_loses_the_lead(team: Team, scene: Scene) -> No
     print(f"whole {scene.whole('high', SIZE) - began:.2f} s after the leader was cut off")  # noqa: T201
     assert leader.tap.writes(scene.namespace, began) == []
     leader.tap.clear()
-    leader.tap.cut()  # nobody remembers what was asked before
+    leader.tap.cut()  # no process remembers what was asked before
     wait_until(lambda: leader.says == "standing by", "it stands by", SECONDS)
     assert other.says == "leading"
     assert scene.seen.made("high") == SIZE

@@ -221,7 +221,7 @@ def test_where_kueue_places_by_topology_it_is_seated_there(nodes: Nodes, witness
 
 
 def group_of_pods(name: str, size: int) -> Sequence[Object]:
-    """Pods that nobody owns: Kueue lets them through its gate together."""
+    """Pods without an owner: Kueue lets them through its gate together."""
     return [
         {
             "apiVersion": "v1",

@@ -132,7 +132,7 @@ async def seats_and_preempts(stage: Stage) -> None:
 
 
 async def makes_again(stage: Stage) -> None:
-    """A pod that nobody owns goes, and comes back when there is room."""
+    """A pod without an owner is evicted, and created again when there is room."""
     note = {"understudy.dev/on-preemption": "requeue"}
     meta = {"name": "alone", "annotations": note}
     await stage.create(

@@ -78,7 +78,7 @@ class Stage:
         return next(pod for pod in pods if [other.spec.node_name for other in pods].count(pod.spec.node_name) == 1)
 
     def swapped(self, cause: str, lose: Callable[[str], None]) -> str:
-        """The node that was lost; everybody else stays, and nobody is replaced twice."""
+        """The node that was lost; all other pods stay, and no pod is replaced twice."""
         before, ever = self.runs(), self.witness.ever("low")
         lost = self.victim(before)
         lose(lost.spec.node_name)

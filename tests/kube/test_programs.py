@@ -1,4 +1,4 @@
-"""Programs are taken from where somebody has them, or built once; who cannot have them is told how to."""
+"""Installed programs are used, others are built once; where neither is possible, the message says what to do."""
 
 import os
 import threading
@@ -51,7 +51,7 @@ def test_releases_are_those_of_go_mod_or_their_own() -> None:
     assert all(program.release.startswith("v") for program in ALL)
 
 
-def test_what_somebody_has_is_used(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_programs_are_used(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = executable(bare / "assets" / "etcd")
     monkeypatch.setenv(programs.ASSETS, str(theirs.parent))
     assert programs.have(ETCD) == theirs

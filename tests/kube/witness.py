@@ -116,7 +116,7 @@ class Witness:
         with self._changed:
             if isinstance(obj, Node):
                 self.nodes[obj.metadata.name] = obj
-                if gone:  # what is left of an earlier test there is nobody's fault
+                if gone:  # what an earlier test left there is no fault of this one
                     del self.nodes[obj.metadata.name]
             elif isinstance(obj, Pod):
                 self._ever[obj.metadata.uid] = obj

@@ -26,7 +26,7 @@ class Line(ClientWrapper):
         self._clock = cluster.clock
         self.hangs = False  # requests are not answered
         self.fails: Exception | None = None  # they come back with this
-        self.loses_answers = False  # they are carried out, and nobody hears of it
+        self.loses_answers = False  # writes are carried out, and their answers are lost
 
     async def get(self, ref: Ref) -> bytes:
         await self._pass()

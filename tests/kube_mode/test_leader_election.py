@@ -1,4 +1,4 @@
-"""Who leads: one at a time whatever happens, somebody soon after, and never by the clock of another machine."""
+"""Who leads: one replica at a time in every case, a new one soon after, and never by the clock of another machine."""
 
 import asyncio
 import random
@@ -140,10 +140,10 @@ def test_a_leader_stops_as_soon_as_it_sees_that_another_has_the_lease() -> None:
     async def story(world: Hustings) -> None:
         a = world.stands("a")
         await world.seconds_until(a)
-        world.lease["spec"]["holderIdentity"] = "somebody"
+        world.lease["spec"]["holderIdentity"] = "another"
         world.cluster.change(world.lease)
         assert await world.seconds_until(a, leads=False) <= LATEST + 0.1
-        assert a.lost == ["the lease was taken by somebody"]
+        assert a.lost == ["the lease was taken by another"]
 
     tell(story)
 

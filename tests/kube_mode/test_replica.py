@@ -260,7 +260,7 @@ def test_on_an_old_view_nothing_is_decided_or_written() -> None:
     tell(story, "n")
 
 
-def test_whoever_is_told_to_end_lets_another_lead_at_once() -> None:
+def test_a_leader_that_is_stopped_lets_another_lead_at_once() -> None:
     async def story(world: World) -> None:
         a = world.starts("a")
         await world.live(1.0)

@@ -1,4 +1,4 @@
-"""`understudy serve` as processes, against an API server in which nobody else schedules."""
+"""`understudy serve` as processes, against an API server without another scheduler."""
 
 import asyncio
 import contextlib

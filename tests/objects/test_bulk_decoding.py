@@ -183,7 +183,7 @@ def test_a_line_of_a_watch() -> None:
 
 
 def test_no_field_of_the_metadata_is_left_out() -> None:
-    """They are taken over one by one: whoever adds one adds it there."""
+    """They are copied one by one: a new field has to be added there."""
     [found] = page(PODS, pod("a"))
     left_empty = {name for name in ObjectMeta.__struct_fields__ if not getattr(found.metadata, name)}
     assert left_empty == {"generate_name"}

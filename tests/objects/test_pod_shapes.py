@@ -116,7 +116,7 @@ def test_label_keys_are_folded_into_the_selector() -> None:
     assert found.anti_affinity[0].selector == expected
 
 
-def test_a_term_without_a_selector_matches_nobody() -> None:
+def test_a_term_without_a_selector_matches_no_pod() -> None:
     assert shape(affinity={"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}).affinity[0].selector is None
 
 
@@ -215,7 +215,7 @@ def test_a_volume_that_is_made_where_its_pod_is_binds_it_to_where_that_can_be() 
     assert shape(shapes, volumes=CLAIM).volumes == (terms,)
 
 
-def test_without_claim_objects_claims_are_somebody_elses_matter() -> None:
+def test_where_claims_are_not_known_they_impose_no_conditions() -> None:
     assert shape(volumes=CLAIM) == shape()
 
 
@@ -241,7 +241,7 @@ def test_volumes_that_are_not_understood_are_refused_in_words(shapes: ShapeCache
 
 
 def test_ephemeral_volumes_have_claims_of_their_own() -> None:
-    """They come after their pods; and whoever replaces a pod gets new ones."""
+    """They are created after their pods, and a replacement pod gets new ones."""
     shapes = with_claim("pv", ["a"])
     own = [{"name": "x", "ephemeral": {}}]
     assert shape(shapes, name="p", volumes=own).unmade == (("p-x", None),)

@@ -1,6 +1,6 @@
 """What the worlds have in common in which a cluster really runs and is reached only through its API.
 
-Nobody decides anything while a step happens: the control part is stopped until all of it has happened. Waiting takes no
+No plan is made while a step happens: the control process is stopped until all of it has happened. Waiting takes no
 time, since everything that is written down anywhere is made so much older instead.
 """
 

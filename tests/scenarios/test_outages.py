@@ -1,6 +1,6 @@
 """kill -9 of the API server while gangs are repaired, as the scheduling loop sees it: a write gets no answer.
 
-Whether it was carried out nobody knows. The loop comes to the same end either way, with each loss told once.
+It is not known whether it was carried out. The loop comes to the same end either way, with each loss told once.
 """
 
 import random

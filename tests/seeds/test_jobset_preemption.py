@@ -1,6 +1,6 @@
 """Document 003, to the letter: jobs that want an island for themselves, by the anti-affinity the document writes down.
 
-It says why that does not work elsewhere: the rule keeps the important job out as long as anybody sits on the island.
+It says why that does not work elsewhere: the rule keeps the important job out as long as any pod is on the island.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def exclusive(name: str, priority: str) -> Document:
     return document
 
 
-def test_the_important_job_takes_an_island_and_nobody_ever_shares_one(tmp_path: Path) -> None:
+def test_the_important_job_takes_an_island_and_no_island_is_ever_shared(tmp_path: Path) -> None:
     jobs = [exclusive("first", "low"), exclusive("second", "low"), exclusive("my-job", "high")]
 
     async def story() -> None:
@@ -71,7 +71,7 @@ async def _island_changes_hands(typing: Terminal, witness: Witness, jobs: list[D
     await typing.apply(high)
     taken = {_rack(witness, pod) for pod in await witness.until("my-job runs", lambda: running(witness, "my-job", 2))}
     gone = [name for name in before if not seated(witness, name)]
-    assert gone, "somebody had to leave"
+    assert gone, "a gang had to leave"
     assert all(uids(witness.pods_of(name)) == before[name] for name in before if name not in gone)
     assert len(gone) == len(taken)
     await typing.types("understudy delete my-job")

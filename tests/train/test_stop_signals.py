@@ -1,4 +1,4 @@
-"""A process that is told to go knows it, and by when; whoever listened before still hears."""
+"""A process that is stopped knows it, and by when; signal handlers from before are still called."""
 
 import ast
 import os
@@ -35,7 +35,7 @@ def python(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_nobody_is_told_to_go_until_somebody_is() -> None:
+def test_no_stop_is_reported_before_a_signal() -> None:
     assert train.stopping() is None
     before = time.time()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A cluster for one test that is only its API: the real server, without a network and without anybody who acts.
+"""A cluster for one test that is only its API: the real server, without a network and without controllers.
 
 Every command opens it anew, as every command connects anew; what is stored stays.
 """

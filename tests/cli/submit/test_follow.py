@@ -56,8 +56,8 @@ def test_a_job_is_followed_to_its_good_or_bad_end(tmp_path: Path, capsys: pytest
         assert re.search(r" bad-\S+ FAILED on n-0, exit code 5\n", out)
         assert re.search(r" bad FAILED after \ds: BackoffLimitExceeded\n", out)
 
-        assert await followed(cluster, JOBS, "nobody") == 1
-        assert capsys.readouterr().err == "understudy: job nobody is gone\n"
+        assert await followed(cluster, JOBS, "absent") == 1
+        assert capsys.readouterr().err == "understudy: job absent is gone\n"
 
         await cluster.create(job("waits", gpus=1))
         following = asyncio.create_task(followed(cluster, JOBS, "waits"))

@@ -28,9 +28,9 @@ def test_all_is_well_on_a_laptop(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_an_exit_code(tmp_path: Path) -> None:
     async def scene(cluster: RealCluster) -> None:
-        said = await typed(cluster, "doctor", "--as", "system:serviceaccount:elsewhere:nobody")
+        said = await typed(cluster, "doctor", "--as", "system:serviceaccount:elsewhere:stranger")
         assert (said.code, said.err) == (1, "")
-        assert any(line.startswith("  ✗ system:serviceaccount:elsewhere:nobody may not ") for line in said.lines)
+        assert any(line.startswith("  ✗ system:serviceaccount:elsewhere:stranger may not ") for line in said.lines)
         assert "wrong (✗)" in said.lines[-1]
         (tmp_path / "understudy.yaml").write_text("policy: {minRuntime: 300}")
         lines = await shows(cluster, "doctor", "--settings", str(tmp_path / "understudy.yaml"))

@@ -177,7 +177,7 @@ def test_one_that_its_owner_paused_says_how_it_goes_on() -> None:
     assert said == ["Job default/train is suspended by its owner; `understudy resume train` lets it go on."]
 
 
-def test_one_that_kueue_keeps_back_is_not_said_to_be_paused_by_anybody() -> None:
+def test_a_job_that_kueue_keeps_back_is_not_reported_as_paused_by_a_user() -> None:
     found = job("Job", spec={**spec_of("Job"), "suspend": True})
     found.document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     words = "waits in Kueue's queue team"

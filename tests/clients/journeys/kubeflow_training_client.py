@@ -90,7 +90,7 @@ def function(training):
     assert training.is_job_created("function")
     assert not training.is_job_running("function")
     types = [one.type for one in training.get_job_conditions("function")]
-    assert (types[0], types[-1]) == ("Created", "Succeeded"), types  # nobody may have looked while it ran
+    assert (types[0], types[-1]) == ("Created", "Succeeded"), types  # the states in between may not have been observed
     step("wait")
     logs, _ = training.get_job_logs("function")
     assert logs == {"function-master-0": "step 0 loss 0.5\nstep 1 loss 0.25\nstep 2 loss 0.125\n"}, logs

@@ -187,7 +187,7 @@ def discovered(api):
 
 def errors(core):
     try:
-        core.read_namespaced_pod("nobody", NAMESPACE)
+        core.read_namespaced_pod("absent", NAMESPACE)
     except client.ApiException as error:
         assert error.status == 404
         assert "not found" in error.body

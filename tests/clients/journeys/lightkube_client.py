@@ -43,7 +43,7 @@ def main():
     try:
         client.apply(
             ConfigMap(apiVersion="v1", kind="ConfigMap", metadata=ObjectMeta(name="settings"), data={"a": "y"}),
-            field_manager="somebody-else",
+            field_manager="another-manager",
         )
     except ApiError as error:
         assert error.status.code == 409, error

@@ -51,7 +51,7 @@ def test_a_victim_goes_whole_or_in_part() -> None:
     assert deeds(Preempt(G, H, ("g-0", "g-1"), ("a", "dead"), True, "lower"))[G].gives_up
 
 
-def test_a_swap_moves_everybody_it_names() -> None:
+def test_a_swap_moves_every_member_it_names() -> None:
     deed = deeds(swap(("g-0", "a", "b"), ("g-1", "dead", "c")))[G]
     assert (deed.replaces, deed.leaves, deed.holds) == ({"g-0": "b", "g-1": "c"}, ["g-0", "g-1"], None)
 

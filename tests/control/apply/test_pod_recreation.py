@@ -51,7 +51,7 @@ def test_it_is_written_down_as_long_as_it_is_leaving() -> None:
     run_story(story)
 
 
-def test_a_pod_that_somebody_owns_is_left_to_its_owner() -> None:
+def test_a_pod_with_an_owner_is_left_to_its_owner() -> None:
     async def story(world: LoopHarness) -> None:
         await with_victim(world, notebook(ownerReferences=owner("ReplicaSet", "web")))
         world.cluster.put(torch("hero", 1, "high"))
@@ -81,7 +81,7 @@ def test_a_record_of_a_pod_that_was_not_deleted_after_all_is_thrown_away() -> No
     run_story(story)
 
 
-def test_a_pod_that_somebody_else_made_again_is_not_made_twice() -> None:
+def test_a_pod_that_another_client_created_again_is_not_created_twice() -> None:
     async def story(world: LoopHarness) -> None:
         await with_victim(world, notebook())
         world.hands.clinging.add("Pod/default/notebook")

@@ -118,7 +118,7 @@ def test_a_lone_pods_hold_is_its_nomination() -> None:
     run_story(story)
 
 
-def test_holds_that_nobody_needs_are_given_up_with_their_nominations() -> None:
+def test_unneeded_holds_are_given_up_with_their_nominations() -> None:
     async def story(world: LoopHarness) -> None:
         await with_victim(world, torch("victim", 1, "low"))
         world.hands.clinging.add("PyTorchJob/default/victim")
@@ -181,7 +181,7 @@ def test_the_first_mpijob_has_no_switch_and_no_conditions() -> None:
         world.cluster.put(mpi("patient", "middle"))
         await world.settle()
         assert world.cluster.find(MPI_JOBS_V1ALPHA1, "brief")["status"] == {"launcherStatus": "Failed"}
-        ended = "brief-launcher"  # when it noticed that it had no workers any more; nobody deleted it
+        ended = "brief-launcher"  # it ended by itself when it noticed that its workers were gone
         assert world.cluster.find(PODS, ended)["status"]["phase"] == "Failed"
         assert sorted(world.seats()) == [ended, "patient-launcher", "patient-worker-0"]
         world.cluster.put(torch("hero", 1, "high"))
@@ -338,7 +338,7 @@ def test_a_bare_pod_is_moved_off_a_node_that_still_works_only_if_it_comes_back(
 # Exclusive domains
 
 
-def test_nobody_enters_an_exclusive_domain_while_its_owner_is_leaving_it() -> None:
+def test_no_pod_enters_an_exclusive_domain_while_its_owner_is_leaving_it() -> None:
     async def story(world: LoopHarness) -> None:
         for name in ("a", "b"):
             labels = {"labels": {"rack": "r"}}
@@ -367,7 +367,7 @@ def test_a_job_does_not_pay_for_a_pod_that_others_told_to_leave_a_lost_node() ->
 
     async def story(world: LoopHarness) -> None:
         await with_victim(world, gpu_job("train", "low"))
-        world.hands.clinging.add("Job/default/train")  # nobody answers there
+        world.hands.clinging.add("Job/default/train")  # its kubelet does not answer
         [leaving] = world.cluster.all(PODS)
         name = leaving["metadata"]["name"]
         leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}

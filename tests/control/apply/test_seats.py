@@ -241,7 +241,7 @@ def test_its_node_is_selected_its_seats_are_kept_and_it_starts_when_the_volume_i
         assert f"PersistentVolumeClaim default/data has yet to be made, for node {selected(world)}" in words
         world.cluster.put(indexed("lesser", 1, "low"))
         await world.settle()
-        assert world.seats() == {}, "nobody else gets them meanwhile"
+        assert world.seats() == {}, "no other gang gets them meanwhile"
         make_volume(world, "data")
         await world.settle()
         assert sorted(world.seats().values()) == ["a", "b"]

@@ -44,7 +44,7 @@ def is_there(world: LoopHarness, pod: Document) -> bool:
 
 def test_the_cluster_deletes_it_and_then_it_need_not_wait_for_the_kubelet() -> None:
     async def story(world: LoopHarness) -> None:
-        world.hands.clinging.add("PyTorchJob/default/train")  # nobody answers there
+        world.hands.clinging.add("PyTorchJob/default/train")  # its kubelet does not answer
         pod = await driven_out(world, training())
         assert is_there(world, pod)
         pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -58,7 +58,7 @@ def test_the_cluster_deletes_it_and_then_it_need_not_wait_for_the_kubelet() -> N
     run_story(story, PATIENT)
 
 
-def test_nobody_waits_for_that_for_ever() -> None:
+def test_a_taint_eviction_that_does_not_happen_is_not_awaited_for_ever() -> None:
     async def story(world: LoopHarness) -> None:
         pod = await driven_out(world, training())
         assert is_there(world, pod)

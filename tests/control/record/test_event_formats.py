@@ -61,7 +61,7 @@ def test_an_event_says_all_that_kubernetes_wants_to_know(scene: Scene) -> None:
     assert not {"series", "related", "count", "lastTimestamp"} & event.keys()
 
 
-def test_whoever_it_happened_for_is_named(scene: Scene) -> None:
+def test_the_related_object_is_named(scene: Scene) -> None:
     scene.tell(EventText("Preempted", "Preempted by default/high", related=TAKER))
     [event] = scene.told()
     assert (event["related"], event["action"]) == (TAKER.reference(), "Preempting")

@@ -162,7 +162,7 @@ def test_a_pod_that_is_about_to_be_bound_is_not_told_late_that_it_waits() -> Non
 def test_telling_goes_on_when_the_cluster_answers_again() -> None:
     async def story(scene: Scene) -> None:
         def silent(_: str) -> None:
-            raise Unreachable("nobody there")
+            raise Unreachable("no answer")
 
         scene.cluster.before_write = silent
         scene.teller.event(scene.about, NEWS)
@@ -193,7 +193,7 @@ def test_what_a_server_in_trouble_refused_is_told_later(code: int) -> None:
     tell(story)
 
 
-def test_what_nobody_wants_to_hear_is_not_repeated() -> None:
+def test_an_event_that_the_cluster_refuses_is_not_written_again() -> None:
     async def story(scene: Scene) -> None:
         def refuses(_: str) -> None:
             raise Refused(403, "Forbidden", "no events here")
@@ -230,10 +230,10 @@ def test_marks_are_set_on_the_pod_that_is_meant_and_on_no_other() -> None:
     tell(story)
 
 
-def test_what_nobody_answered_gives_way_to_what_is_newer_and_is_not_told_late() -> None:
+def test_an_unanswered_write_is_replaced_by_a_newer_one_and_not_repeated_late() -> None:
     async def story(scene: Scene) -> None:
         def unreachable(_: str) -> None:
-            raise Unreachable("nobody there")
+            raise Unreachable("no answer")
 
         scene.cluster.before_write = unreachable
         scene.teller.record_wait(scene.about, "old reason")
@@ -247,10 +247,10 @@ def test_what_nobody_answered_gives_way_to_what_is_newer_and_is_not_told_late() 
     tell(story)
 
 
-def test_a_reason_that_nobody_answered_is_forgotten_with_the_rest() -> None:
+def test_a_reason_whose_write_was_not_answered_is_forgotten_with_the_rest() -> None:
     async def story(scene: Scene) -> None:
         def unreachable(_: str) -> None:
-            raise Unreachable("nobody there")
+            raise Unreachable("no answer")
 
         scene.cluster.before_write = unreachable
         scene.teller.record_wait(scene.about, "a reason")

@@ -16,7 +16,7 @@ def test_victims_and_understudies_are_told_from_what_else_is_in_the_plan() -> No
             Preempt("Job/d/else", "Job/d/other", ("else-0",), ("e",), True, "priority"),
             swap,
             Dismiss("Pod/d/j-warm-0", "b", "it steps in as j-0", "Job/d/j", "j-0"),
-            Dismiss("Pod/d/k-warm-0", "c", "somebody needs its seat", "Job/d/k"),
+            Dismiss("Pod/d/k-warm-0", "c", "another gang needs its seat", "Job/d/k"),
         )
     )
     moves = (Move("j-0", "a", "b", SeatSource.WARM), Move("j-1", "a", "c", SeatSource.VICTIM))

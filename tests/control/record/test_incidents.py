@@ -1,4 +1,4 @@
-"""Incidents as they are written down: one for each disruption, with every step, whoever is killed on the way."""
+"""Incidents as they are written: one for each disruption, with every step, whichever process is killed on the way."""
 
 import pytest
 
@@ -158,7 +158,7 @@ def test_a_spare_that_dies_while_stepping_in_belongs_to_the_same_incident() -> N
     async def story(world: LoopHarness) -> None:
         await begin(world, "a b spare-1 spare-2", torch("hero", 2, "high"))
         lose(world, "a")
-        for _ in range(20):  # until the successor is bound; nobody runs it yet
+        for _ in range(20):  # until the successor is bound; it does not run yet
             await world.clock.let_pass(0.01)
             if "spare-1" in world.seats().values():
                 break
@@ -222,7 +222,7 @@ def test_a_job_that_is_deleted_ends_its_incident() -> None:
 @pytest.mark.parametrize("members", [1, 2])
 @pytest.mark.parametrize("before", ["patch pytorchjobs", "delete pods", "create incidents", "bind", "patch incidents"])
 def test_a_loop_that_is_killed_in_mid_swap_neither_loses_nor_doubles_the_incident(before: str, members: int) -> None:
-    """One that has lost all its seats only waits like any other, if nobody wrote down why."""
+    """One that has lost all its seats only waits like any other, if the reason was not recorded."""
 
     async def story(world: LoopHarness) -> None:
         await begin(world, "a b spare", torch("hero", members, "high"))

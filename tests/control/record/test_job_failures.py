@@ -71,7 +71,7 @@ def test_a_failure_counts_once_however_many_pods_go_down_with_it() -> None:
     playing(story)
 
 
-def test_who_was_made_again_before_anybody_looked_counts_when_he_fails() -> None:
+def test_a_pod_that_replaced_a_failed_one_counts_when_it_fails_too() -> None:
     async def story(world: LoopHarness) -> None:
         (one,) = pods(world)
         fail(world, one)
@@ -118,7 +118,7 @@ def test_a_pod_that_had_to_go_did_not_fail_by_itself(change: Change) -> None:
     playing(story, members=1)
 
 
-def test_beside_a_lost_node_nobody_is_to_blame() -> None:
+def test_a_failure_beside_a_lost_node_does_not_count() -> None:
     async def story(world: LoopHarness) -> None:
         first, second = pods(world)
         lose(world, first["spec"]["nodeName"])
@@ -143,7 +143,9 @@ def test_a_failure_is_struck_out_when_a_node_turns_out_to_have_been_dead(silent:
     playing(story, nodes=3)
 
 
-def test_jobs_that_fail_again_and_again_do_not_keep_other_pods_from_being_seated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_that_fail_again_and_again_do_not_keep_other_pods_from_being_seated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def always_something(*_: object) -> bool:
         return True
 
@@ -174,7 +176,7 @@ def test_what_could_not_be_written_is_written_later() -> None:
     playing(story)
 
 
-def test_a_pod_of_nobody_and_a_job_that_is_gone_are_passed_over() -> None:
+def test_pods_without_a_job_and_deleted_jobs_are_skipped() -> None:
     async def story(world: LoopHarness) -> None:
         lone = world.cluster.put(pod("lone"))
         await world.settle()

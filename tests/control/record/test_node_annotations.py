@@ -1,4 +1,4 @@
-"""What is remembered of nodes that failed: every loss once, whoever looks, and nobody blamed for a mass failure."""
+"""The record of nodes that failed: every loss once, with any number of schedulers, and no entry for a mass failure."""
 
 import pytest
 
@@ -114,7 +114,7 @@ def test_a_node_whose_silence_is_marked_later_has_failed_once() -> None:
     run_story(story)
 
 
-def test_where_many_fail_at_once_nobody_is_to_blame() -> None:
+def test_where_many_nodes_fail_at_once_no_failure_is_recorded() -> None:
     async def story(world: LoopHarness) -> None:
         await begin(world, "a b c")
         for name in ("a", "b"):
@@ -126,7 +126,7 @@ def test_where_many_fail_at_once_nobody_is_to_blame() -> None:
 
 
 @pytest.mark.parametrize("forgiven", [False, True])
-def test_a_lemon_gets_no_seats_until_somebody_forgives_it(forgiven: bool) -> None:
+def test_a_node_that_failed_often_gets_no_pods_until_its_record_is_removed(forgiven: bool) -> None:
     async def story(world: LoopHarness) -> None:
         await begin(world, "a")
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Pods that come before their job: nobody is seated until it is known how many belong together."""
+"""Pods that are seen before their job: none is seated until the size of the gang is known."""
 
 from tests.control.virtual_clock import VirtualClock
 from tests.objects.documents import MADE_AT, job, owner, pod
@@ -65,7 +65,7 @@ def test_pods_that_are_owned_by_a_job_that_is_not_there_are_never_a_gang_of_thei
     assert seen.gang().awaits  # what is left of it is being collected
 
 
-def test_whoever_sits_stays_a_gang_when_the_job_goes() -> None:
+def test_seated_pods_stay_a_gang_when_their_job_is_deleted() -> None:
     seen = Seen()
     seen.view.put(JOB)
     seen.pod(0, "n")
@@ -87,7 +87,7 @@ def test_a_gang_that_has_gone_is_waited_for_anew() -> None:
     assert seen.gang().awaits
 
 
-def test_where_everything_is_seen_in_order_nobody_waits() -> None:
+def test_where_all_kinds_are_seen_in_order_pods_do_not_wait_for_their_job() -> None:
     seen = Seen(lag=0.0)
     seen.pod(0)
     assert seen.gang().awaits == ()

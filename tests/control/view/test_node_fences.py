@@ -178,7 +178,7 @@ def test_what_is_worse_is_said_instead() -> None:
     assert watched.look(10).verdict is Verdict.LEAVING
 
 
-def test_a_pod_that_vanishes_from_a_lost_node_fences_it_whoever_deleted_it() -> None:
+def test_any_pod_that_disappears_from_a_lost_node_fences_it() -> None:
     watched = Watched()
     for name, phase, grace in (("runs", "Running", 45), ("done", "Succeeded", 600)):
         gone = decode(pod(name, "n", status={"phase": phase}, terminationGracePeriodSeconds=grace))

@@ -29,7 +29,7 @@ def taint(key: str, effect: str = "NoSchedule", **fields: str) -> Document:
     return {"key": key, "effect": effect, **fields}
 
 
-def test_a_node_nobody_complains_about_is_healthy() -> None:
+def test_a_node_without_bad_signals_is_healthy() -> None:
     assert found(node("n")) == HealthFinding(Health(), None)
     assert (
         found(node("n", conditions=[condition("Ready", "True"), condition("MemoryPressure", "False")])).health
@@ -77,7 +77,7 @@ def test_a_node_that_has_yet_to_become_ready_is_new_and_not_unwell(status: str) 
     assert found(again, 1000).health.verdict is LOST
 
 
-def test_a_lease_nobody_ever_renewed_says_nothing() -> None:
+def test_a_lease_that_was_never_renewed_is_ignored() -> None:
     document = lease("n", MADE)
     del document["spec"]["renewTime"]
     assert found(node("n"), 1000, document) == HealthFinding(Health(), None)

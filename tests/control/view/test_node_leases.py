@@ -298,7 +298,7 @@ def test_who_reads_a_dump_takes_it_as_it_is() -> None:
 
 
 def test_who_looks_once_compares_leases_with_the_newest() -> None:
-    """The clock of whoever asks may differ from the cluster's, and a pause of all is no node's fault."""
+    """The client's clock may differ from the cluster's, and a pause of all leases is no node's fault."""
     view = ClusterView(troubles=InvalidObjects())
     for name, at in (("a", 0.0), ("b", HOUR + 1), ("c", HOUR + 5)):
         view.put(decode(node(name)))

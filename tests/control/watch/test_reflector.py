@@ -13,7 +13,7 @@ from understudy.objects.meta import KubeObject
 from understudy.objects.resources import JOB_SETS, NODES
 
 
-class Nobody:
+class IgnoringReader:
     def put(self, obj: KubeObject) -> None: ...
 
     def remove(self, obj: KubeObject) -> None: ...
@@ -26,7 +26,7 @@ def test_it_is_said_once_what_cannot_be_followed(caplog: pytest.LogCaptureFixtur
         clock = VirtualClock()
         cluster = FakeCluster(clock, absent=[NODES.key, JOB_SETS.key])
         sources = (WatchedResource((NODES,)), WatchedResource((JOB_SETS,), optional=True))
-        following = Reflector(cluster, clock, Nobody(), sources)
+        following = Reflector(cluster, clock, IgnoringReader(), sources)
         running = asyncio.create_task(following.run())
         await clock.let_pass(60.0)
         assert [record.getMessage() for record in caplog.records] == ["cannot follow nodes: there is no nodes"]

@@ -131,7 +131,7 @@ class FakeCluster:
     def _reached(self) -> None:
         if not self.reachable:
             self.knocked.set()
-            raise Unreachable("nobody answers")
+            raise Unreachable("no answer")
 
     def _found(self, ref: Ref) -> Document:
         try:

@@ -130,7 +130,7 @@ def test_unknown_containers_cannot_be_entered(tmp_path: Path) -> None:
     async def scene(world: AgentWorld) -> None:
         uid = await world.run_pod("short", "exit 0")
         await world.phase("short", "Succeeded")
-        for wrong in (request(uid, "true"), request("nobody", "true")):
+        for wrong in (request(uid, "true"), request("unknown", "true")):
             with pytest.raises(AgentRefused, match=r"not on this machine|not running"):
                 await outcome(world, wrong)
 
@@ -168,7 +168,7 @@ def test_a_failed_node_renews_no_lease_and_its_processes_are_killed(tmp_path: Pa
         await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE))
         while not exit_file.exists():
             await asyncio.sleep(0.01)
-        assert state(world.cluster.pod("victim"))["state"].keys() == {"running"}, "nobody was told"
+        assert state(world.cluster.pod("victim"))["state"].keys() == {"running"}, "the death is not reported yet"
         lease = world.cluster.objects[LEASES.key, "kube-node-lease", NODE]["spec"]["renewTime"]
         late = await world.run_pod("late", "exit 0")
         alive = world.cluster.objects[LEASES.key, "kube-node-lease", "node-1"]["spec"]["renewTime"]
@@ -209,7 +209,7 @@ def test_stopped_processes_never_run_again_beside_their_replacement(tmp_path: Pa
         await eventually_async(lambda: not (world.folder.pods / uids["a"]).exists())
         assert linux.start_ticks(processes["a"]) is None, "another may have taken its place"
         assert standing_still(processes["b"]), "it is left alone"
-        assert state(world.cluster.pod("b"))["state"].keys() == {"running"}, "nobody was told"
+        assert state(world.cluster.pod("b"))["state"].keys() == {"running"}, "the death is not reported yet"
 
         await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         assert not any(map(linux.start_ticks, processes.values()))
@@ -319,7 +319,7 @@ def test_a_pod_of_another_namespace_is_no_neighbour(tmp_path: Path) -> None:
         uid = await neighbours(world)
         spec = {"containers": [{"name": "first", "command": ["sleep", "1000"]}]}
         await world.create_pod("stranger", spec, namespace="elsewhere")
-        for name in ("stranger", "nobody"):
+        for name in ("stranger", "unknown"):
             with pytest.raises(AgentRefused, match="is not on this machine"):
                 await outcome(world, to_neighbour(uid, name, "hostname"))
 

@@ -1,4 +1,4 @@
-"""What the cluster brings along would be taken from anybody: no field that nobody knows, no schema that is none."""
+"""The bundled manifests would be accepted from any client: they have no unknown field and no invalid schema."""
 
 from typing import Any
 

@@ -48,7 +48,7 @@ def test_a_log_that_cannot_be_moved_stays_and_leaves_no_half_of_it(
 def test_a_part_that_can_have_no_log_starts_without(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()  # where the folder should be
     file = open_log(ClusterFolder(tmp_path), "server")
-    os.write(file, b"said to nobody\n")
+    os.write(file, b"without a reader\n")
     os.close(file)
 
 

@@ -106,7 +106,7 @@ def test_control_groups_that_a_killed_agent_left_are_taken_away(tmp_path: Path) 
         (base / group).mkdir(parents=True)
     folder.control_groups.write_text(f"{base}\n{tmp_path / 'missing'}\n")
     assert asyncio.run(pod_processes.end_all_pods(folder, 0.0)) == 0
-    assert [path.name for path in base.iterdir()] == ["busy"], "somebody is in it"
+    assert [path.name for path in base.iterdir()] == ["busy"], "a process is in it"
 
 
 def test_a_full_disk_keeps_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_a_file_left_by_a_process_that_is_gone_means_nothing(tmp_path: Path) -> 
     assert lock_holder(tmp_path / "never-there") is None
 
 
-def test_nobody_becomes_a_part_that_somebody_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_component_that_runs_is_not_started_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_lock, "_PATIENCE", 0.05)
     with subprocess.Popen([sys.executable, FAKE, SERVER, tmp_path], stderr=subprocess.PIPE) as process:
         assert process.stderr is not None

@@ -87,7 +87,7 @@ def test_a_running_cluster_that_is_not_what_is_asked_for(asked: dict[str, Any], 
     assert settings_differences(RequestedSettings(name="test", **asked), settings(nodes=(node("a"),))) == said
 
 
-def test_a_port_somebody_listens_on_is_not_free() -> None:
+def test_a_port_with_a_listener_is_not_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert not is_port_free("127.0.0.1", port)

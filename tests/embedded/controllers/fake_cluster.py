@@ -1,4 +1,4 @@
-"""A Kubernetes API in memory: what is written is kept, and told to whoever follows; its clock moves when told to."""
+"""A Kubernetes API in memory: what is written is kept and sent to all watches; its clock is moved by the test."""
 
 import asyncio
 import contextlib
@@ -77,7 +77,7 @@ class FakeCluster:
     # for tests
 
     def put(self, resource: Resource, document: Document) -> Document:
-        """As somebody else would write it."""
+        """A write by another client."""
         document = copy.deepcopy(document)
         meta = document["metadata"]
         if not resource.namespaced:
@@ -99,7 +99,7 @@ class FakeCluster:
         return [document for (key, _, _), document in self.objects.items() if key == resource.key]
 
     def change(self, resource: Resource, name: str, change: Document, namespace: str = "default") -> None:
-        """A merge patch by somebody else."""
+        """A merge patch by another client."""
         namespace = namespace if resource.namespaced else ""
         self._amend((resource.key, namespace, name), merge_patch(self.objects[resource.key, namespace, name], change))
 
@@ -120,7 +120,7 @@ class FakeCluster:
 
     @contextlib.contextmanager
     def deaf(self) -> Iterator[None]:
-        """What changes meanwhile nobody is ever told, as if it had happened between two watches."""
+        """No watch delivers what changes meanwhile, as if it had happened between two watches."""
         followers, self._followers = self._followers, {}
         try:
             yield
@@ -173,7 +173,7 @@ class FakeCluster:
 
     async def create(self, ref: Ref, body: Mapping[str, Any], sub: str = "") -> bytes:
         if sub == "eviction":
-            raise Refused(405, "MethodNotAllowed", "nobody is evicted here; delete it")
+            raise Refused(405, "MethodNotAllowed", "this cluster has no evictions; delete it")
         return await self._request("create", ref, sub, lambda: self._create(ref, body))
 
     async def patch(self, ref: Ref, patch: Any, *, sub: str = "", form: PatchForm = PatchForm.STRATEGIC) -> bytes:

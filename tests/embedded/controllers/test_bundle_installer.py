@@ -32,7 +32,7 @@ def test_missing_kinds_are_defined_and_others_left_alone() -> None:
     story(tell)
 
 
-@pytest.mark.parametrize("ours", [True, False], ids=["ours", "somebody else's"])
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another client's"])
 def test_an_older_edition_of_ours_is_brought_up_to_date(ours: bool) -> None:
     async def tell(api: FakeCluster) -> None:
         meta = {"name": JOB_SETS.key, "annotations": {DIGEST: "older"} if ours else {}}

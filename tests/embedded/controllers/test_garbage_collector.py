@@ -74,7 +74,7 @@ def test_what_belongs_to_a_deleted_object_goes_with_it() -> None:
     story(tell)
 
 
-def test_what_was_left_behind_while_nobody_looked_is_found() -> None:
+def test_orphans_from_before_the_start_are_found() -> None:
     async def tell(api: FakeCluster) -> None:
         gone = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gone", "uid": "gone"}}
         api.put(PODS, pod("orphan", meta=owned_by(gone)))

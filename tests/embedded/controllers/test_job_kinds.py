@@ -231,7 +231,7 @@ def test_a_flood_of_events_is_told_as_one() -> None:
     story(tell)
 
 
-def test_somebody_elses_write_in_between_costs_only_another_try() -> None:
+def test_a_conflicting_write_only_causes_another_try() -> None:
     async def tell(api: FakeCluster) -> None:
         async with at_work(api, JOB):
             api.put(JOBS, job("train"))

@@ -64,7 +64,7 @@ def test_a_node_whose_lease_runs_out_is_unreachable_until_it_is_heard_of_again()
     story(tell)
 
 
-def test_silence_of_all_nodes_at_once_is_nobodys_death() -> None:
+def test_when_all_leases_stop_at_once_no_node_is_lost() -> None:
     async def tell(api: FakeCluster) -> None:
         async with at_work(api, node_life):
             give(api, "a", "b")

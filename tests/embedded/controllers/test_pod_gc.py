@@ -1,4 +1,4 @@
-"""Pods nobody else clears away."""
+"""Pods that no other controller deletes."""
 
 from tests.embedded.controllers.controller_runner import Desk, at_work, job_kind_controller, story
 from tests.embedded.controllers.fake_cluster import FakeCluster, moment, quiet

@@ -86,7 +86,7 @@ def test_as_many_as_asked_for_and_no_more() -> None:
     story(tell)
 
 
-def test_nobody_is_made_for_a_job_that_has_no_member_with_a_seat() -> None:
+def test_no_understudy_is_created_for_a_job_without_a_seated_member() -> None:
     async def tell(api: FakeCluster) -> None:
         async with at_work(api, understudies):
             api.put(PYTORCH_JOBS, training())

@@ -50,7 +50,7 @@ def test_a_swap_and_one_in_whose_middle_the_scheduler_is_killed(tmp_path: Path) 
         await witness.until("its new seat", lambda: nodes_of(witness, "train") == {"two", "spare"})
         assert swapped["status"]["moves"][0]["source"] == "spare"
         assert steps(swapped) == sorted(steps(swapped))
-        assert len(steps(swapped)) == len(STEPS) - 1  # nobody had to go
+        assert len(steps(swapped)) == len(STEPS) - 1  # no victim had to leave
         await witness.until("the end of the story", lambda: witness.told("Recovered", "Job", "train"))
         assert witness.told("NodeLost", "Job", "train") == [swapped["spec"]["cause"]]
         await witness.until("what the node remembers", lambda: failures(witness, "one"))

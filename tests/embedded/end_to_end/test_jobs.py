@@ -205,7 +205,7 @@ def test_an_elastic_job_gives_up_its_surplus_and_grows_back(tmp_path: Path) -> N
     play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scene)
 
 
-def test_a_budget_is_broken_only_where_nobody_else_can_make_room(tmp_path: Path) -> None:
+def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(tmp_path: Path) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
@@ -337,7 +337,7 @@ NO_COMPILER = not any(map(shutil.which, ("cc", "gcc", "clang")))
     ],
 )
 def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(tmp_path: Path, listens_on: str) -> None:
-    """Two jobs side by side on one node. Both listen on the same port, and only then does anybody call."""
+    """Two jobs side by side on one node. Both listen on the same port, and only then does any client connect."""
     listening = {name: tmp_path / f"{name} listens" for name in ("red", "blue")}
 
     async def scene(cluster: RealCluster) -> None:

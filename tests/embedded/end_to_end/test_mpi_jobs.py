@@ -127,7 +127,7 @@ def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_wo
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_preempted_job_comes_back_by_itself(tmp_path: Path, version: str) -> None:
-    """Nobody is blamed for it: there is not one try to spare."""
+    """The loss counts as no failure: the job has no retries left."""
 
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness

@@ -157,7 +157,7 @@ def test_one_that_asks_for_it_fails_when_it_is_preempted(tmp_path: Path) -> None
     play(tmp_path, [node("one", gpu="1")], scene)
 
 
-def test_the_data_is_there_before_anybody_trains(tmp_path: Path) -> None:
+def test_the_data_is_loaded_before_any_trainer_starts(tmp_path: Path) -> None:
     data = tmp_path / "data"
     fetches = replicated("dataset-initializer", "dataset-initializer", f'sleep 0.3; echo "$STORAGE_URI" > {data}')
     order = [{"name": "dataset-initializer", "status": "Complete"}]

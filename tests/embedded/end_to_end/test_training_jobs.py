@@ -82,7 +82,7 @@ def labels(pod: Document) -> Document:
 
 
 def test_jobs_end_as_their_policies_say(tmp_path: Path) -> None:
-    """Side by side: each has a master that waits for nobody, or for ever, and a worker that is the matter."""
+    """Side by side: each has a master that ends at once or never, and a worker that decides the result."""
     stays, done = role(STAYS, 1, "Never"), role("true", 1, "Never")
 
     jobs: list[tuple[Document, str, str, set[str]]] = [  # a job, what it comes to, in which words, the pods left of it
@@ -304,7 +304,7 @@ while not enough.exists():
 
 
 def test_when_a_node_is_lost_a_spare_steps_in_and_who_fell_with_it_comes_again(tmp_path: Path) -> None:
-    """The master falls at once, seconds before anybody knows why. Its policies forgive nothing."""
+    """The master fails at once, seconds before the cause is known. Its policies allow no failure."""
     enough = tmp_path / "enough"
     rank = role([sys.executable, "-c", TOGETHER, str(enough)], 1, "Never", gpus=8)
 

@@ -1,4 +1,4 @@
-"""A training script that saves its work when it is told to go ends as if nobody had ever disturbed it."""
+"""A training script that saves its work when it is stopped ends with the same result as one that was never stopped."""
 
 import sys
 from functools import partial
@@ -14,7 +14,7 @@ from understudy.objects.resources import PODS
 
 STEPS = 400
 # The master holds the model, sends it to the workers at every step, and goes where their gradients point, rank by rank.
-# A worker knows nothing but its own part of the data. Half way the master waits for a file: nobody comes too late.
+# A worker reads only its own part of the data. Half way the master waits for a file, so that it can be stopped in time.
 SCRIPT = """
 import json, os, pathlib, signal, socket, struct, sys, time
 saved, go, steps = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])

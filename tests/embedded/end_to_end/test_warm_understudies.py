@@ -67,7 +67,7 @@ def test_the_understudy_of_a_lost_member_is_that_member_at_once(tmp_path: Path) 
         again = await witness.until("a new understudy", lambda: understudy(witness, but=ready["metadata"]["uid"]))
         assert again["spec"]["nodeName"] == {"s0": "s1", "s1": "s0"}[seat]
         await cluster.delete(PYTORCH_JOBS, "train", propagation="Background")
-        await witness.until("nobody is left", lambda: not witness.all(PODS) or None)
+        await witness.until("no pod is left", lambda: not witness.all(PODS) or None)
 
     play(tmp_path, NODES_OF_THE_STORY, scene)
 

@@ -41,4 +41,4 @@ def test_ranks_can_save_before_their_worker_ends(tmp_path: Path) -> None:
 
 def test_without_ranks_drain_returns_at_once(tmp_path: Path) -> None:
     drain = install(tmp_path / "programs", tmp_path / "agent.sock") / DRAIN
-    subprocess.run([drain], env={**os.environ, MARK: "nobody/main/0"}, check=True, timeout=10)
+    subprocess.run([drain], env={**os.environ, MARK: "absent/main/0"}, check=True, timeout=10)

@@ -16,7 +16,7 @@ FORMS: dict[str, Form] = {served.resource.kind: served.form for served in BUILTI
 UID = "0b1a6f7e-1111-4222-8333-944445555666"
 
 
-def nobody(_: Resource, __: str, ___: str) -> Draft | None:
+def no_object(_: Resource, __: str, ___: str) -> Draft | None:
     return None
 
 
@@ -33,12 +33,12 @@ def classes(**values: int) -> Lookup:
     return lookup
 
 
-def created(form: Form | str, document: Mapping[str, Any], lookup: Lookup = nobody) -> dict[str, Any]:
+def created(form: Form | str, document: Mapping[str, Any], lookup: Lookup = no_object) -> dict[str, Any]:
     """The object as it would be stored."""
     return draft_of(form, document, lookup).document()
 
 
-def draft_of(form: Form | str, document: Mapping[str, Any], lookup: Lookup = nobody) -> Draft:
+def draft_of(form: Form | str, document: Mapping[str, Any], lookup: Lookup = no_object) -> Draft:
     chosen = FORMS[form] if isinstance(form, str) else form
     draft = chosen.read(json.dumps(document).encode(), Strictness.STRICT).draft
     draft.metadata.name = draft.metadata.name or "made"
@@ -51,7 +51,7 @@ def draft_of(form: Form | str, document: Mapping[str, Any], lookup: Lookup = nob
 def updated(form: Form | str, old: Draft, document: Mapping[str, Any], sub: str = "") -> dict[str, Any]:
     chosen = FORMS[form] if isinstance(form, str) else form
     draft = chosen.convert(document, Strictness.STRICT).draft
-    chosen.admit_update(draft, old, sub, nobody)
+    chosen.admit_update(draft, old, sub, no_object)
     return draft.document()
 
 
@@ -97,7 +97,7 @@ class Refusal:
         return [f"{cause.field}: {cause.message}" for cause in details.causes] if details else []
 
 
-def refusal_of(form: Form | str, document: Mapping[str, Any], lookup: Lookup = nobody) -> Refusal:
+def refusal_of(form: Form | str, document: Mapping[str, Any], lookup: Lookup = no_object) -> Refusal:
     with Refusal() as refusal:
         created(form, document, lookup)
     return refusal

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from tests.embedded.schema.forms import FORMS, nobody
+from tests.embedded.schema.forms import FORMS, no_object
 from tests.examples import examples
 from understudy.embedded.schema.decoding_errors import without_metadata
 from understudy.embedded.schema.errors import ApiError
@@ -127,12 +127,12 @@ def answer(kind: str, document: Any, strictness: Strictness) -> int:
 def admission(form: Form, draft: Draft, other: Draft) -> int:
     """Through the checks as a new object, and then as a change of itself."""
     try:
-        form.admit_create(draft, nobody)
+        form.admit_create(draft, no_object)
         same = form.load(draft.encode())
-        form.admit_update(same, draft, "", nobody)
+        form.admit_update(same, draft, "", no_object)
         assert same == draft
-        form.admit_update(other, draft, "", nobody)
-        form.admit_update(other, draft, "status", nobody)
+        form.admit_update(other, draft, "", no_object)
+        form.admit_update(other, draft, "status", no_object)
     except ApiError as error:
         return error.code
     assert form.load(draft.encode()) == draft

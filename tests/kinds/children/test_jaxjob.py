@@ -3,7 +3,7 @@
 from tests.kinds.children.training.documents import Training, role, variables
 
 
-def test_everybody_is_told_who_coordinates() -> None:
+def test_every_pod_gets_the_address_of_the_coordinator() -> None:
     assert variables("JAXJob", {"Worker": role(3)}, "train-worker-2") == {
         "PYTHONUNBUFFERED": "1",
         "COORDINATOR_ADDRESS": "train-worker-0",

@@ -36,7 +36,9 @@ SHARED = {"PYTHONUNBUFFERED": "1", "PADDLE_JOB_ID": "train"}
         ),
     ],
 )
-def test_everybody_is_told_where_to_meet(roles: dict[str, int], pod: str, expected: dict[str, Any]) -> None:
+def test_every_pod_gets_the_address_of_the_rendezvous(
+    roles: dict[str, int], pod: str, expected: dict[str, Any]
+) -> None:
     told = variables("PaddleJob", {name: role(count) for name, count in roles.items()}, pod)
     assert told == SHARED | expected
 

@@ -12,7 +12,7 @@ def config(roles: dict[str, Any], pod: str, **spec: Any) -> Any:
     return json.loads(variables("TFJob", roles, pod, **spec)["TF_CONFIG"])
 
 
-def test_everybody_is_told_who_the_others_are() -> None:
+def test_every_pod_gets_the_addresses_of_the_others() -> None:
     port = {"ports": [{"name": "tfjob-port", "containerPort": 3333}]}
     roles = {"Chief": role(), "PS": role(container=port), "Worker": role(2), "Evaluator": role()}
     assert config(roles, "train-worker-1") == {

@@ -6,7 +6,7 @@ from tests.kinds.children.training.documents import Training, role, variables
 
 
 @pytest.mark.parametrize(("pod", "rank"), [("train-master-0", "0"), ("train-worker-0", "1"), ("train-worker-1", "2")])
-def test_everybody_is_told_of_the_master_and_the_workers(pod: str, rank: str) -> None:
+def test_every_pod_gets_the_addresses_of_the_master_and_the_workers(pod: str, rank: str) -> None:
     assert variables("XGBoostJob", {"Master": role(), "Worker": role(2)}, pod) == {
         "MASTER_ADDR": "train-master-0",
         "MASTER_PORT": "9999",

@@ -1,4 +1,4 @@
-"""The API of a test cluster for whoever sets it up or looks at it: one request at a time, answers as plain values."""
+"""The API of a test cluster for its set-up and for checks: one request at a time, answers as plain values."""
 
 import contextlib
 import functools
@@ -60,7 +60,7 @@ class Api:
         return self.request("PATCH", path, change, form)
 
     def delete(self, path: str, grace: int | None = None) -> None:
-        """Nobody minds when it is gone already."""
+        """It may be gone already."""
         with contextlib.suppress(_NotFound):
             self.request("DELETE", path, {} if grace is None else {"gracePeriodSeconds": grace})
 

@@ -23,7 +23,7 @@ GROUPS = {
     SCHEDULER: "system:authenticated",
     **dict.fromkeys(("kwok", *OPERATORS, *EXTRA_OPERATORS), MASTERS),
 }
-QUICK = ["--kube-api-qps=500", "--kube-api-burst=1000"]  # on a test cluster nobody has to be spared
+QUICK = ["--kube-api-qps=500", "--kube-api-burst=1000"]  # a test cluster needs no rate limit
 
 
 class ControlPlane(msgspec.Struct):

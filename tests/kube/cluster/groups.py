@@ -1,5 +1,7 @@
-"""The pod groups of others as a cluster has them that runs their schedulers: definitions of kinds, without anybody who
-looks after them. Those of Kubernetes itself are served where its gate is on."""
+"""The pod groups of other schedulers, as definitions of kinds without their controllers.
+
+The API server serves those of Kubernetes itself where its feature gate is on.
+"""
 
 from collections.abc import Sequence
 

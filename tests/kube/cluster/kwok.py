@@ -25,10 +25,10 @@ _TOGETHER = 8
 _ALIVE = "fake"
 
 
-def manners() -> list[Object]:
-    """KWOK deletes a pod by its name, and sometimes twice: whoever was made under that name meanwhile would be hit. A
-    kubelet names the uid. So nobody takes it from KWOK that a pod goes that nobody has told to go."""
-    name, group = "kwok-deletes-who-leaves", "admissionregistration.k8s.io/v1"
+def deletion_policy() -> list[Object]:
+    """KWOK deletes a pod by its name, and sometimes twice, which may hit a new pod of that name. A kubelet names
+    the uid. So deletions by KWOK of pods that are not being deleted are refused."""
+    name, group = "kwok-deletes-terminating-pods", "admissionregistration.k8s.io/v1"
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
     policy = {
         "matchConstraints": {"resourceRules": [rule]},

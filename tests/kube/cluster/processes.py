@@ -1,4 +1,4 @@
-"""Programs as children that end with whoever started them, with a log each; and ports for them on loopback."""
+"""Programs as child processes that end with their parent, with a log each; and ports for them on loopback."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ import msgspec
 from understudy.embedded.shim import linux
 
 HOST = "127.0.0.1"
-PORTS = range(12_000, 32_000)  # below those the kernel gives to whoever connects somewhere
+PORTS = range(12_000, 32_000)  # below the ports that the kernel hands out to clients
 END_SECONDS = 10.0
 _PREFIX = "understudy-kube-"
 
@@ -99,7 +99,7 @@ def wait_until(
 
 
 def free_port() -> int:
-    """One that nobody listens on now. Chance keeps clusters that start together apart."""
+    """A port without a listener. It is random, so that clusters that start together get different ones."""
     while True:
         port = random.choice(PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """For everything a cluster writes; removed at its end, or by the next cluster where nobody was left to do so."""
+    """For everything a cluster writes; removed at its end, or by the next cluster if this one was killed."""
     _sweep()
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as place:
         yield Path(place)

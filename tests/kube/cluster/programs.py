@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.kube.cluster.releases import ALL, PROGRAMS, Program
 
-ASSETS = "KUBEBUILDER_ASSETS"  # where envtest, and so whoever tests controllers, keeps etcd and kube-apiserver
+ASSETS = "KUBEBUILDER_ASSETS"  # where envtest keeps etcd and kube-apiserver
 HOW_TO = (
     "no Kubernetes to test against: install Go 1.26 or newer, and what is missing is built once (a quarter of an hour "
     f"on two cores), or let {ASSETS} name a folder that has it"
@@ -32,7 +32,7 @@ def say(line: str) -> None:
 
 
 def find(program: Program) -> Path | None:
-    """As somebody has it, or as it was built before."""
+    """Already installed, or built before."""
     folders = [Path(given)] if (given := os.environ.get(ASSETS)) else []
     candidates = [folder / program.name for folder in folders] + [_kept(program)]
     return next((path for path in candidates if os.access(path, os.X_OK)), None)
@@ -65,7 +65,7 @@ def have_all(wanted: Sequence[Program] = ALL, tell: Callable[[str], None] = say)
 
 
 def release_of(program: Program) -> tuple[int, int]:
-    """Of one that Kubernetes' own are: as it says itself, since it may be somebody else's."""
+    """The version that a program of Kubernetes reports: an installed one may be of any version."""
     said = subprocess.run([have(program), "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
     major, minor = said.removeprefix("Kubernetes v").split(".")[:2]
     return int(major), int(minor)

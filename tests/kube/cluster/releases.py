@@ -10,7 +10,7 @@ PROGRAMS = Path(__file__).parents[1] / "programs"
 
 
 class Program(msgspec.Struct, frozen=True):
-    name: str  # of the file, as whoever built it elsewhere calls it too
+    name: str  # of the file, the same as in the project's own builds
     module: str
     package: str
     version: str = ""  # none: go.mod says

@@ -14,7 +14,7 @@ from tests.kube.cluster import processes
 from tests.kube.cluster.api import Api
 from tests.kube.cluster.control_plane import START_SECONDS, ControlPlane
 from tests.kube.cluster.identities import write_kubeconfig
-from tests.kube.cluster.kwok import Nodes, kwok, manners
+from tests.kube.cluster.kwok import Nodes, deletion_policy, kwok
 from tests.kube.cluster.operators.jobset import JOBSET
 from tests.kube.cluster.operators.kueue import KUEUE
 from tests.kube.cluster.operators.mpi import MPI
@@ -104,7 +104,7 @@ def cluster(settings: Settings | None = None) -> Iterator[Cluster]:
         made.processes.append(controllers)
         waiting = _operators(stack, made, wanted)
         if wanted.kwok:
-            made.api.apply_all(manners())
+            made.api.apply_all(deletion_policy())
             stack.enter_context(made.attended(wanted.lease_seconds))
         if wanted.scheduler:
             stack.enter_context(made.scheduler(wanted.scheduler))

@@ -1,4 +1,4 @@
-"""What a test cluster is to have: everything, unless somebody says otherwise."""
+"""What a test cluster contains: everything, unless a test says otherwise."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kwok: bool = True
     operators: Sequence[str] = OPERATORS
     lease_seconds: int = 40  # of nodes; renewed every quarter of it, as kubelets do
-    node_lifecycle: bool = True  # without it nobody says that a silent node is not ready
+    node_lifecycle: bool = True  # without it no controller marks a silent node as not ready
     grace: str = ""  # how long a node may be silent, such as 10s; none: the controller's own default
     durable: bool = False  # whether etcd waits for the disk; nothing here need outlive the machine
     gates: Mapping[str, bool] = {}  # of kube-apiserver and kube-controller-manager

@@ -1,5 +1,5 @@
 """Runs a script whose steps take their time, and holds each of them until a file is there or it is told to stop:
-`held.py FILE SCRIPT ...`. Nobody who wants to disturb it comes too late.
+`held.py FILE SCRIPT ...`. So a test can always disturb it in time.
 """
 
 import pathlib

@@ -93,9 +93,7 @@ def _restarted(witness: Witness, name: str) -> bool:
         (("--type", "tensorjob"), "--type tensorjob: no such type of job"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anybody_is_asked(
-    shell: Shell, arguments: tuple[str, ...], words: str
-) -> None:
+def test_invalid_flags_are_refused_before_any_request(shell: Shell, arguments: tuple[str, ...], words: str) -> None:
     shell.write(kubeconfig="current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
                 "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n")  # fmt: skip
     assert words in shell.refuses("logs", "train", "--kubeconfig", "kubeconfig.yaml", *arguments)

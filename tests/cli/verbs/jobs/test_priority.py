@@ -39,11 +39,11 @@ def test_for_programs(api: Api) -> None:
 
 
 def test_a_new_class(api: Api) -> None:
-    flags = ("--value=-10", "--global-default", "--never-preempt", "--description=when nobody else wants it")
+    flags = ("--value=-10", "--global-default", "--never-preempt", "--description=when no other job needs it")
     assert api.run("priority", "create", "polite", *flags) == "priorityclass.scheduling.k8s.io/polite created\n"
     stored = api.get(f"{URL}/polite") or {}
     assert (stored["value"], stored["globalDefault"], stored["preemptionPolicy"]) == (-10, True, "Never")
-    assert "when nobody else wants it" in api.run("priority", "list", "-o", "wide")
+    assert "when no other job needs it" in api.run("priority", "list", "-o", "wide")
 
 
 def test_a_dry_run_prints_yaml_and_needs_no_cluster(shell: Shell) -> None:

@@ -29,7 +29,7 @@ class TestHostsFile:
         file.put("b", "127.64.0.2 b")
         file.put("c", "127.64.0.3 c")
         file.drop("b")
-        file.drop("nobody")
+        file.drop("unknown")
         assert entries(tmp_path / "hosts") == ["127.0.0.1 localhost", "127.64.0.1 a", "127.64.0.3 c"]
         file.put("c", "127.64.0.4 c")
         assert entries(tmp_path / "hosts") == ["127.0.0.1 localhost", "127.64.0.1 a", "127.64.0.4 c"]
@@ -154,7 +154,7 @@ class TestAddresses:
         assert addresses.take("uid-1", "default/master-0") == first
         addresses.release("uid-1")
         assert addresses.take("uid-3", "default/master-0") == first
-        assert addresses.take("uid-2", "default/master-0") != first, "whoever has one keeps it"
+        assert addresses.take("uid-2", "default/master-0") != first, "a pod keeps its address"
 
     def test_addresses_given_before_a_restart_are_not_given_again(self) -> None:
         address = AddressPool().take("uid-1", "default/a")
@@ -162,8 +162,8 @@ class TestAddresses:
         again.restore("uid-1", address)
         assert again.take("uid-2", "default/a") != address
         again.release("uid-2")
-        again.release("nobody")
-        assert again.take("uid-3", "default/a") != address, "nobody gives back what is not theirs"
+        again.release("unknown")
+        assert again.take("uid-3", "default/a") != address, "a release by another pod frees nothing"
 
 
 SERVER = """

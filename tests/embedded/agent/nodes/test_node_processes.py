@@ -164,7 +164,7 @@ def test_an_unplugged_node_renews_no_lease_and_its_processes_run_on(tmp_path: Pa
         (world.folder.pods / ends / "root" / "now").touch()
         await several_beats(world)
         assert renewed(world) <= last
-        assert world.cluster.pod("ends")["status"]["phase"] == "Running", "nobody was told"
+        assert world.cluster.pod("ends")["status"]["phase"] == "Running", "the death is not reported yet"
         assert not dead(processes)
         await agent_protocol.ask_agent(world.folder.agent_socket, RecoverNode(NODE))
         await world.phase("ends", "Failed")

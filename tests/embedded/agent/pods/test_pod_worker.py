@@ -140,7 +140,7 @@ def test_variables_come_from_everywhere_and_build_on_each_other(tmp_path: Path) 
         data = {"metadata": {"name": "settings"}, "data": {"COLOUR": "blue", "SHAPE": "round"}}
         await world.cluster.create(Ref(CONFIG_MAPS, "default"), data)
         env = [
-            {"name": "GREETING", "value": "hello $(POD) $(COLOUR) $(NOBODY) $$(POD)"},
+            {"name": "GREETING", "value": "hello $(POD) $(COLOUR) $(UNSET) $$(POD)"},
             {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             {"name": "LATER", "value": "$(POD) on $(NODE)"},
             {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
@@ -156,7 +156,7 @@ def test_variables_come_from_everywhere_and_build_on_each_other(tmp_path: Path) 
         }
         uid = await world.create_pod("vars", {"containers": [main], "restartPolicy": "Never"})
         await world.phase("vars", "Succeeded")
-        said = "hello $(POD) blue $(NOBODY) $(POD)|vars on $(NODE)|round|8|unset|vars|vars!\n"
+        said = "hello $(POD) blue $(UNSET) $(POD)|vars on $(NODE)|round|8|unset|vars|vars!\n"
         assert await world.log(uid) == said
 
     run_scene(tmp_path, scene)

@@ -46,7 +46,7 @@ def attempt(world: AgentWorld, uid: str) -> AttemptFolder:
 
 async def understudy(world: AgentWorld, *command: str, name: str = "warm") -> str:
     """Starts an understudy; returns its uid once it holds."""
-    uid = await world.create_pod(name, spec("nobody", *command), annotations={WARM_FOR: "PyTorchJob/default/job"})
+    uid = await world.create_pod(name, spec("unbound", *command), annotations={WARM_FOR: "PyTorchJob/default/job"})
     await world.phase(name, "Running")
     await world.cluster.until(lambda: state(world.cluster.pod(name)).get("ready", False) is True)
     assert attempt(world, uid).holding.exists()
@@ -109,7 +109,7 @@ def test_projected_volumes_describe_the_member(tmp_path: Path) -> None:
         mounts = [{"name": "about", "mountPath": "/about"}]
         show = ("sh", "-c", "cat /about/name; exit 5")
         held_as = await world.create_pod(
-            "warm", spec("nobody", *show, volumeMounts=mounts) | {"volumes": volumes}, annotations={WARM_FOR: "a/b/c"}
+            "warm", spec("unbound", *show, volumeMounts=mounts) | {"volumes": volumes}, annotations={WARM_FOR: "a/b/c"}
         )
         await world.phase("warm", "Running")
         uid = await world.create_pod(

@@ -61,7 +61,7 @@ def test_nothing_is_worked_on_before_all_there_is_is_known() -> None:
 
 
 @pytest.mark.parametrize("error", [Refused(409, "Conflict", "changed"), ValueError("a bug")], ids=["refused", "bug"])
-def test_what_fails_is_tried_again_and_holds_up_nobody(error: Exception) -> None:
+def test_a_failed_key_is_retried_and_does_not_delay_others(error: Exception) -> None:
     async def tell(api: FakeCluster) -> None:
         controller = Diligent(api.clock, failures=3, error=error)
         async with at_work(api, lambda _: controller):

@@ -30,7 +30,7 @@ def plain(name: str) -> Document:
     return pod(name, meta={"namespace": "default"})
 
 
-def test_everybody_hears_all_there_is_and_then_all_that_changes() -> None:
+def test_every_subscriber_gets_all_objects_and_then_all_changes() -> None:
     async def tell(api: FakeCluster) -> None:
         api.put(PODS, plain("a"))
         async with SharedCluster(api, api.clock) as cluster:

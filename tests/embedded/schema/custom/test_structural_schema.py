@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.embedded.schema.custom.definitions import TEXT, definition, objects, version
-from tests.embedded.schema.forms import FORMS, Refusal, nobody, refusal_of
+from tests.embedded.schema.forms import FORMS, Refusal, no_object, refusal_of
 from understudy.embedded.manifests.definitions import bundled_definitions
 from understudy.embedded.schema.custom.definitions import DefinitionForm, served_by
 from understudy.embedded.schema.custom.structural_schema import CORE_TYPES, core_type
@@ -60,7 +60,7 @@ def test_towers_of_schemas_are_refused(levels: int) -> None:
     whole = json.dumps(definition(version({"type": "object"}))).replace('{"type": "object"}', text)
     form = FORMS["CustomResourceDefinition"]
     with Refusal() as said:
-        form.admit_create(form.read(whole.encode(), Strictness.STRICT).draft, nobody)
+        form.admit_create(form.read(whole.encode(), Strictness.STRICT).draft, no_object)
     assert said.code in (400, 422)
 
 
@@ -138,7 +138,7 @@ def test_the_tree_has_the_fields_of_the_struct() -> None:
         assert core_type(name).names() == [field.encode_name for field in msgspec.structs.fields(struct)]
 
 
-def test_a_type_nobody_knows_is_refused() -> None:
+def test_an_unknown_type_is_refused() -> None:
     document = yaml.safe_load(bundled_definitions()["jobsets.jobset.x-k8s.io"])
     version = document["spec"]["versions"][0]
     version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-understudy-type"] = "PodSpecs"

@@ -93,7 +93,7 @@ def lived(spec: Document, events: list[tuple[str, int]]) -> Watched:
     world.check()
     for what, choice in events:
         world.befall(what, choice)
-        if choice % 3:  # else the next thing happens before anybody looked
+        if choice % 3:  # otherwise the next change comes before the next look
             world.look()
             world.check()
     world.look()

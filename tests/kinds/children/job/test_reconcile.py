@@ -230,7 +230,7 @@ def test_restarts_in_place_count_too() -> None:
     assert world.conditions()["FailureTarget"] == "BackoffLimitExceeded"
 
 
-def test_a_pod_that_somebody_deletes_counts_as_failed_and_is_replaced_at_once() -> None:
+def test_a_pod_deleted_by_another_client_counts_as_failed_and_is_replaced_at_once() -> None:
     world = started()
     (name,) = world.live()
     world.run()
@@ -326,7 +326,7 @@ def test_a_pod_taken_away_by_the_scheduler_spends_no_budget() -> None:
     assert not world.conditions()
 
 
-def test_an_eviction_by_somebody_else_counts() -> None:
+def test_an_eviction_by_another_component_counts() -> None:
     world = started(parallelism=2, backoffLimit=0)
     world.run()
     (first, _) = world.live()
@@ -460,7 +460,7 @@ def test_a_finished_job_expires() -> None:
     assert world.expired
 
 
-def test_a_job_managed_by_somebody_else_is_left_alone() -> None:
+def test_a_job_managed_by_another_controller_is_left_alone() -> None:
     world = started(managedBy="example.com/queue")
     assert (world.pods, world.status) == ({}, {})
 
@@ -475,7 +475,7 @@ def test_a_job_that_is_being_deleted_lets_go_of_its_pods() -> None:
     assert world.pods == {}
 
 
-def test_pods_without_their_job_are_held_by_nobody() -> None:
+def test_pods_without_their_job_lose_their_finalizers() -> None:
     world = started(parallelism=2)
     wanted = release_orphans(ObservedChildren.read({"pods": list(world.pods.values())}))
     assert sorted(patch.name for patch in wanted.patches) == sorted(world.pods)

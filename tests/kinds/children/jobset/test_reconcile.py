@@ -274,7 +274,7 @@ def test_its_figures_tell_how_its_jobs_are() -> None:
     assert figures == expected
 
 
-def test_one_that_somebody_else_ended_takes_its_jobs_away() -> None:
+def test_a_jobset_ended_by_another_client_deletes_its_jobs() -> None:
     world = world_of(replicated_job("worker", 2, 1))
     ended = {"type": "Failed", "status": "True", "reason": "Preempted", "lastTransitionTime": moment(BEGIN)}
     world.status["conditions"] = [ended]
@@ -293,5 +293,5 @@ def test_a_finished_one_expires() -> None:
     assert world.expired
 
 
-def test_one_managed_by_somebody_else_is_left_alone() -> None:
+def test_a_jobset_managed_by_another_controller_is_left_alone() -> None:
     assert world_of(replicated_job("worker", 1, 1), managedBy="example.com/queue").jobs == {}

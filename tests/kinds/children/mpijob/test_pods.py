@@ -113,7 +113,7 @@ def test_others_write_slots_in_another_way(implementation: str) -> None:
 OPEN_MPI = {
     "OMPI_MCA_plm_rsh_agent": "/etc/mpi/kubexec.sh",
     "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",  # it does not run without both, where whoever runs the cluster is root
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",  # it does not run without both in a cluster that root started
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 

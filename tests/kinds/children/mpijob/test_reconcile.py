@@ -61,7 +61,7 @@ def test_a_launcher_that_waits_for_all_workers(version: str, spec: dict[str, Any
     assert list(world.jobs) == ["train-launcher"]
 
 
-def test_a_job_of_somebody_else_is_left_alone() -> None:
+def test_a_job_of_another_controller_is_left_alone() -> None:
     world = begun("v2beta1", managedBy="kueue.x-k8s.io/multikueue")
     assert not world.pods
     assert not world.status
@@ -253,7 +253,7 @@ def test_a_launcher_that_lost_its_worker_is_made_again_at_no_cost() -> None:
     world.end("train-launcher", LOST_WORKER)
     world.look()
     assert state(world) == "Restarting"
-    assert "train-launcher" not in world.pods  # it has nobody to start anything in
+    assert "train-launcher" not in world.pods  # it has no workers to start processes in
     world.run("train-worker-1")
     world.look()
     assert "train-launcher" in world.live()
@@ -388,7 +388,7 @@ def test_a_launcher_that_waits_for_workers_also_does_when_it_goes_on() -> None:
     assert not world.jobs["train-launcher"]["spec"]["suspend"]
 
 
-# Ended by somebody else
+# Ended by another client
 
 
 @every_version

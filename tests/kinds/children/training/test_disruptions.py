@@ -110,7 +110,7 @@ def test_a_failure_is_believed_at_once_unless_a_peer_elsewhere_may_be_lost(
     assert "Failed" in job.states()
 
 
-def test_nobody_waits_for_a_pod_that_is_made_again_in_any_case() -> None:
+def test_a_job_does_not_wait_for_a_pod_that_is_created_again_in_any_case() -> None:
     world = spread(worker="ExitCode", backoffLimit=None)
     before = world.pods["train-worker-0"]["metadata"]["uid"]
     world.finish("train-worker-0", 137)

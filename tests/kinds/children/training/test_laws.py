@@ -86,7 +86,7 @@ def live_through(world: Watched, events: list[tuple[str, int]]) -> Watched:
     world.check()
     for what, choice in events:
         world.befall(what, choice)
-        if choice % 3:  # else the next thing happens before anybody looked
+        if choice % 3:  # otherwise the next change comes before the next look
             world.look()
             world.check()
     world.look()

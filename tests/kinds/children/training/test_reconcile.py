@@ -90,7 +90,7 @@ def test_a_job_goes_when_its_time_after_the_end_is_over() -> None:
     assert world.expired
 
 
-def test_a_job_that_somebody_else_ends_is_wound_up() -> None:
+def test_a_job_that_another_client_ends_is_cleaned_up() -> None:
     world = torch(cleanPodPolicy="Running")
     ended = {"type": "Failed", "status": "True", "reason": "Preempted", "lastTransitionTime": moment(BEGIN + 7)}
     world.status["conditions"].append(ended)

@@ -140,7 +140,7 @@ def test_restarts_in_place_spend_it_too(limit: int | None, worker: str, restarts
 def test_two_pods_that_fail_one_after_the_other_are_counted_once_each() -> None:
     world = torch(worker="ExitCode", backoffLimit=9)
     world.finish("train-worker-0", 137)
-    world.carry_out(world.wanted())  # counted and deleted; before anybody looks again the next one falls
+    world.carry_out(world.wanted())  # counted and deleted; the next one fails before the next look
     world.finish("train-worker-1", 137)
     world.look()
     assert world.status["restarts"] == 2

@@ -131,7 +131,7 @@ def test_pods_that_are_still_there_are_waited_for_before_it_is_made_anew(paused:
     assert jobset(world)["metadata"]["uid"] != before
 
 
-def test_a_patch_that_does_not_fit_costs_nobody_the_jobset() -> None:
+def test_a_patch_that_does_not_fit_does_not_delete_the_jobset() -> None:
     world = world_of(suspend=True)
     before = jobset(world)["metadata"]["uid"]
     world.parent["spec"]["runtimePatches"] = [patch("nosuch", nodeSelector={"pool": "b"})]

@@ -33,7 +33,7 @@ def _objects(place: Place) -> list[Object]:
 
 
 def _named(configuration: Object) -> Object:
-    """As its kustomization names it, and only for the kinds it is told to queue: nobody answers for the others."""
+    """As its kustomization names it, and only for the kinds that it queues: for the others no webhook is running."""
     configuration["metadata"]["name"] = f"kueue-{configuration['metadata']['name']}"
     served = {"jobs", "jobsets", "pods"}
     configuration["webhooks"] = [
