@@ -36,8 +36,8 @@ print(ask("GET", "/version"), ask("GET", core + "/secrets"), ask("DELETE", batch
       ask("GET", core + "/pods"), ask("GET", core + "/pods/" + os.environ["UNDERSTUDY_POD"]), flush=True)
 """
 REPORTS = """
-from understudy.train import cluster
-cluster.Job().report("2026-01-01T00:00:00Z")
+from understudy.train import job_client
+job_client.Job().report("2026-01-01T00:00:00Z")
 print("reported", flush=True)
 """
 

@@ -15,7 +15,7 @@ from understudy.embedded.agent.api.pod_types import decode_pod
 from understudy.embedded.agent.pods import status_manager
 from understudy.embedded.agent.pods.status_manager import PodStatusManager
 from understudy.objects.resources import CONFIG_MAPS, EVENTS, PODS
-from understudy.ports import Ref, Unreachable
+from understudy.ports import Ref, Refused, Unreachable
 
 POD = {"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}, "status": {}}
 STATUS_WRITE = ("patch", "/api/v1/namespaces/default/pods/p/status")
@@ -104,10 +104,30 @@ class TestEvents:
             recorder.record(AgentEvent(SUBJECT, NORMAL, "Started", "Started container main"))
             await cluster.until(lambda: len(events(cluster)) == 1)
             (event,) = events(cluster)
+            assert (event["apiVersion"], event["kind"]) == ("v1", "Event")
             assert event["involvedObject"]["name"] == "p"
             assert event["source"] == {"component": "understudy-agent", "host": "n"}
             assert event["firstTimestamp"] == event["lastTimestamp"] == "1970-01-01T00:00:00Z"
             assert (event["count"], event["type"], event["metadata"]["namespace"]) == (1, "Normal", "default")
+
+        recording(scene)
+
+    def test_an_invalid_event_is_logged_and_the_next_one_is_recorded(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def scene(cluster: FakeCluster, recorder: EventRecorder) -> None:
+            create = cluster.create
+
+            async def refusing(ref: Ref, body: dict[str, Any]) -> None:
+                if body["reason"] == "First":
+                    raise Refused(422, "Invalid", "reason: not today")
+                await create(ref, body)
+
+            monkeypatch.setattr(cluster, "create", refusing)
+            for reason in ("First", "Second"):
+                recorder.record(AgentEvent(SUBJECT, NORMAL, reason, ""))
+            await cluster.until(lambda: [event["reason"] for event in events(cluster)] == ["Second"])
+            assert "event First of p is not recorded: reason: not today" in caplog.text
 
         recording(scene)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import secrets
 import time
 from collections import OrderedDict
@@ -22,6 +23,9 @@ _MOST_REMEMBERED = 4_096
 _LONGEST_NAME = 220
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # seconds between attempts while the API is unreachable
 _QUIET = 5.0  # seconds in which repetitions are counted but not written
+_INVALID = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+log = logging.getLogger(__name__)
 
 
 class EventSubject(msgspec.Struct, frozen=True):
@@ -79,8 +83,11 @@ class EventRecorder:
         while True:
             event, moment = await self._queue.get()
             await asyncio.sleep(max(0.0, moment + self.delay - self._now()))
-            with contextlib.suppress(Refused):
+            try:
                 await self._write(event, moment)
+            except Refused as refusal:
+                if refusal.code in _INVALID:  # others are of the moment: a namespace that goes, a full disk
+                    log.warning("event %s of %s is not recorded: %s", event.reason, event.subject.name, refusal)
 
     async def _write(self, event: AgentEvent, moment: float) -> None:
         written = self._written.get(event)
@@ -125,7 +132,7 @@ def event_document(event: AgentEvent, name: str, moment: float) -> dict[str, Any
     source = {"component": COMPONENT, "host": subject.node} if subject.node else {"component": COMPONENT}
     return {
         "apiVersion": "v1",
-        "kind": "AgentEvent",
+        "kind": "Event",
         "metadata": {"name": name, "namespace": subject.namespace or "default"},
         "involvedObject": about,
         "type": event.type,
