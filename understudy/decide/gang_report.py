@@ -35,7 +35,7 @@ class GangReport(msgspec.Struct, frozen=True):
     needs: str
     turn: int  # its position among all gangs with a turn in this cycle; 0: it has none
     turns: int
-    places: tuple[PlaceReport, ...]
+    places: tuple[PlaceReport, ...] = msgspec.field(name="looks")  # its key in JSON, which docs/reference/cli.md lists
     actions: tuple[Action, ...]  # what the plan does to this gang, or to others for it
 
 
