@@ -125,8 +125,8 @@ def with_one_put_back(chosen: Sequence[Loss]) -> Iterator[list[Loss]]:
 
 
 def without(board: reference_rules.Board, chosen: Iterable[Loss]) -> reference_rules.Board:
-    hypothesis = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
-    staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in hypothesis)
+    gone = {(loss.gang.key, m.name, m.node) for loss in chosen for m in loss.members}
+    staying = (s for s in board.sitters() if (s.gang.key, s.member.name, s.node) not in gone)
     return reference_rules.Board(board.nodes, staying)
 
 

@@ -55,8 +55,8 @@ def test_a_member_deleted_from_a_lost_node_names_that_node_as_the_cause() -> Non
     """Its pod was deleted there and is not created again yet: for a reader that is the same swap."""
     gang = running("g", on="a b")
     [island] = gang.islands
-    hypothesis, *rest = island.members
-    members = (replace(hypothesis, node="", last_node="a"), *rest)
+    deleted, *rest = island.members
+    members = (replace(deleted, node="", last_node="a"), *rest)
     gang = replace(gang, islands=(replace(island, members=members),))
     assert plan_lines(lost(node("a")), nodes("b c"), gang) == ["swap g: g-0 (no seat) -> c (idle); a lost: it died"]
     assert plan_lines(nodes("a b"), gang) == ["swap g: g-0 (no seat) -> a (idle); a member has no seat"]

@@ -27,8 +27,8 @@ class Event(NamedTuple):
 
 def applied(snapshot: Snapshot, event: Event) -> Snapshot:
     if event.is_gang:
-        hypothesis, come = ((), (event.gang,)) if event.gang else ((event.name,), ())
-        return snapshot.updated(gangs=come, gone_gangs=hypothesis)
+        gone, come = ((), (event.gang,)) if event.gang else ((event.name,), ())
+        return snapshot.updated(gangs=come, gone_gangs=gone)
     lost, found = ((), (event.node,)) if event.node else ((event.name,), ())
     return snapshot.updated(nodes=found, gone_nodes=lost)
 
@@ -40,8 +40,8 @@ def histories(draw: st.DrawFn) -> list[Event]:
     for world in (draw(clusters()), draw(clusters())):
         events += [Event(node.name, node=node) for node in world.nodes]
         events += [Event(gang.key, gang=gang, is_gang=True) for gang in world.gangs]
-    hypothesis = draw(st.lists(st.sampled_from(events), max_size=8))
-    events += [Event(e.name, is_gang=e.is_gang) for e in hypothesis]
+    gone = draw(st.lists(st.sampled_from(events), max_size=8))
+    events += [Event(e.name, is_gang=e.is_gang) for e in gone]
     return draw(st.permutations(events))
 
 
@@ -102,9 +102,9 @@ def test_batches_give_the_same_as_single_events(events: list[Event], size: int) 
         chunk = events[start : start + size]
         nodes, gangs = last_of(chunk)
         named = {n.name for n in nodes} | {g.key for g in gangs}
-        hypothesis = [e for e in chunk if e.name not in named]
+        gone = [e for e in chunk if e.name not in named]
         batched = batched.updated(
-            nodes, gangs, [e.name for e in hypothesis if not e.is_gang], [e.name for e in hypothesis if e.is_gang]
+            nodes, gangs, [e.name for e in gone if not e.is_gang], [e.name for e in gone if e.is_gang]
         )
         for event in chunk:
             single = applied(single, event)
@@ -169,11 +169,11 @@ def test_an_update_leaves_the_original_alone(events: list[Event], seed: int) -> 
 
 def test_a_node_that_goes_with_pods_on_it_is_a_lost_node() -> None:
     world = one_pod()
-    hypothesis = world.snapshot().updated(gone_nodes=["n"])
-    assert hypothesis.nodes["n"].node.health.verdict is Verdict.LOST
-    assert "n" in hypothesis.unhealthy
-    assert not len(hypothesis.buckets)
-    empty = hypothesis.updated(gone_gangs=[world.gangs[0].key])
+    gone = world.snapshot().updated(gone_nodes=["n"])
+    assert gone.nodes["n"].node.health.verdict is Verdict.LOST
+    assert "n" in gone.unhealthy
+    assert not len(gone.buckets)
+    empty = gone.updated(gone_gangs=[world.gangs[0].key])
     assert "n" not in empty.nodes
     assert "n" not in empty.unhealthy
 
