@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.decide.random_clusters import Knobs, seeded
+from tests.examples import seeds
 from understudy.decide.cycle import plan
 
 ROOT = Path(__file__).parents[2]
@@ -35,14 +36,14 @@ def digest(hash_seed: str) -> str:
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "2"])
-def test_plans_do_not_depend_on_how_strings_are_hashed(hash_seed: str) -> None:
-    assert digest(hash_seed) == digest("0")
+def test_plans_do_not_depend_on_how_strings_are_hashed() -> None:
+    assert digest("0") == digest("1") == digest("2")
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("exact_victims", [0, 10])
 def test_planning_several_times_gives_the_same_plan_each_time(exact_victims: int) -> None:
-    for seed in range(120):
+    for seed in seeds(120):
         cluster = seeded(seed, Knobs())
         snapshot, policy = cluster.snapshot(), replace(cluster.policy, exact_victims=exact_victims)
         plans = [plan(snapshot, policy, cluster.now) for _ in range(4)]

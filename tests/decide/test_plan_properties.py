@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.decide import exhaustive_search, reference_rules
 from tests.decide.random_clusters import Cluster, Knobs, clusters, seeded
+from tests.examples import seeds
 from understudy.decide.cycle import plan
 from understudy.decide.fit import refusal
 from understudy.decide.projection import apply_actions, snapshot_after, without_leaving_pods
@@ -141,9 +142,10 @@ def begun(cluster: Cluster) -> Cluster:
     return msgspec.structs.replace(cluster, gangs=tuple(gangs))
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("knobs", [CROWDED, FULL])
 def test_a_seat_reserved_for_a_gang_that_has_begun_is_its_own_unless_it_is_preempted_whole(knobs: Knobs) -> None:
-    for seed in range(200):
+    for seed in seeds(200):
         snapshot, decision = decided(begun(seeded(seed, msgspec.structs.replace(knobs, sick=0))))
         soon = snapshot_after(snapshot, decision)
         whole = {action.gang for action in decision.actions if isinstance(action, Preempt) and action.whole}
