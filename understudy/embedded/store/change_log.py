@@ -91,6 +91,9 @@ class ChangeLog:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             with _errors_translated(path):
+                # Before the first access: then the index of the write-ahead log is kept in memory. A file for it beside
+                # the database is written anew at every start, which a full disk refuses.
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 if _is_new(connection, path):
                     connection.executescript(SCHEMA)
                 path.chmod(0o600)  # SQLite gives the files it adds beside the database the same mode
