@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from tests.decide.builders import (
+    GPU,
     NOW,
     SLICE,
     cluster,
@@ -23,8 +24,8 @@ from understudy.decide.cycle import plan
 from understudy.decide.damage import damaged_gangs
 from understudy.decide.policy import Policy
 from understudy.decide.projection import snapshot_after, without_leaving_pods
-from understudy.model.gangs import Topology, TopologyMode
-from understudy.model.plans import Preempt, Requeue, SeatSource, Shrink, Start, Swap, Wait, WaitCode
+from understudy.model.gangs import Shape, Topology, TopologyMode
+from understudy.model.plans import Hold, Preempt, Requeue, SeatSource, Shrink, Start, Swap, Wait, WaitCode
 
 TOGETHER = Topology(SLICE, TopologyMode.REQUIRED)
 
@@ -248,6 +249,37 @@ def test_a_held_seat_that_a_more_important_gang_took_is_released() -> None:
     assert plan_lines(suspect(node("a")), node("b"), gang, hero) == [
         "give up the seats held for g: a more important gang has them now"
     ]
+
+
+def test_seats_held_for_a_suspect_node_go_to_members_that_lose_theirs_for_certain() -> None:
+    """Exclusive islands on s0 and s1; only s2 is free, and it is held because s1 is in doubt."""
+    sick = [leaving(node("a", slice="s0")), suspect(node("c", slice="s1")), *slices(s0="b", s1="d", s2="e f")]
+    gang = jobset("g", islands=2, on="a b c d", holds=(("g-1-0", "e"), ("g-1-1", "f")))
+    state = cluster(sick, gang)
+    made = plan(state, Policy(), NOW)
+    [swap] = made.actions
+    assert isinstance(swap, Swap)
+    assert {m: to for m, (_, to, _) in moves(swap).items()} == {"g-0-0": "e", "g-0-1": "f"}
+    assert not any(isinstance(action, Hold) for action in plan(snapshot_after(state, made), Policy(), NOW).actions)
+
+
+def test_a_gang_that_lost_a_seat_is_not_requeued_while_one_is_held_for_a_suspect_node() -> None:
+    gang = running("g", on="a b", holds=(("g-1", "c"),))
+    assert plan_lines(lost(node("a")), suspect(node("b")), node("c"), gang) == [
+        "swap g: g-0 a -> c (idle); a lost: it died"
+    ]
+
+
+def test_seats_held_for_a_suspect_node_stay_held_where_they_help_no_other_member() -> None:
+    """The members on the leaving node cannot sit in the held domain."""
+    sick = [leaving(node("a", slice="s0")), suspect(node("c", slice="s1")), *slices(s0="b", s1="d", s2="e f")]
+    wide = jobset("g", islands=2, on="a b c d", holds=(("g-1-0", "e"), ("g-1-1", "f")))
+    large, small = wide.islands
+    only_there = Shape(requests=((GPU, 8),), selector=((SLICE, "s0"),))
+    pinned = replace(large, members=tuple(replace(m, shape=only_there) for m in large.members))
+    [wait] = planned(sick, replace(wide, islands=(pinned, small))).actions
+    assert isinstance(wait, Wait)
+    assert wait.reason.code is WaitCode.NO_REPLACEMENT
 
 
 # Several at once

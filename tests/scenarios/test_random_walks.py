@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -80,6 +80,10 @@ EVENTS = st.one_of(
 )
 
 
+LEAVING_AND_SUSPECT = [("submit", "slices"), ("submit", "patient"), ("suspect", "rack-b-0"), ("leave", "rack-a-0")]
+
+
+@example(LEAVING_AND_SUSPECT)  # the only free rack was held for the suspect one, and given up again, in every plan
 @given(st.lists(EVENTS, min_size=15, max_size=40))
 def test_a_walk_keeps_the_rules(walk: list[tuple[str, str]]) -> None:
     world = SnapshotWorld(WORLD)

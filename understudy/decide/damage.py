@@ -1,5 +1,7 @@
 """What is wrong with a running gang: turns the health of its nodes into lost, leaving, suspect and missing members."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from understudy.decide.proposal import Proposal
@@ -52,21 +54,29 @@ def assess(proposal: Proposal, gang: Gang) -> Damage:
             found[proposal.snapshot.nodes[member.node].node.health.verdict].append(member)
         else:
             missing.append(member)
-    holds = dict(gang.holds)
     healthy = found[Verdict.HEALTHY] + found[Verdict.SUSPECT]
-    moving = [m for m in found[Verdict.HEALTHY] if holds.get(m.name, m.node) != m.node]
     if gang.elastic:  # members beyond those it ran with, or needs to run, are growth and not repair
         seated = len(healthy) + len(found[Verdict.LEAVING]) + len(found[Verdict.LOST])
         needed = {m.name for m in missing[: max(0, gang.minimum - seated)]} | _in_split_islands(gang)
         missing = [m for m in missing if m.name in needed]
+    displaced = {m.name for m in (*found[Verdict.LOST], *found[Verdict.LEAVING], *missing)}
     return Damage(
         lost=tuple(found[Verdict.LOST]),
         leaving=tuple(found[Verdict.LEAVING]),
         suspect=tuple(found[Verdict.SUSPECT]),
         missing=tuple(missing),
-        moving=tuple(moving) if missing or found[Verdict.LOST] or found[Verdict.LEAVING] else (),
+        moving=tuple(_moving(gang, displaced, found[Verdict.HEALTHY])),
         healthy=tuple(healthy),
     )
+
+
+def _moving(gang: Gang, displaced: set[str], healthy: list[Member]) -> Iterator[Member]:
+    """Only an island with a displaced member moves. Seats held for another island are a precaution against the loss of
+    a suspect node, and its members stay where they are."""
+    holds, sound = dict(gang.holds), {m.name for m in healthy}
+    for island in gang.islands:
+        if any(m.name in displaced for m in island.members):
+            yield from (m for m in island.members if m.name in sound and holds.get(m.name, m.node) != m.node)
 
 
 def _in_split_islands(gang: Gang) -> set[str]:

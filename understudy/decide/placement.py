@@ -18,7 +18,7 @@ from understudy.model.gangs import Island, TopologyMode
 
 def find_seats(proposal: Proposal, request: PlacementRequest) -> dict[str, str] | None:
     """Seats for every member of the request, or None."""
-    seeking = frozenset(m.name for part in request.parts for m in part.members)
+    seeking = request.taking.union(m.name for part in request.parts for m in part.members)
     search = SeatSearch(proposal, request.gang, request.hypothesis, request.repairing, seeking)
     bound = sorted((p for p in request.parts if p.bound), key=_most_constrained)
     soft = [p for p in request.parts if not p.bound and p.island.topology is not None]

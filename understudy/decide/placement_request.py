@@ -53,6 +53,7 @@ class PlacementRequest(msgspec.Struct, frozen=True):
     hypothesis: Hypothesis = Hypothesis()
     repairing: bool = False
     near: tuple[str, ...] = ()  # nodes to try first: those that the hypothesis frees, and those near lost seats
+    taking: frozenset[str] = frozenset()  # other members of the gang whose held seats it may use
 
     def under(self, hypothesis: Hypothesis, near: Iterable[str]) -> "PlacementRequest":
         return msgspec.structs.replace(self, hypothesis=hypothesis, near=tuple(dict.fromkeys(near)))

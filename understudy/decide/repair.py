@@ -6,6 +6,7 @@ exclusive island moves whole, since a slice works only whole.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 
 import msgspec
 
@@ -41,8 +42,7 @@ def repair(proposal: Proposal, gang: Gang, guarded: Mapping[str, ActiveGuard]) -
     if damage.suspect:
         proposal.apply()
         gang = proposal.snapshot.gangs[gang.key]
-        promised = damage.displaced and gang.holds
-        if not promised and gang.seated():
+        if not _held_for(gang, damage.displaced) and gang.seated():
             _plan_ahead(proposal, gang, assess(proposal, gang))
     return repaired
 
@@ -116,6 +116,11 @@ def _plan_ahead(proposal: Proposal, gang: Gang, damage: Damage) -> None:
         proposal.record(Hold(gang.key, wanted, why))
 
 
+def _held_for(gang: Gang, members: Iterable[Member]) -> dict[str, str]:
+    holds = dict(gang.holds)
+    return {m.name: holds[m.name] for m in members if m.name in holds}
+
+
 def _near(members: tuple[Member, ...]) -> tuple[str, ...]:
     return tuple(m.node or m.last_node for m in members if m.node or m.last_node)
 
@@ -182,14 +187,17 @@ class Repair:
         return "a member has no seat" if count == 1 else f"{count} members have no seat"
 
     def _requests(self, members: tuple[Member, ...]) -> Iterator[PlacementRequest]:
-        """First a request that leaves the other members in place; then one that moves whole islands."""
-        tried: set[tuple[str, ...]] = set()
-        for moving in (False, True):
+        """First a request that leaves the other members in place; then one that moves whole islands. After these the
+        same with the seats held for members on suspect nodes: a seat that is lost is more urgent than one in doubt."""
+        displaced = {m.name for m in self.damage.displaced}
+        in_doubt = frozenset(name for name, _ in self.gang.holds if name not in displaced)
+        tried: set[tuple[frozenset[str], tuple[str, ...]]] = set()
+        for taking, moving in product((frozenset[str](), in_doubt), (False, True)):
             parts = _parts(self.proposal, self.gang, members, moving)
             names = tuple(m.name for part in parts for m in part.members)
-            if names not in tried:
-                tried.add(names)
-                yield PlacementRequest(self.gang, parts, self.hypothesis, repairing=True, near=_near(members))
+            if (taking, names) not in tried:
+                tried.add((taking, names))
+                yield PlacementRequest(self.gang, parts, self.hypothesis, True, _near(members), taking)
 
     def _replace(self, members: tuple[Member, ...]) -> bool:
         """Swaps to spares and idle nodes."""
@@ -218,7 +226,8 @@ class Repair:
 
     def _await_verdict(self) -> bool:
         """Waits where a held seat is on a suspect node: preempting is premature until the verdict is known."""
-        suspect = [node for _, node in self.gang.holds if is_suspect(self.proposal, node)]
+        held = _held_for(self.gang, self.damage.displaced)
+        suspect = [node for node in held.values() if is_suspect(self.proposal, node)]
         if suspect:
             self.proposal.record(Wait(self.gang.key, wait_reasons.in_doubt(self.gang, self.why, suspect[0])))
         return bool(suspect)
@@ -271,8 +280,10 @@ class Repair:
 
     def _keep_running(self) -> None:
         """Nothing is lost yet: the gang stays on the leaving node until the deadline."""
-        if self.gang.holds:  # or it would keep them for good where their occupants stay after all
-            self.proposal.record(Hold(self.gang.key, (), "their occupants stay"))
+        given_up = _held_for(self.gang, self.damage.displaced)
+        if given_up:  # or it would keep them for good where their occupants stay after all
+            kept = tuple(hold for hold in self.gang.holds if hold[0] not in given_up)
+            self.proposal.record(Hold(self.gang.key, kept, "their occupants stay"))
         nodes = (self.proposal.snapshot.nodes[m.node].node for m in self.damage.leaving)
         deadline = min((n.health.deadline for n in nodes if n.health.deadline is not None), default=None)
         self.proposal.record(Wait(self.gang.key, wait_reasons.no_replacement(self.gang, self.why, deadline)))
