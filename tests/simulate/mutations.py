@@ -126,7 +126,7 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "pods before their job are taken one by one": (pods_before_their_job, 254),
     "claims are ignored while none exists": (claims_ignored_while_none_exists, 3),
     "after a pause all leases count as renewed": (a_pause_renews_all_leases, 70),
-    "a returning node is given away at once": (a_returning_node_is_given_away, 530),
+    "a returning node is given away at once": (a_returning_node_is_given_away, 24),
     "a replica leads for ever": (leads_for_ever, 0),
     "plans are made before own writes are seen": (plans_before_own_writes_are_seen, 27),
 }

@@ -2,6 +2,8 @@
 
 import random
 
+from msgspec.structs import replace
+
 from understudy.simulate.scenario import Event, JobPlan, Lateness, NodePlan, Scenario
 from understudy.simulate.workloads import PRIORITIES
 
@@ -12,6 +14,7 @@ NODE_FAULTS = ("power-off", "partition", "hang", "reboot", "delete-node", "unrea
 LATE_RESOURCES = ("", "pods", "nodes", "jobs.batch", "jobsets.jobset.x-k8s.io", "leases.coordination.k8s.io")
 CODES = (409, 429, 500, 503)
 CALM = 0.25  # share of seeds without faults: users and operators alone
+RETURNS = 0.3  # share of the seeds with a real cluster, faults and enough time in which nodes return to a full cluster
 
 
 def generate(seed: int) -> Scenario:
@@ -25,7 +28,7 @@ def generate(seed: int) -> Scenario:
     processes = ("replica-1", "replica-2") if mode == "kube" else ("control",)
     if not calm:
         events += _faults(chance, processes, nodes, until)
-    return Scenario(
+    scenario = Scenario(
         seed=seed,
         mode=mode,
         noise=chance.randrange(1 << 30),
@@ -36,6 +39,26 @@ def generate(seed: int) -> Scenario:
         late=() if calm else _late(chance, processes),
         outside=mode == "embedded" and chance.random() < 0.3,
         operator_pace=chance.choice((0.05, 0.5, 3.0)),
+    )
+    return scenario if calm else _with_return(random.Random(f"{seed} returns"), scenario)
+
+
+def _with_return(chance: random.Random, scenario: Scenario) -> Scenario:
+    """A gang wants all nodes. Those of one slice are silent until they are given up, and return while it waits for them
+    and its old containers still run there."""
+    until = scenario.faults_until
+    if scenario.mode != "kube" or until < 80.0 or chance.random() >= RETURNS:
+        return scenario
+    does, place, at = chance.choice(("partition", "hang")), chance.choice(scenario.nodes).slice, 5.0
+    begin, seconds = round(chance.uniform(at + 10.0, until - 60.0), 3), round(chance.uniform(45.0, 58.0), 2)
+    amount = scenario.nodes[0].accelerators
+    gang = JobPlan("large", "Job", size=len(scenario.nodes), accelerators=amount, priority=PRIORITIES[-1], grace=30)
+    events = [Event(at, "submit", gang.name)]
+    events += [Event(begin, does, node.name, seconds) for node in scenario.nodes if node.slice == place]
+    return replace(
+        scenario,
+        jobs=(*scenario.jobs, gang),
+        events=tuple(sorted((*scenario.events, *events), key=lambda event: event.at)),
     )
 
 
