@@ -1,7 +1,7 @@
 """Defects put back into the product, one context manager each: a search that cannot find them proves nothing.
 
-Each replaces the function that mends a defect by one that has it. Where the mended code changes its shape, the entry
-here has to follow it: a mutation that patches nothing any more fails its test, since no seed fails.
+Each replaces the function that mends a defect by one that has it. The functions are named as values, so `make check`
+finds a name that is gone. A mutation whose function is not called any more fails its test, since no seed fails.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from understudy.control.apply import deferred_gangs
 from understudy.control.apply.context import ApplyContext
 from understudy.control.apply.seats import split_by_pod
 from understudy.control.loop import SchedulingLoop
@@ -27,10 +28,12 @@ Mutation = Callable[[], AbstractContextManager[None]]
 
 
 @contextmanager
-def _patched(*replaced: tuple[Any, str, Any]) -> Iterator[None]:
+def _patched(*replaced: tuple[Any, Callable[..., Any], Any]) -> Iterator[None]:
+    """Each of these: the class or module, the function or property of it that is replaced, and the new one."""
     with ExitStack() as stack:
-        for owner, name, new in replaced:
-            stack.enter_context(patch.object(owner, name, new))
+        for owner, function, new in replaced:
+            named = getattr(function, "fget", function)  # a property has no name in Python 3.11
+            stack.enter_context(patch.object(owner, named.__name__, new))
         yield
 
 
@@ -42,9 +45,7 @@ def seated_from_the_first_pod() -> AbstractContextManager[None]:
         staged = gang.kind == "TrainJob" or any(member.stage for member in gang.members())
         return bool(found.absent) and not (found.there and staged)
 
-    from understudy.control.apply import deferred_gangs
-
-    return _patched((deferred_gangs, "lacks_first_stage", lacks_first_stage))
+    return _patched((deferred_gangs, deferred_gangs.lacks_first_stage, lacks_first_stage))
 
 
 def no_patience_for_stages() -> AbstractContextManager[None]:
@@ -53,18 +54,16 @@ def no_patience_for_stages() -> AbstractContextManager[None]:
     def lacks_pods(_: Gang) -> bool:
         return False
 
-    from understudy.control.apply import deferred_gangs
-
-    return _patched((deferred_gangs, "lacks_pods", lacks_pods))
+    return _patched((deferred_gangs, deferred_gangs.lacks_pods, lacks_pods))
 
 
 def pods_before_their_job() -> AbstractContextManager[None]:
     """Pods that are seen before their job are taken for a gang of their own, one by one."""
 
-    def judged(_: UnseenJobs, __: str, gang: Gang | None, ___: bool, ____: float) -> Gang | None:
+    def with_awaited_job(_: UnseenJobs, __: str, gang: Gang | None, ___: bool, ____: float) -> Gang | None:
         return gang
 
-    return _patched((UnseenJobs, "judged", judged))
+    return _patched((UnseenJobs, UnseenJobs.with_awaited_job, with_awaited_job))
 
 
 def claims_ignored_while_none_exists() -> AbstractContextManager[None]:
@@ -76,7 +75,7 @@ def claims_ignored_while_none_exists() -> AbstractContextManager[None]:
         made(self, *args, **named)
         self._context.surroundings.complete = False
 
-    return _patched((ClusterView, "__init__", init))
+    return _patched((ClusterView, ClusterView.__init__, init))
 
 
 def a_pause_renews_all_leases() -> AbstractContextManager[None]:
@@ -88,16 +87,19 @@ def a_pause_renews_all_leases() -> AbstractContextManager[None]:
     def is_back(self: NodeLifecycleController, _: SeenNode, beat: Heartbeat) -> bool:
         return beat.since + 4 * beat.interval > self._clock.now()
 
-    return _patched((NodeLeases, "_resume", resume), (NodeLifecycleController, "_is_back", is_back))
+    return _patched(
+        (NodeLeases, NodeLeases._resume, resume),
+        (NodeLifecycleController, NodeLifecycleController._is_back, is_back),
+    )
 
 
 def a_returning_node_is_given_away() -> AbstractContextManager[None]:
     """A node that was lost gets seats as soon as it is back, while force-deleted pods still run there."""
 
-    def judged(_: NodeFences, __: Node, finding: HealthFinding, ___: bool, ____: float) -> HealthFinding:
+    def with_fence(_: NodeFences, __: Node, finding: HealthFinding, ___: bool, ____: float) -> HealthFinding:
         return finding
 
-    return _patched((NodeFences, "judged", judged))
+    return _patched((NodeFences, NodeFences.with_fence, with_fence))
 
 
 def leads_for_ever() -> AbstractContextManager[None]:
@@ -107,7 +109,10 @@ def leads_for_ever() -> AbstractContextManager[None]:
         await asyncio.Event().wait()
         return ""
 
-    return _patched((LeaderElection, "keep", keep), (LeaderElection, "leads", property(lambda self: self.leader != "")))
+    return _patched(
+        (LeaderElection, LeaderElection.keep, keep),
+        (LeaderElection, LeaderElection.leads, property(lambda self: self.leader != "")),
+    )
 
 
 def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:
@@ -116,7 +121,7 @@ def plans_before_own_writes_are_seen() -> AbstractContextManager[None]:
     async def do_not_wait(_: SchedulingLoop) -> None:
         pass
 
-    return _patched((SchedulingLoop, "_wait_for_own_writes", do_not_wait))
+    return _patched((SchedulingLoop, SchedulingLoop._wait_for_own_writes, do_not_wait))
 
 
 # With the seed that found it last, which is tried first.
