@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.queries.documents import RESOURCES, job, pod, spec_of, summary
-from understudy.cli.queries.instances import detail_of
+from understudy.cli.queries.container_states import detail_of
 from understudy.cli.queries.objects import PodInfo
 
 ROLE = "training.kubeflow.org/replica-type"

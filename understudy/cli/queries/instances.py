@@ -1,12 +1,13 @@
 """One pod of a job as people look at it: what it is doing, where, since when, and its rank among the others."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from understudy.cli.output.tables import NONE
-from understudy.cli.queries.objects import ContainerInfo, PodInfo, TerminatedState
+from understudy.cli.queries.container_states import detail_of, ends_of, last_end, trouble_of, word_of
+from understudy.cli.queries.objects import ContainerInfo, PodInfo
 from understudy.cli.queries.roles import CHIEFS, accelerators, amounts_of
 from understudy.kinds.ownership import (
     COMPLETION_INDEX,
@@ -26,9 +27,10 @@ _LEADING = (*CHIEFS, "leader", "driver")  # what people call such a part of a Jo
 class Instance(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     uid: str = ""
-    status: str  # the pod's phase
+    status: str  # the pod's phase; PENDING where a container of a running pod is down
     detail: str = ""  # as kubectl would say it: ContainerCreating, Completed, Terminating ...
     waits: str = ""  # why it has no seat
+    trouble: str = ""  # what its containers say where they keep it from running
     scheduler: str = ""  # whom it asks for a seat
     node: str = ""
     address: str = ""  # of its node
@@ -45,6 +47,13 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[str, ...] = ()
     init_containers: tuple[str, ...] = ()
     leaving: bool = False
+    container_states: tuple[ContainerInfo, ...] = ()
+    init_states: tuple[ContainerInfo, ...] = ()
+
+    @property
+    def shown_status(self) -> str:
+        """As Arena and kubectl say it of a pod whose containers are in trouble."""
+        return self.detail if self.trouble else self.status
 
     @property
     def gpus(self) -> int:
@@ -65,15 +74,16 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
 
 def instance_of(pod: PodInfo, kind: str) -> Instance:
     meta, status, labels = pod.metadata, pod.status, pod.metadata.labels
-    ended = list(_ends(pod))
+    ended = list(ends_of(pod))
     role = labels.get(REPLICA_TYPE) or labels.get(JOB_ROLE) or labels.get(MPI_ROLE) or labels.get(REPLICATED_JOB, "")
-    last, place = _last_end(pod), _place(meta.name, meta.generate_name)
+    last, place = last_end(pod), _place(meta.name, meta.generate_name)
     return Instance(
         name=meta.name,
         uid=meta.uid,
-        status=status.phase.upper(),
+        status=word_of(pod),
         detail=detail_of(pod),
         waits=_waits(pod),
+        trouble=trouble_of(pod),
         scheduler=pod.spec.scheduler_name,
         node=pod.spec.node_name,
         address=status.host_ip,
@@ -90,6 +100,8 @@ def instance_of(pod: PodInfo, kind: str) -> Instance:
         containers=tuple(container.name for container in pod.spec.containers),
         init_containers=tuple(container.name for container in pod.spec.init_containers),
         leaving=meta.deletion_timestamp is not None,
+        container_states=status.container_statuses,
+        init_states=status.init_container_statuses,
     )
 
 
@@ -102,23 +114,6 @@ def instance_order(instance: Instance, order: Sequence[str]) -> tuple[object, ..
 
 def natural_key(name: str) -> list[tuple[bool, int, str]]:
     return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _NUMBERS.split(name) if part]
-
-
-def detail_of(pod: PodInfo) -> str:
-    """One word for what its containers are up to."""
-    if pod.metadata.deletion_timestamp is not None:
-        return "Terminating"
-    if pod.status.reason:
-        return pod.status.reason
-    for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
-        state = container.state
-        if state.waiting is not None and state.waiting.reason not in ("", "PodInitializing"):
-            return state.waiting.reason
-        if state.terminated is not None and state.terminated.exit_code:
-            return state.terminated.reason or "Error"
-    if pod.status.phase == "Succeeded":
-        return "Completed"
-    return pod.status.phase
 
 
 def _waits(pod: PodInfo) -> str:
@@ -144,21 +139,3 @@ def _first(labels: Mapping[str, str], label: str) -> bool:
 def _place(name: str, prefix: str) -> str:
     """A pod that was made from a prefix ends in letters that mean nothing."""
     return prefix.rstrip("-") if prefix and name.startswith(prefix) else name
-
-
-def _containers(pod: PodInfo) -> tuple[ContainerInfo, ...]:
-    return pod.status.init_container_statuses + pod.status.container_statuses
-
-
-def _last_end(pod: PodInfo) -> TerminatedState | None:
-    """How the first container that went wrong ended, else the last one that ended at all."""
-    found = [one.state.terminated or one.last_state.terminated for one in pod.status.container_statuses]
-    ends = [end for end in found if end is not None]
-    return next((end for end in ends if end.exit_code), ends[-1] if ends else None)
-
-
-def _ends(pod: PodInfo) -> Iterator[float]:
-    for container in _containers(pod):
-        end = container.state.terminated
-        if end is not None and (moment := seconds(end.finished_at)) is not None:
-            yield moment

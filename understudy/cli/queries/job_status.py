@@ -1,12 +1,13 @@
 """How a job is doing, in one word, from its object and its pods: the same word in every table.
 
-SUCCEEDED, FAILED; RUNNING: its pods run; QUEUING: it had to make room and waits to go on; SUSPENDED: its owner paused
-it; PENDING: anything else, which is waiting for seats or starting.
+SUCCEEDED, FAILED; RUNNING: its pods and their containers run; QUEUING: it had to make room and waits to go on;
+SUSPENDED: its owner paused it; PENDING: anything else, which is waiting for seats, starting, or down.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from understudy.cli.queries.container_states import word_of
 from understudy.cli.queries.objects import PodInfo
 from understudy.kinds.annotations import REQUEUED_AT
 from understudy.kinds.registry import KINDS
@@ -32,8 +33,8 @@ def status_of(kind: str, document: Mapping[str, Any], conditions: Sequence[Condi
 
 def _runs(kind: str, document: Mapping[str, Any], conditions: Sequence[Condition], pods: Sequence[PodInfo]) -> bool:
     """Kinds that say so themselves have to say so; of all kinds no pod may be waiting."""
-    phases = {pod.status.phase for pod in pods if pod.metadata.deletion_timestamp is None}
-    if "Pending" in phases or not phases & {"Running", "Succeeded"}:
+    words = {word_of(pod) for pod in pods if pod.metadata.deletion_timestamp is None}
+    if PENDING in words or not words & {RUNNING, SUCCEEDED}:
         return False
     if not KINDS[kind].says_running:
         return True

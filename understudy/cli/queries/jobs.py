@@ -182,7 +182,7 @@ def _reason(word: str, end: Condition | None, instances: Sequence[Instance], que
         return "made room for others; goes on when it fits"
     if word == SUSPENDED:
         return f"waits in Kueue's queue {queue}" if queue else "suspended by its owner"
-    return next((one.waits for one in instances if one.waits), "")
+    return next((one.waits or one.trouble for one in instances if one.waits or one.trouble), "")
 
 
 def _moment(text: object) -> float | None:

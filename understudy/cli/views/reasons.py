@@ -1,7 +1,7 @@
 """Why a job is where it is, in sentences: from its status, its pods, its events, and its last disruption."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from understudy.cli.errors import short_list
 from understudy.cli.input.times import parse_time, short_duration
@@ -9,6 +9,7 @@ from understudy.cli.queries.events import WRITE_REFUSED
 from understudy.cli.queries.job_status import FAILED, PENDING, QUEUING, RUNNING, SUCCEEDED
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import EventInfo
+from understudy.cli.views.findings import Finding
 from understudy.kinds.annotations import HOLDS, PREEMPTED_FOR
 from understudy.kinds.registry import KINDS
 
@@ -17,12 +18,16 @@ _UNTIL = re.compile(r"until (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
 _HELD = re.compile(r"held by (\S+), (\d+ seats?): (.*)")
 
 
-def reason_sentences(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
-    said = [*_state(job, now), *(_with_time_left(words, now) for words in _waiting(job, events, now))]
+def reason_sentences(
+    job: JobSummary, events: Sequence[EventInfo], now: float, causes: Sequence[Finding] = ()
+) -> list[str]:
+    """`causes` have sentences of their own: what they explain is not said here."""
+    told = {cause.pod for cause in causes}
+    said = [*_state(job, now, told), *(_with_time_left(words, now) for words in _waiting(job, events, now, told))]
     return [*said, *_notes(job), *last_disruption(job, events, now)]
 
 
-def _state(job: JobSummary, now: float) -> Iterator[str]:
+def _state(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
     running = [one for one in job.instances if one.status == "RUNNING" and not one.leaving]
     count = f"{len(running)} of {len(job.instances)} instances"
     match job.status:
@@ -31,7 +36,7 @@ def _state(job: JobSummary, now: float) -> Iterator[str]:
             yield f"{job.title} runs: {count}{' on ' * bool(nodes)}{nodes}, for {short_duration(job.duration(now))}."
         case "PENDING":
             yield f"{job.title} is pending, {short_duration(job.age(now))} after it was made: {count} run."
-            yield from _starting(job)
+            yield from _starting(job, told)
         case "QUEUING":
             yield f"{job.title} waits to go on: it gave up its seats, and is resumed by itself when it fits."
         case "SUSPENDED" if job.queue:
@@ -39,23 +44,24 @@ def _state(job: JobSummary, now: float) -> Iterator[str]:
         case "SUSPENDED":
             yield f"{job.title} is suspended by its owner; `understudy resume {job.name}` lets it go on."
         case _:
-            yield from _end(job, now)
+            yield from _end(job, now, told)
 
 
-def _starting(job: JobSummary) -> Iterator[str]:
+def _starting(job: JobSummary, told: Collection[str]) -> Iterator[str]:
     """Those that have a node and do not run yet: what their containers wait for."""
-    for one in [one for one in job.instances if one.status == "PENDING" and one.node][:_SHOWN_INSTANCES]:
+    starting = [one for one in job.instances if one.status == "PENDING" and one.node and one.name not in told]
+    for one in starting[:_SHOWN_INSTANCES]:
         yield f"{one.name} has its seat on {one.shown_node} and starts: {one.detail}."
-    if not job.instances:
+    if not job.instances and not told:
         yield "It has no pods yet."
 
 
-def _end(job: JobSummary, now: float) -> Iterator[str]:
+def _end(job: JobSummary, now: float, told: Collection[str]) -> Iterator[str]:
     word = "succeeded" if job.status == SUCCEEDED else "failed"
     ago = f" {short_duration(now - job.ended)} ago" if job.ended is not None else ""
     yield _full_stop(f"{job.title} {word}{ago}, after {short_duration(job.duration(now))} of training{_why_ended(job)}")
     if job.status == FAILED:
-        for one in [one for one in job.instances if one.exit_code][:_SHOWN_INSTANCES]:
+        for one in [one for one in job.instances if one.exit_code and not told][:_SHOWN_INSTANCES]:
             yield f"{one.name} ended on {one.shown_node} with exit code {one.exit_code} ({one.detail})."
 
 
@@ -68,17 +74,18 @@ def _why_ended(job: JobSummary) -> str:
     return f": {words}" if words else ""
 
 
-def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+def _waiting(job: JobSummary, events: Sequence[EventInfo], now: float, told: Collection[str]) -> list[str]:
     """The reason its pods carry, else the last one its events tell; what was refused after that is newer than both."""
     if job.status == RUNNING:
         return _not_mended(events, now)
     if job.status not in (PENDING, QUEUING):
         return []
-    told = [event for event in events if event.reason in ("Waiting", "FailedScheduling", WRITE_REFUSED)]
-    last = told[-1] if told and not _all_seated(job) else None
+    reasons = [event for event in events if event.reason in ("Waiting", "FailedScheduling", WRITE_REFUSED)]
+    last = reasons[-1] if reasons and not _all_seated(job) else None
     if last is not None and last.reason == WRITE_REFUSED:
         return plain_reason(last.message)
-    return plain_reason(next((one.waits for one in job.instances if one.waits), "") or (last.message if last else ""))
+    waits = next((one.waits for one in job.instances if one.waits and one.name not in told), "")
+    return plain_reason(waits or (last.message if last and not told else ""))
 
 
 def _not_mended(events: Sequence[EventInfo], now: float) -> list[str]:

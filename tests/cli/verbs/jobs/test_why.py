@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import shows
+from tests.cli.commands import shows, typed
 from tests.embedded.manifests import job
 from tests.embedded.real_cluster import RealCluster, Setup, node, play
 from understudy.decide.policy import Policy
@@ -75,3 +75,61 @@ def running(cluster: RealCluster, name: str) -> str:
     """The node of its pod."""
     pods = [one for one in cluster.witness.pods_of(name) if one.get("status", {}).get("phase") == "Running"]
     return str(pods[0]["spec"]["nodeName"]) if pods else ""
+
+
+def test_a_crash_loop_and_a_class_that_is_missing_are_told_with_the_way_out(tmp_path: Path) -> None:
+    loop = job("loop", program="echo step 1; echo RuntimeError: no data; exit 3")
+    loop["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    loop["spec"]["backoffLimit"] = 20
+
+    async def scene(cluster: RealCluster) -> None:
+        await cluster.create(loop, job("unranked", "urgent"))
+        await cluster.witness.until("it crashes again and again", lambda: crash_loop(cluster))
+        said = await shows(cluster, "why", "loop")
+        assert said[0].endswith("0 of 1 instances run.")
+        assert " is in a crash loop: container main was restarted " in said[1]
+        assert " its last exit code is 3;" in said[1]
+        assert said[2] == "The last line it printed: RuntimeError: no data"
+        assert (await shows(cluster, "get", "loop"))[0] == "STATUS: PENDING"
+        assert "CrashLoopBackOff: main, " in (await shows(cluster, "list", "-o", "wide"))[1]
+        await cluster.witness.until(
+            "why there are no pods", lambda: cluster.witness.told("FailedCreate", "Job", "unranked")
+        )
+        said = await shows(cluster, "why", "unranked")
+        assert "Its pods are not made: the cluster has no PriorityClass urgent." in said
+        no_log = await typed(cluster, "logs", "unranked")
+        assert (no_log.code, "`understudy priority create urgent" in no_log.err) == (1, True)
+
+    play(tmp_path, [node("n-0")], scene)
+
+
+def crash_loop(cluster: RealCluster) -> bool:
+    statuses = [
+        status for one in cluster.witness.pods_of("loop") for status in one["status"].get("containerStatuses", ())
+    ]
+    return any(status["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff" for status in statuses)
+
+
+def test_a_program_that_does_not_exist_and_a_failed_init_container(tmp_path: Path) -> None:
+    absent, cloned = job("absent"), job("cloned")
+    absent["spec"]["template"]["spec"]["containers"][0]["command"] = ["pythonn", "train.py"]
+    first = {"name": "init-code", "image": "any", "command": ["sh", "-c", "echo no such host; exit 128"]}
+    cloned["spec"]["template"]["spec"]["initContainers"] = [first]
+
+    async def scene(cluster: RealCluster) -> None:
+        await cluster.create(absent, cloned)
+        await cluster.witness.until("both failed", lambda: all(phases(cluster, name) for name in ("absent", "cloned")))
+        assert any("there is no program pythonn" in line for line in await shows(cluster, "why", "absent"))
+        no_log = await typed(cluster, "logs", "absent")
+        assert (no_log.code, no_log.out, "there is no program pythonn" in no_log.err) == (0, "", True)
+        said = await shows(cluster, "why", "cloned")
+        assert any("its init container init-code ended with exit code 128" in line for line in said)
+        assert "The last line it printed: no such host" in said
+        log = await typed(cluster, "logs", "cloned")
+        assert (log.out, "the init container init-code, which failed" in log.err) == ("no such host\n", True)
+
+    play(tmp_path, [node("n-0")], scene)
+
+
+def phases(cluster: RealCluster, name: str) -> bool:
+    return any(one.get("status", {}).get("phase") == "Failed" for one in cluster.witness.pods_of(name))

@@ -18,6 +18,7 @@ from understudy.cli.queries.objects import EventInfo
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures, event_lines
 from understudy.cli.views.figures import job_figures, written
+from understudy.cli.views.findings import find_causes
 from understudy.cli.views.incidents import incident_figures, incident_line, select_incidents
 from understudy.cli.views.reasons import reason_sentences
 from understudy.kinds.annotations import PREFIX, WARM
@@ -60,7 +61,7 @@ def describe_lines(
 ) -> list[str]:
     lines = table(_head(job, now), status_colours())
     for title, part in (
-        ("Why", reason_sentences(job, events, now)),
+        ("Why", _why(job, events, now)),
         ("Conditions", _conditions(job, now)),
         ("Noted by Understudy", _notes(job)),
         ("Instances", _instances(job, now)),
@@ -77,7 +78,7 @@ def describe_figures(
     conditions: list[dict[str, Any]] = msgspec.to_builtins(job.conditions)
     return {
         **job_figures(job, now),
-        "says": reason_sentences(job, events, now),
+        "says": _why(job, events, now),
         "conditions": conditions,
         "annotations": dict(job.annotations),
         "incidents": [incident_figures(one) for one in incidents],
@@ -135,3 +136,8 @@ def _instances(job: JobSummary, now: float) -> list[str]:
         row = [one.name, one.status, one.detail, one.role or NONE, one.shown_node, short_duration(now - one.created)]
         rows.append([*row, str(one.restarts), code, str(one.gpus), ",".join(one.containers)])
     return table(rows, status_colours())
+
+
+def _why(job: JobSummary, events: Sequence[EventInfo], now: float) -> list[str]:
+    causes = find_causes(job, events)
+    return [*reason_sentences(job, events, now, causes), *(said for one in causes for said in (one.sentence, one.help))]

@@ -69,7 +69,7 @@ def job_lines(job: JobSummary, now: float, *, wide: bool = False) -> list[str]:
         f"PRIORITY: {job.priority}",
         f"TRAINING DURATION: {short_duration(job.duration(now))}",
     ]
-    if wide and job.reason:
+    if job.reason and (wide or any(one.trouble for one in job.instances)):
         lines.append(f"REASON: {job.reason}")
     return [*lines, "", *table(_wide_rows(job, now) if wide else _rows(job, now), paint)]
 
@@ -79,7 +79,7 @@ def _rows(job: JobSummary, now: float) -> list[list[str]]:
     age = short_duration(job.age(now))
     if not job.instances:
         return [HEAD, [job.name, job.status, job.trainer, age, NONE, NONE]]
-    return [HEAD, *([job.name, one.status, job.trainer, age, one.name, one.shown_node] for one in job.instances)]
+    return [HEAD, *([job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in job.instances)]
 
 
 def _wide_rows(job: JobSummary, now: float) -> list[list[str]]:

@@ -9,12 +9,15 @@ import msgspec
 from understudy.cli.errors import BadInput
 from understudy.cli.input.times import parse_duration, parse_time, rfc3339
 from understudy.cli.options import VerbParser, add_cluster_options, add_type
+from understudy.cli.queries.container_states import last_end_of
+from understudy.cli.queries.events import read_job_events
 from understudy.cli.queries.instance_choice import choose_container, choose_instance, kubelet_errors, previous_attempt
 from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.jobs import JobSummary, read_job
 from understudy.cli.queries.lists import pod_selectors
 from understudy.cli.queries.objects import PodInfo
 from understudy.cli.session import FAILED, Session, run_in_session
+from understudy.cli.views.findings import find_causes
 from understudy.objects.resources import PODS
 from understudy.ports import ChangeType, Ref, Refused
 
@@ -90,7 +93,7 @@ async def print_log(session: Session, named: tuple[str, str | None], wanted: Log
         job = await read_job(session, *named)
         instance = choose_instance(job, wanted.instance)
     if instance is None:
-        return _fail(f"{job.name} has no instances{_reason_suffix(job)}")
+        return _fail(f"{job.name} has no instances{_reason_suffix(job)}{await _explain(session, job, '')}")
     if wanted.previous and not instance.restarts:
         before = previous_attempt(job, instance)
         if before is None:
@@ -100,24 +103,55 @@ async def print_log(session: Session, named: tuple[str, str | None], wanted: Log
 
 
 async def _print(session: Session, job: JobSummary, instance: Instance, wanted: LogRequest, *, previous: bool) -> int:
-    container = choose_container(instance, wanted.container)
+    container = choose_container(instance, wanted.container or _failed_init_container(instance))
     if not instance.node and _is_pending(instance):  # of such a pod a real cluster has an empty log
-        return _fail(f"{instance.name} has no log yet{f': {instance.waits}' if instance.waits else ''}")
+        return await _no_log(session, job, instance, instance.waits)
+    if container in instance.init_containers and wanted.container is None:
+        print(f"understudy: this is the log of the init container {container}, which failed", file=sys.stderr)
     flags = {"container": container, "follow": "true" if wanted.follow else "", "previous": "true" if previous else ""}
     query = urlencode({**{name: value for name, value in flags.items() if value}, **wanted.query})
-    path = f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}"
-    sys.stdout.flush()
     try:
         with kubelet_errors(instance):
-            async for piece in session.client.stream(path):
-                sys.stdout.buffer.write(piece)
-                sys.stdout.buffer.flush()
+            is_empty = await _stream(session, f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}")
     except Refused as error:
         if error.code != BAD_REQUEST:
             raise
-        why = f": {instance.waits}" if instance.waits else f" ({error.message})"
-        return _fail(f"{instance.name} has no log yet{why}" if _is_pending(instance) else error.message)
+        if not _is_pending(instance):
+            return _fail(f"{error.message}{await _explain(session, job, instance.name)}")
+        return await _no_log(session, job, instance, instance.waits or error.message)
+    if is_empty and instance.exit_code:
+        print(f"understudy: the log is empty{await _explain(session, job, instance.name)}", file=sys.stderr)
     return 0
+
+
+async def _stream(session: Session, path: str) -> bool:
+    """Prints a log as it comes. Returns whether it is empty."""
+    is_empty = True
+    sys.stdout.flush()
+    async for piece in session.client.stream(path):
+        is_empty = is_empty and not piece
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    return is_empty
+
+
+async def _no_log(session: Session, job: JobSummary, instance: Instance, why: str) -> int:
+    causes = await _explain(session, job, instance.name)
+    return _fail(f"{instance.name} has no log yet{causes or (f': {why}' if why else '')}")
+
+
+async def _explain(session: Session, job: JobSummary, pod: str) -> str:
+    """What the table of causes knows of this pod, or of the job where it has no pods."""
+    causes = find_causes(job, await read_job_events(session.client, job))
+    words = [f"{cause.sentence} {cause.help}" for cause in causes if cause.pod == pod]
+    return f": {' '.join(words)}" if words else ""
+
+
+def _failed_init_container(instance: Instance) -> str | None:
+    """The container whose log says why the others never began."""
+    ends = {one.name: last_end_of(one) for one in instance.init_states}
+    failed = [name for name, end in ends.items() if end is not None and end.exit_code]
+    return failed[0] if failed and not any(one.state.running for one in instance.container_states) else None
 
 
 async def _wait_for_start(session: Session, job: JobSummary, instance: Instance | None) -> None:
@@ -137,7 +171,7 @@ async def _wait_for_start(session: Session, job: JobSummary, instance: Instance 
 
 
 def _is_pending(instance: Instance) -> bool:
-    return instance.status == "PENDING" and not instance.restarts
+    return instance.status == "PENDING" and instance.exit_code is None
 
 
 def _reason_suffix(job: JobSummary) -> str:

@@ -3,15 +3,18 @@
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 
 from understudy.cli.options import VerbParser, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import show, wrapped
 from understudy.cli.queries.events import read_job_events
-from understudy.cli.queries.jobs import read_job
+from understudy.cli.queries.jobs import JobSummary, read_job
+from understudy.cli.queries.last_words import last_line
 from understudy.cli.queries.waiting import kueue_reasons, silent_scheduler_reasons
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures
+from understudy.cli.views.findings import Finding, find_causes
 from understudy.cli.views.reasons import reason_sentences
 
 ABOUT = """\
@@ -36,16 +39,39 @@ def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
         job = await read_job(session, options.job, options.type)
         events = await read_job_events(session.client, job)
+        causes = find_causes(job, events)
         said = [
-            *reason_sentences(job, events, time.time()),
+            *reason_sentences(job, events, time.time(), causes),
             *await silent_scheduler_reasons(session.client, job, events),
+            *await kueue_reasons(session.client, job),
+            *await cause_sentences(session, job, causes),
         ]
-        said += await kueue_reasons(session.client, job)
-        figures = {"name": job.name, "namespace": job.namespace, "kind": job.kind, "status": job.status}
-        figures |= {"reason": job.reason}
+        figures: dict[str, object] = {
+            "name": job.name,
+            "namespace": job.namespace,
+            "kind": job.kind,
+            "status": job.status,
+        }
+        figures |= {"reason": job.reason, "causes": [cause_figures(cause) for cause in causes]}
         value = {**figures, "says": said, "events": [event_figures(event) for event in events]}
         if not print_as(options.output, value, [job.full_name]):
             show(said if options.output == "wide" or not sys.stdout.isatty() else wrapped(said))
         return 0
 
     return run_in_session(options, work)
+
+
+async def cause_sentences(session: Session, job: JobSummary, causes: Sequence[Finding]) -> list[str]:
+    """What is wrong, the last line that the program printed, and the way out."""
+    said = []
+    for cause in causes:
+        said.append(cause.sentence)
+        words = await last_line(session.client, job.namespace, cause.pod, cause.container) if cause.container else ""
+        if words:
+            said.append(f"The last line it printed: {words}")
+        said.append(cause.help)
+    return said
+
+
+def cause_figures(cause: Finding) -> dict[str, object]:
+    return {"cause": cause.cause, "says": cause.sentence, "help": cause.help, "pod": cause.pod}
