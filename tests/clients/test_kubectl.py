@@ -163,6 +163,48 @@ def test_objects_are_changed_in_place(kubectl: Shell) -> None:
     assert kubectl("get", "secret", "hidden").rows()[1][:3] == ["hidden", "Opaque", "1"]
 
 
+TASK: dict[str, object] = {
+    "restartPolicy": "Never",
+    "containers": [{"name": "main", "image": "busybox", "args": ["sleep", "600"]}],
+}
+STORAGE: dict[str, object] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}}
+APPLIED: dict[str, tuple[dict[str, str], dict[str, object], str]] = {
+    "job": ({"apiVersion": "batch/v1", "kind": "Job"}, {"template": {"spec": TASK}}, "{.status.active}=1"),
+    "pod": ({"apiVersion": "v1", "kind": "Pod"}, TASK, "{.status.phase}=Running"),
+    "pvc": ({"apiVersion": "v1", "kind": "PersistentVolumeClaim"}, STORAGE, ""),
+}
+
+
+@pytest.mark.parametrize("kind", APPLIED)
+def test_apply_may_move_to_the_server_and_back(kubectl: Shell, kind: str) -> None:
+    head, spec, controlled = APPLIED[kind]
+
+    def manifest(label: str) -> str:
+        return json.dumps({**head, "metadata": {"name": "moved", "labels": {"app": label}}, "spec": spec})
+
+    def labelled() -> str:
+        return kubectl("get", kind, "moved", "-o", "jsonpath={.metadata.labels.app}").out
+
+    kubectl("apply", "-f", "-", stdin=manifest("first"))
+    if controlled:
+        kubectl("wait", f"--for=jsonpath={controlled}", f"{kind}/moved", "--timeout=30s")
+    for label in ("first", "first", "second", "second"):
+        assert "serverside-applied" in kubectl("apply", "--server-side", "-f", "-", stdin=manifest(label)).out
+        assert labelled() == label
+    assert '"second"' in kubectl("apply", "view-last-applied", kind, "moved", "-o", "json").out
+    kubectl("apply", "-f", "-", stdin=manifest("third"))
+    assert labelled() == "third"
+    assert "serverside-applied" in kubectl("apply", "--server-side", "-f", "-", stdin=manifest("fourth")).out
+    kubectl("delete", kind, "moved", "--now", "--timeout=60s")
+
+
+def test_a_secret_whose_base64_is_wrapped_is_taken(kubectl: Shell) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "wrapped"}, "data": {"a": "aGVs\nbG8=\n"}}
+    kubectl("create", "-f", "-", stdin=json.dumps(secret))
+    assert kubectl("get", "secret", "wrapped", "-o", "jsonpath={.data.a}").out == "aGVsbG8="
+    kubectl("delete", "secret", "wrapped")
+
+
 def test_dry_runs_change_nothing(kubectl: Shell) -> None:
     told = kubectl("create", "configmap", "never", "--from-literal=a=1", "--dry-run=server")
     assert told.out == "configmap/never created (server dry run)\n"

@@ -3,12 +3,11 @@
 import re
 from typing import Any
 
-import msgspec
 import pytest
 
 from understudy.embedded.api.patches.json_values import copied
 from understudy.embedded.api.patches.managed_fields import Writer
-from understudy.embedded.api.patches.server_side_apply import apply_configuration, track_update
+from understudy.embedded.api.patches.server_side_apply import FORCED, apply_configuration, track_update
 from understudy.embedded.schema.errors import ApiError
 
 KEYS: dict[str, tuple[str, ...]] = {
@@ -213,7 +212,7 @@ def test_an_object_in_the_place_of_anothers_value_is_a_conflict() -> None:
 
 def test_force_takes_ownership() -> None:
     live = applied(None, "one", thing(replicas=2, color="red"))
-    result = applied(live, "two", thing(replicas=3), force=True)
+    result = applied(live, "two", thing(replicas=3), may_take=FORCED)
     assert spec(result) == {"replicas": 3, "color": "red"}
     assert owned(result, "one") == {"f:spec": {"f:color": {}}}
     assert owned(result, "two") == {"f:spec": {"f:replicas": {}}}
@@ -221,49 +220,13 @@ def test_force_takes_ownership() -> None:
 
 def test_who_loses_everything_is_forgotten() -> None:
     live = applied(None, "one", thing(replicas=2))
-    assert owned(applied(live, "two", thing(replicas=3), force=True), "one") is None
-
-
-def test_an_object_that_was_never_applied_belongs_to_before_the_first_apply() -> None:
-    live = thing(replicas=2, color="red")
-    refusal = conflict(live, "kubectl", thing(replicas=3))
-    assert (
-        refusal.message == 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .spec.replicas'
-    )
-    result = applied(live, "kubectl", thing(replicas=2))
-    assert owned(result, "before-first-apply") == {"f:spec": {"f:color": {}, "f:replicas": {}}}
-    assert owned(result, "kubectl") == {"f:spec": {"f:replicas": {}}}
-
-
-def client_side(document: Document) -> Document:
-    """As plain `kubectl apply` leaves an object."""
-    text = msgspec.json.encode(document).decode()
-    annotations = {"kubectl.kubernetes.io/last-applied-configuration": text}
-    return document | {"metadata": document["metadata"] | {"annotations": annotations}}
-
-
-def test_kubectl_may_move_from_client_side_to_server_side() -> None:
-    live = client_side(thing(replicas=2, color="red"))
-    assert spec(applied(live, "kubectl", thing(replicas=3))) == {"replicas": 3}
-    conflict(live, "another", thing(replicas=3))
-
-
-def test_what_changed_since_the_last_client_side_apply_is_a_conflict_all_the_same() -> None:
-    live = client_side(thing(replicas=2))
-    live["spec"]["replicas"] = 5
-    conflict(live, "kubectl", thing(replicas=3))
-
-
-@pytest.mark.parametrize("text", ["not JSON", "[]", '{"spec":{"containers":[1]}}', '{"a":' * 5000 + "1" + "}" * 5000])
-def test_a_last_configuration_that_cannot_be_read_is_none(text: str) -> None:
-    live = client_side(thing(replicas=2))
-    live["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = text
-    conflict(live, "kubectl", thing(replicas=3))
+    assert owned(applied(live, "two", thing(replicas=3), may_take=FORCED), "one") is None
 
 
 def test_kubectl_writes_its_annotation_under_a_name_of_its_own() -> None:
     live = applied(None, "kubectl", thing(replicas=2))
-    note: Document = {"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}}
+    text = '{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a"},"spec":{"replicas":2}}\n'
+    note: Document = {"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": text}}}
     result = applied(live, "kubectl-last-applied", note)
     assert spec(result) == {"replicas": 2}
     assert applied(result, "kubectl", thing(replicas=2)) is result

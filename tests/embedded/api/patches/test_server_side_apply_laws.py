@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from understudy.embedded.api.patches.field_sets import Shape, from_fields_v1, to_fields_v1
 from understudy.embedded.api.patches.json_values import copied, same
 from understudy.embedded.api.patches.managed_fields import Writer, owners_of
-from understudy.embedded.api.patches.server_side_apply import apply_configuration, track_update
+from understudy.embedded.api.patches.server_side_apply import FORCED, apply_configuration, track_update
 from understudy.embedded.schema.errors import ApiError
 
 KEYS: dict[str, tuple[str, ...]] = {"spec.items": ("name",), "spec.set": ()}
@@ -43,7 +43,7 @@ def by(manager: str) -> Writer:
 
 def unless_refused(live: Document, manager: str, config: Document, force: bool = False) -> Document | None:
     try:
-        return apply_configuration(live, config, by(manager), KEYS, force)
+        return apply_configuration(live, config, by(manager), KEYS, FORCED if force else ())
     except ApiError as refusal:
         if refusal.code != 409 or force:
             raise
@@ -80,7 +80,7 @@ def test_what_a_manager_owns_is_there_and_is_what_it_applied(deeds: list[tuple[s
 @given(st.lists(DEEDS, max_size=6), CONFIGS)
 def test_applying_twice_changes_nothing(deeds: list[tuple[str, str, Document]], config: Document) -> None:
     live, _ = history(deeds)
-    once = apply_configuration(live, config, by("m"), KEYS, force=True)
+    once = apply_configuration(live, config, by("m"), KEYS, FORCED)
     assert apply_configuration(once, config, by("m"), KEYS) is once
 
 
@@ -89,7 +89,7 @@ def test_after_an_apply_everything_is_as_it_was_wanted(
     deeds: list[tuple[str, str, Document]], config: Document
 ) -> None:
     live, _ = history(deeds)
-    result = apply_configuration(live, config, by("m"), KEYS, force=True)
+    result = apply_configuration(live, config, by("m"), KEYS, FORCED)
     fields = SHAPE.fields(result)
     assert all(path in fields and same(fields[path], value) for path, value in SHAPE.fields(config).items())
 

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.embedded.server.in_process_server import (
@@ -210,5 +211,53 @@ def test_the_status_of_a_missing_object_cannot_be_applied(tmp_path: Path) -> Non
         async with server(tmp_path) as ask:
             url = f"{PODS}/one/status?fieldManager=me"
             await ask.refused(404, "NotFound", "PATCH", url, pod("one"), content_type=APPLY)
+
+    asyncio.run(scenario())
+
+
+JOB: Any = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "spec": {"template": {"spec": {"containers": [{"name": "main", "image": "i"}], "restartPolicy": "Never"}}},
+}
+CLAIM: Any = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}},
+}
+POD = {"apiVersion": "v1", "kind": "Pod", "spec": JOB["spec"]["template"]["spec"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "later"),
+    [
+        ("/apis/batch/v1/namespaces/default/jobs", JOB, {"spec": {"suspend": True}}),
+        ("/api/v1/namespaces/default/persistentvolumeclaims", CLAIM, {"spec": {"volumeName": "v"}}),
+        (PODS, POD, {"metadata": {"labels": {"seen": "yes"}}}),
+    ],
+    ids=["Job", "PersistentVolumeClaim", "Pod"],
+)
+def test_what_kubectl_applied_on_the_clients_side_may_be_applied_by_the_server_again_and_again(
+    tmp_path: Path, path: str, document: dict[str, Any], later: dict[str, Any]
+) -> None:
+    """kubectl takes the fields of the manager that owns its annotation for its own."""
+
+    async def scenario() -> None:
+        async with server(tmp_path) as ask:
+            config = {**document, "metadata": {"name": "one", "labels": {"app": "x"}}}
+            annotations = {"kubectl.kubernetes.io/last-applied-configuration": msgspec.json.encode(config).decode()}
+            made = await ask.post(path, {**config, "metadata": {**config["metadata"], "annotations": annotations}})
+            await ask.patch(f"{path}/one", later, MERGE)
+            first = await ask.patch(f"{path}/one?fieldManager=kubectl", config, APPLY)
+            owners = {entry["manager"]: entry for entry in first["metadata"]["managedFields"]}
+            assert set(owners) == {"kubectl", "kubectl-last-applied", "before-first-apply"}
+            assert msgspec.json.encode(owners["before-first-apply"]["fieldsV1"]).count(b"{}") <= 2  # status and `later`
+            assert (await ask.patch(f"{path}/one?fieldManager=kubectl", config, APPLY)) == first
+            changed = {**config, "metadata": {"name": "one", "labels": {"app": "y"}}}
+            second = await ask.patch(f"{path}/one?fieldManager=kubectl", changed, APPLY)
+            assert second["metadata"]["labels"]["app"] == "y"
+            assert {**made["spec"], **later.get("spec", {})} == second["spec"]
+            kept = second["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"]
+            assert msgspec.json.decode(kept) == changed
 
     asyncio.run(scenario())

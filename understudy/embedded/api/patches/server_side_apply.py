@@ -4,11 +4,10 @@ Every manager owns the fields it applied or changed last. Applying sets the fiel
 longer names. It changes fields of other managers only if forced.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-import msgspec
-
+from understudy.embedded.api.patches.client_side_apply import with_last_applied
 from understudy.embedded.api.patches.field_sets import (
     IDENTITY,
     SYSTEM,
@@ -31,35 +30,41 @@ from understudy.embedded.api.patches.managed_fields import (
     with_owners,
 )
 from understudy.embedded.api.patches.strategic_merge import ListKeys
-from understudy.embedded.schema.errors import ApiError, Cause, bad_request, invalid
+from understudy.embedded.schema.errors import Cause, bad_request, invalid
 
 Document = dict[str, Any]
 
-_BEFORE_FIRST_APPLY = "before-first-apply"
-_KUBECTL = "kubectl"
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _MISSING = object()
 
 
+class _AllPaths:
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+FORCED: Container[Path] = _AllPaths()
+
+
 def apply_configuration(
-    live: Document | None, config: Any, writer: Writer, list_keys: ListKeys, force: bool = False
+    live: Document | None, config: Any, writer: Writer, list_keys: ListKeys, may_take: Container[Path] = ()
 ) -> Document:
     """The object to store, with its managedFields; `live` itself where nothing changes. ApiError 409 where fields of
-    others would change. `live` is None for a new object."""
+    others would change that are not in `may_take`. `live` is None for a new object; one without managedFields belongs
+    to no manager."""
     said = _checked(config, writer)
     shape = Shape(list_keys)
     before: Document = live or {}
     refuse_depth(before)
     merged = shape.overlay(before, said)
     wanted = applier(writer, owned(shape.fields(shape.overlay({}, said))))
-    owners = owners_of(before) or _first_owners(before, writer, shape)
+    owners = owners_of(before)
     former = next((owner for owner in owners if owner.identity == wanted.identity), wanted.owning(frozenset()))
     others = _without_lost(
         [owner for owner in owners if owner.identity != wanted.identity],
         _touched(shape.fields(before), shape.fields(merged)),
-        force,
+        may_take,
     )
-    result = shape.without(merged, _given_up(former, [wanted, *others]))
+    result = with_last_applied(shape.without(merged, _given_up(former, [wanted, *others])), said, writer)
     if live is not None and _nothing_new(live, result, [wanted, *others]):
         return live
     return with_owners(result, [*others, wanted])
@@ -113,31 +118,10 @@ def _touched(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> Paths:
     return frozenset(changed | (before.keys() - after.keys()))
 
 
-def _first_owners(live: Document, writer: Writer, shape: Shape) -> tuple[Owner, ...]:
-    """The owners of an object without managedFields. Fields from `kubectl apply` that are unchanged since belong to
-    kubectl, so that a change to server-side apply meets no conflicts. All others belong to 'before-first-apply'."""
-    fields = shape.fields(live)
-    applied = _last_applied(live, shape) if writer.manager == _KUBECTL else {}
-    own = frozenset(path for path in owned(applied) if same(fields.get(path, _MISSING), applied[path]))
-    before = Writer(_BEFORE_FIRST_APPLY, writer.api_version, writer.time)
-    return (applier(writer, own), updater(before, owned(fields) - own))
-
-
-def _last_applied(live: Document, shape: Shape) -> Mapping[Path, Any]:
-    """The fields of the last configuration that `kubectl apply` recorded; empty where it cannot be read."""
-    text = live.get("metadata", {}).get("annotations", {}).get(_LAST_APPLIED, "{}")
-    try:
-        document = msgspec.json.decode(text, type=dict[str, Any])
-        refuse_depth(document)
-        return shape.fields(document)
-    except (ApiError, msgspec.DecodeError, RecursionError):
-        return {}
-
-
-def _without_lost(others: list[Owner], touched: Paths, force: bool) -> list[Owner]:
+def _without_lost(others: list[Owner], touched: Paths, may_take: Container[Path]) -> list[Owner]:
     """The other owners without the fields they lose."""
-    lost = [(owner, path) for owner in others for path in sorted(owner.paths & touched)]
-    if lost and not force:
+    lost = [(owner, path) for owner in others for path in sorted(owner.paths & touched) if path not in may_take]
+    if lost:
         raise conflict_error(lost)
     return [owner.owning(owner.paths - touched) for owner in others]
 

@@ -1,14 +1,18 @@
 """PATCH in its four forms: each makes the new object from the stored one, which is then an update."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from understudy.embedded.api.patches.client_side_apply import kubectl_fields, with_first_owners
+from understudy.embedded.api.patches.field_sets import Shape
 from understudy.embedded.api.patches.json_patch import json_patch, merge_patch
-from understudy.embedded.api.patches.managed_fields import differ_only_in_times
-from understudy.embedded.api.patches.server_side_apply import apply_configuration
+from understudy.embedded.api.patches.managed_fields import differ_only_in_times, owners_of
+from understudy.embedded.api.patches.server_side_apply import FORCED, apply_configuration
 from understudy.embedded.api.patches.strategic_merge import strategic_merge_patch
 from understudy.embedded.schema.errors import bad_request
+from understudy.embedded.schema.served_resource import Draft, Strictness
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_body import (
     as_object,
@@ -25,6 +29,10 @@ from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.registry.store_writes import check_size
 from understudy.embedded.server.registry.update import ObjectUpdate, field_writer, find_record, store_update
 from understudy.ports import PatchForm
+
+Document = dict[str, Any]
+
+_OF_CREATION = ("name", "namespace", "uid", "creation_timestamp")
 
 
 async def patch(state: ServerState, request: Request, target: Target) -> Response:
@@ -68,19 +76,35 @@ async def _apply(state: ServerState, request: Request, target: Target, config: d
         raise bad_request("metadata: must be an object")
     config = _fields_of_path(target, config)
     check_size(len(msgspec.json.encode(config)))  # checked first: the applied configuration becomes part of the object
-    form, force = target.served.form, request.flag("force")
+    form = target.served.form
     writer = field_writer(request, target, state.timestamp(), applying=True)
     record = state.store.newest(target.key)
     if record is None and not target.sub:
-        document = apply_configuration(None, _named(target, config), writer, form.list_keys, force)
+        document = apply_configuration(None, _named(target, config), writer, form.list_keys)
         return await store_new(state, request, target, form.convert(document, request.strictness))
     record = find_record(state, target)
     old = form.load(record.body)
     before = old.document()
-    reading = form.convert(apply_configuration(before, config, writer, form.list_keys, force), request.strictness)
+    shape, created_from = Shape(form.list_keys), _creation(state, target, old)
+    live = before if owners_of(before) else with_first_owners(before, writer, shape, created_from)
+    may_take = FORCED if request.flag("force") else kubectl_fields(before, writer, shape, created_from)
+    reading = form.convert(apply_configuration(live, config, writer, form.list_keys, may_take), request.strictness)
     # Compared in the stored form, in which 1000m is the same as 1.
     draft = old if differ_only_in_times(before, reading.draft.document()) else reading.draft
     return await store_update(state, request, target, ObjectUpdate(record, old, draft, reading.warnings, applied=True))
+
+
+def _creation(state: ServerState, target: Target, old: Draft) -> Callable[[Document], Document]:
+    """Makes a configuration into the object that its creation would have stored in the place of `old`."""
+
+    def created_from(configuration: Document) -> Document:
+        draft = target.served.form.convert(configuration, Strictness.IGNORE).draft
+        for name in _OF_CREATION:
+            setattr(draft.metadata, name, getattr(old.metadata, name))
+        target.served.form.admit_create(draft, state.lookup)
+        return draft.document()
+
+    return created_from
 
 
 def _fields_of_path(target: Target, config: dict[str, Any]) -> dict[str, Any]:
