@@ -13,7 +13,7 @@ SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.fi
 settings.register_profile(
     "thorough", derandomize=True, deadline=None, database=None, suppress_health_check=SLOW_IS_FINE
 )
-settings.register_profile("default", settings.get_profile("thorough"), max_examples=30)
+settings.register_profile("default", settings.get_profile("thorough"), max_examples=20)
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=10)
 settings.register_profile("explore", deadline=None, max_examples=2_000, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import Shell
+from tests.embedded.shared_cluster import shared
 from understudy.cli.clusters import start
+
+__all__ = ["shared", "shell"]
 
 PATIENCE = 90.0  # seconds
 

@@ -135,6 +135,13 @@ def play(
 
 @contextlib.asynccontextmanager
 async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
+    async with parts_running(path, nodes, setup) as folder, witnessed(folder, setup) as cluster:
+        yield cluster
+
+
+@contextlib.asynccontextmanager
+async def parts_running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -> AsyncIterator[ClusterFolder]:
+    """A cluster that is ready. Checks at the end that its parts ran all the time and that no process is left."""
     folder, trouble = _prepared(path, nodes, setup.policy), Trouble()
     stop = Stop()
     site = Launcher(folder, trouble.tell, _patient(setup.command) if setup.kinds else setup.command)
@@ -142,21 +149,28 @@ async def running(path: Path, nodes: Sequence[Document], setup: Setup = PLAIN) -
     try:
         async with connect(folder.kubeconfig) as client:
             await trouble.unless(_define(client, setup.kinds))
-            _gate(folder).touch()
-            await trouble.unless(wait_until_ready(folder, START))
-            witness = Witness(client, (*setup.kinds, *setup.looks), setup.policy)
-            async with witness.watching():
-                yield RealCluster(folder, client, witness)
-                await witness.until("gangs that sit whole or not at all", lambda: not _partly_seated(witness))
+        _gate(folder).touch()
+        await trouble.unless(wait_until_ready(folder, START))
+        yield folder
     finally:
         stop.ask()
         await parts
     ended = [words for words in trouble.told if not any(re.search(one, words) for one in setup.expected)]
     assert not ended, f"parts did not live through it: {ended}"
-    assert not witness.wrong, f"rules were broken on the way: {witness.wrong}"
-    assert not (started := witness.partial_starts()), f"gangs started in part: {started}"
     assert not (left := list(_left_behind(folder))), f"processes were left behind: {left}"
     assert not (words := list(complaints(folder, setup.expected))), "\n".join(words)
+
+
+@contextlib.asynccontextmanager
+async def witnessed(folder: ClusterFolder, setup: Setup = PLAIN) -> AsyncIterator[RealCluster]:
+    """Watches a cluster that is ready, and checks at the end that the rules were kept at every moment."""
+    async with connect(folder.kubeconfig) as client:
+        witness = Witness(client, (*setup.kinds, *setup.looks), setup.policy)
+        async with witness.watching():
+            yield RealCluster(folder, client, witness)
+            await witness.until("gangs that sit whole or not at all", lambda: not _partly_seated(witness))
+    assert not witness.wrong, f"rules were broken on the way: {witness.wrong}"
+    assert not (started := witness.partial_starts()), f"gangs started in part: {started}"
 
 
 class Trouble:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import socket
 import ssl
 import struct
@@ -24,8 +25,9 @@ from understudy.objects.resources import CONFIG_MAPS, EVENTS
 
 MAPS = CONFIG_MAPS.path("default")
 MANY_EVENTS = int(os.environ.get("UNDERSTUDY_EVENTS", "100000"))
-UNREAD = 20_000
-WATCHES = 1_100  # more than a process may have files to begin with
+UNREAD = 4_000  # of 5 kB each: more than all buffers on the way hold
+WATCHES = 300
+FILES = 256  # that the server may have open to begin with
 
 
 class _Metadata(msgspec.Struct):
@@ -76,7 +78,7 @@ def test_a_watcher_that_reads_nothing_costs_nothing_and_loses_nothing(server: Se
         sleeper.send(sleeper.request("GET", f"{path}&fieldSelector=metadata.name=one&timeoutSeconds=600"))
         with ordinary_life(server):
             puts = (
-                request(server.config, "PUT", f"{MAPS}/one", config_map("one", f"{n:01000}")) for n in range(UNREAD)
+                request(server.config, "PUT", f"{MAPS}/one", config_map("one", f"{n:05000}")) for n in range(UNREAD)
             )
             assert asyncio.run(flood(server.config, puts)) == {200: UNREAD}
         assert _numbers_read(sleeper) == UNREAD
@@ -107,8 +109,22 @@ def _lines_of(sleeper: Wire) -> Iterator[bytes]:
         stream.readline()
 
 
-def test_more_than_a_thousand_watches_of_one_client(server: ServerProcess) -> None:
-    allow_many_files()
+@pytest.fixture
+def server_with_few_files() -> Iterator[ServerProcess]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))
+    try:
+        with running_server() as server:
+            allow_many_files()
+            yield server
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_one_client_may_have_more_watches_than_the_server_may_have_files_to_begin_with(
+    server_with_few_files: ServerProcess,
+) -> None:
+    server = server_with_few_files
     names = [f"seen-{number}" for number in range(20)]
 
     async def scenario() -> None:

@@ -68,7 +68,9 @@ def _is_ready(node: Document) -> bool:
 # A node that has failed
 
 
-@pytest.mark.parametrize("how", ["kill", "unplug", "freeze"])
+@pytest.mark.parametrize(
+    "how", ["kill", *(pytest.param(how, marks=pytest.mark.thorough) for how in ("unplug", "freeze"))]
+)
 def test_a_cluster_with_a_failed_node_is_taken_over_with_its_pods(how: str) -> None:
     async def scenario(life: Living) -> None:
         await life.create("anna", FOR_EVER, nodeName="node-0")

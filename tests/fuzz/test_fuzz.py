@@ -17,7 +17,7 @@ from tests.fuzz.schema_strategies import Definition, definitions
 from understudy.objects.resources import DEFINITIONS, Resource
 from understudy.ports import PatchForm
 
-EXAMPLES = int(os.environ.get("UNDERSTUDY_FUZZ_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("UNDERSTUDY_FUZZ_EXAMPLES", "60"))
 THINGS = Resource("things.example.com", "v1", "things", "Thing")
 # The server remembers what it was asked before, so a failure cannot be made smaller by asking again.
 fuzzing = settings(suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.reuse, Phase.generate])

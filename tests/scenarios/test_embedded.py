@@ -19,20 +19,12 @@ IN_MAKE_TEST = {
     "guards/back-off",
     "guards/lemon-node",
     "placing/elastic-starts-small",
-    "placing/gated-pod-waits",
-    "placing/group-of-bare-pods",
-    "placing/plain-job",
-    "preempting/held-seats-stay-held",
     "preempting/surplus-before-whole-gangs",
-    "preempting/victim-keeps-its-place-in-line",
     "preempting/victim-that-asked-to-end",
-    "swaps/burst-across-three-gangs",
-    "swaps/elastic-shrinks-and-grows-back",
     "swaps/exclusive-domain-moves-whole",
     "swaps/leaving-node-is-left-in-time",
     "swaps/spare-by-rule-on-loan-is-recalled",
     "swaps/spare-dies-while-stepping-in",
-    "swaps/warm-understudy-steps-in",
 }
 
 

@@ -14,7 +14,8 @@ from tests.cli.commands import PATIENCE
 from tests.cli.queries.documents import NOW, conditions, event, pod, spec_of, summary
 from tests.cli.queries.documents import job as job_object
 from tests.embedded.manifests import job, jobset
-from tests.embedded.real_cluster import LOOK, RealCluster, node, play
+from tests.embedded.real_cluster import LOOK, RealCluster, node
+from tests.embedded.shared_cluster import SharedClusters
 from understudy.cli.session import Session
 from understudy.cli.submit.follow import change_lines, follow_job, frame_lines, noteworthy
 from understudy.objects.resources import JOB_SETS, JOBS, Resource
@@ -41,7 +42,7 @@ async def followed(cluster: RealCluster, resource: Resource, name: str) -> int:
         return await follow_job(Session(cluster.client, "default"), Ref(resource, "default", name), live=True)
 
 
-def test_a_job_is_followed_to_its_good_or_bad_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_is_followed_to_its_good_or_bad_end(shared: SharedClusters, capsys: pytest.CaptureFixture[str]) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(jobset("good", 1, job("any", pods=2, program="sleep 0.3")))
         assert await followed(cluster, JOB_SETS, "good") == 0
@@ -70,10 +71,10 @@ def test_a_job_is_followed_to_its_good_or_bad_end(tmp_path: Path, capsys: pytest
         await cluster.delete(JOBS, "waits", propagation="Background")
         assert await following == 1
 
-    play(tmp_path, [node("n-0")], scene)
+    shared.play([node("n-0")], scene)
 
 
-def test_a_terminal_gets_a_view_that_redraws_itself(tmp_path: Path) -> None:
+def test_a_terminal_gets_a_view_that_redraws_itself(shared: SharedClusters, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
 
     async def scene(cluster: RealCluster) -> None:
@@ -94,7 +95,7 @@ def test_a_terminal_gets_a_view_that_redraws_itself(tmp_path: Path) -> None:
         last = drawn.rpartition("\x1b[J")[2].splitlines()
         assert last[0].startswith("good  \x1b[36mSUCCEEDED\x1b[0m  JOB  priority N/A")
 
-    play(tmp_path, [node("n-0")], scene)
+    shared.play([node("n-0")], scene)
 
 
 def _read(descriptor: int, until: str = "") -> str:

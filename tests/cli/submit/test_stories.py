@@ -10,6 +10,7 @@ import pytest
 
 from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import PATIENCE
 from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.main import main
@@ -99,7 +100,7 @@ def test_an_important_pytorchjob_takes_the_place_of_a_larger_one(tmp_path: Path,
     play(tmp_path, example_nodes("three-by-four"), scene)
 
 
-def test_mpijobs_as_arena_submits_them(tmp_path: Path) -> None:
+def test_mpijobs_as_arena_submits_them(shared: SharedClusters, tmp_path: Path) -> None:
     """Seed 001. The one that makes room ends as failed, since it asked to."""
     (tmp_path / "classes.yaml").write_text(CLASSES)
 
@@ -116,10 +117,10 @@ def test_mpijobs_as_arena_submits_them(tmp_path: Path) -> None:
         await see.until("critical runs", lambda: condition(see.find(MPI_JOBS, "critical"), "Running"))
         await see.until("medium failed", lambda: condition(see.find(MPI_JOBS, "medium"), "Failed"))
 
-    play(tmp_path, example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scene)
 
 
-def test_files_of_this_machine_reach_the_job_and_go_with_it(tmp_path: Path) -> None:
+def test_files_of_this_machine_reach_the_job_and_go_with_it(shared: SharedClusters, tmp_path: Path) -> None:
     (tmp_path / "app.conf").write_text("learning rate: 3\n")
 
     async def scene(cluster: RealCluster) -> None:
@@ -138,22 +139,22 @@ def test_files_of_this_machine_reach_the_job_and_go_with_it(tmp_path: Path) -> N
         found = [one for kind in (PODS, CONFIG_MAPS, SERVICES) for one in cluster.witness.all(kind)]
         return [one["metadata"]["name"] for one in found if one["metadata"]["name"].startswith("j-")]
 
-    play(tmp_path, [node("a")], scene)
+    shared.play([node("a")], scene)
 
 
 @pytest.mark.parametrize(("line", "code"), [("exit 0", 0), ("exit 3", 1)])
-def test_wait_reports_how_the_job_ended(tmp_path: Path, line: str, code: int) -> None:
+def test_wait_reports_how_the_job_ended(shared: SharedClusters, line: str, code: int) -> None:
     async def scene(cluster: RealCluster) -> None:
         assert await code_of(cluster, "submit job --name=j --wait", line) == code
 
-    play(tmp_path, [node("a")], scene)
+    shared.play([node("a")], scene)
 
 
 SOME_KINDS = ("tf", "pytorch", "xgboost", "paddle", "jax", "jobset", "mpi --mpi-version=v1")
 SLOW_KINDS = ("job", "mpi --mpi-version=v2beta1", "mpi --mpi-version=v1alpha1")  # a Job's second pod comes after 10 s
 
 
-def test_a_retry_is_a_second_try(tmp_path: Path) -> None:
+def test_a_retry_is_a_second_try(shared: SharedClusters, tmp_path: Path) -> None:
     """For every kind."""
 
     async def submit(cluster: RealCluster, number: int, kind: str, retry: int) -> int:
@@ -168,4 +169,4 @@ def test_a_retry_is_a_second_try(tmp_path: Path) -> None:
         assert dict(zip(SOME_KINDS + SLOW_KINDS, codes, strict=False)) == dict.fromkeys(SOME_KINDS + SLOW_KINDS, 0)
         assert codes[len(second) :] == [1] * len(only)
 
-    play(tmp_path, [node("a")], scene)
+    shared.play([node("a")], scene)

@@ -1,18 +1,18 @@
 """`understudy version`: the client's, and the server's where one answers."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.cli.commands import shows
 from tests.cli.homes import make_cluster
 from tests.cli.shell import Shell
-from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.real_cluster import RealCluster, node
+from tests.embedded.shared_cluster import SharedClusters
 from understudy import __version__
 
 
-def test_both_versions_are_told(tmp_path: Path) -> None:
+def test_both_versions_are_told(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         client, server = await shows(cluster, "version")
         assert client.startswith(f"Client: understudy {__version__} (Python 3.")
@@ -22,7 +22,7 @@ def test_both_versions_are_told(tmp_path: Path) -> None:
         assert found["server"]["address"].startswith("https://127.0.0.1:")
         assert await shows(cluster, "version", "--short") == [__version__]
 
-    play(tmp_path, [node("a")], scene)
+    shared.play([node("a")], scene)
 
 
 def test_without_a_cluster_the_client_s_is_told_all_the_same(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.embedded.manifests import budget, headless_service, job, jobset, lone_pod
 from tests.embedded.real_cluster import RealCluster, Setup, example_nodes, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document, Witness
 from understudy.objects.resources import BUDGETS, JOB_SETS, JOBS, NODES, PODS
 from understudy.ports import Refused
@@ -46,7 +47,9 @@ def uids(pods: list[Document]) -> set[str]:
 # Preemption
 
 
-def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on_later(tmp_path: Path) -> None:
+def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on_later(
+    shared: SharedClusters, tmp_path: Path
+) -> None:
     saved, enough = tmp_path / "saved", tmp_path / "enough"
     trains = f"test -e {saved} && exit 0; sleep 1000000 & trap 'kill $!; sleep 0.3; touch {saved}; exit 1' TERM; wait"
     goes_on = f"until test -e {enough}; do sleep 0.05; done"
@@ -72,10 +75,10 @@ def test_a_critical_job_takes_the_only_gpu_and_the_one_it_was_taken_from_goes_on
         assert (status["succeeded"], status.get("failed", 0)) == (1, 0)
         await witness.until("it is told", lambda: witness.told("Resumed", "Job", "medium"))
 
-    play(tmp_path, example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scene)
 
 
-def test_a_victim_that_asks_for_it_ends_instead(tmp_path: Path) -> None:
+def test_a_victim_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
@@ -90,7 +93,7 @@ def test_a_victim_that_asks_for_it_ends_instead(tmp_path: Path) -> None:
         await witness.until("hero is gone", lambda: not witness.all(PODS))
         assert witness.pods_of("brief") == []
 
-    play(tmp_path, [node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scene)
 
 
 def domain(witness: Witness, pod: Document) -> str:
@@ -109,7 +112,7 @@ def shared_slices(witness: Witness) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", ["Job", "JobSet"])
-def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(tmp_path: Path, kind: str) -> None:
+def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(shared: SharedClusters, kind: str) -> None:
     """The low one has all five slices, a Job or a child Job on each; the high one wants three of them."""
     lingers = "sleep 1000000 & trap 'kill $!; sleep 0.5; exit 1' TERM; wait"
 
@@ -141,10 +144,10 @@ def test_a_job_on_slices_goes_whole_and_no_slice_is_ever_shared(tmp_path: Path, 
             await cluster.delete(resource, document["metadata"]["name"], propagation="Background")
         await witness.until("low runs again", lambda: up("low", 10))
 
-    play(tmp_path, example_nodes("slices"), scene)
+    shared.play(example_nodes("slices"), scene)
 
 
-def test_a_gang_is_seated_in_one_stroke(tmp_path: Path) -> None:
+def test_a_gang_is_seated_in_one_stroke(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(job("wide", pods=20))
         await cluster.witness.until("one has a seat", lambda: seated(cluster.witness, "wide"))
@@ -154,10 +157,10 @@ def test_a_gang_is_seated_in_one_stroke(tmp_path: Path) -> None:
         assert all(one["spec"].get("nodeName") for one in pods)
         await cluster.witness.until("all run", lambda: running(cluster.witness, "wide", 20))
 
-    play(tmp_path, [node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scene)
 
 
-def test_an_equal_waits_knows_why_and_starts_by_itself(tmp_path: Path) -> None:
+def test_an_equal_waits_knows_why_and_starts_by_itself(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(same=5)
@@ -182,10 +185,10 @@ def test_an_equal_waits_knows_why_and_starts_by_itself(tmp_path: Path) -> None:
         await witness.until("second runs", lambda: running(witness, "second"))
         assert not refusal()
 
-    play(tmp_path, [node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scene)
 
 
-def test_an_elastic_job_gives_up_its_surplus_and_grows_back(tmp_path: Path) -> None:
+def test_an_elastic_job_gives_up_its_surplus_and_grows_back(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
@@ -202,10 +205,10 @@ def test_an_elastic_job_gives_up_its_surplus_and_grows_back(tmp_path: Path) -> N
         status = (witness.find(JOBS, "elastic") or {})["status"]
         assert status.get("failed", 0) == status.get("succeeded", 0) == 0
 
-    play(tmp_path, [node(name, gpu="1") for name in ("one", "two", "three")], scene)
+    shared.play([node(name, gpu="1") for name in ("one", "two", "three")], scene)
 
 
-def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(tmp_path: Path) -> None:
+def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
@@ -220,7 +223,7 @@ def test_a_budget_is_violated_only_if_no_other_gang_can_make_room(tmp_path: Path
         await witness.until("the second hero runs", lambda: running(witness, "second-hero"))
         assert not seated(witness, "kept")
 
-    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
 
 
 def allowed(witness: Witness, name: str) -> int | None:
@@ -228,7 +231,7 @@ def allowed(witness: Witness, name: str) -> int | None:
     return found.get("disruptionsAllowed") if found.get("expectedPods") else None
 
 
-def test_one_that_may_not_preempt_waits_for_room(tmp_path: Path) -> None:
+def test_one_that_may_not_preempt_waits_for_room(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, patient={"value": 9, "preemptionPolicy": "Never"})
@@ -241,7 +244,7 @@ def test_one_that_may_not_preempt_waits_for_room(tmp_path: Path) -> None:
         await cluster.delete(JOBS, "low", propagation="Background")
         await witness.until("patient runs", lambda: running(witness, "patient"))
 
-    play(tmp_path, [node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scene)
 
 
 # What makes no sense
@@ -264,7 +267,7 @@ def test_what_names_no_known_class_is_refused_or_told_and_others_go_on(tmp_path:
     play(tmp_path, [node("one")], scene, Setup(expected=("no PriorityClass with name nosuch",)))
 
 
-def test_an_annotation_that_makes_no_sense_is_told_and_others_go_on(tmp_path: Path) -> None:
+def test_an_annotation_that_makes_no_sense_is_told_and_others_go_on(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("odd", pods=2, min_members="a few"))
@@ -277,7 +280,7 @@ def test_an_annotation_that_makes_no_sense_is_told_and_others_go_on(tmp_path: Pa
         await cluster.patch(JOBS, "odd", {"metadata": {"annotations": {"understudy.dev/min-members": "1"}}})
         await witness.until("odd runs once it is mended", lambda: running(witness, "odd", 2))
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 # Processes
@@ -288,7 +291,7 @@ async def log_of(cluster: RealCluster, pod: Document) -> str:
     return (await cluster.client.request("GET", path)).decode()
 
 
-def test_no_two_pods_see_the_same_accelerator(tmp_path: Path) -> None:
+def test_no_two_pods_see_the_same_accelerator(shared: SharedClusters) -> None:
     """Eight pods, one GPU each, on two nodes of four; then two that want all of a node, in the places of the first."""
     shows = "echo $CUDA_VISIBLE_DEVICES; sleep 1000000 & trap 'kill $!; exit 1' TERM; wait"
 
@@ -305,7 +308,7 @@ def test_no_two_pods_see_the_same_accelerator(tmp_path: Path) -> None:
         await cluster.create(job("two", "high", pods=2, gpus=4, program=shows))
         assert sorted(await devices("two", 2)) == ["0,1,2,3", "4,5,6,7"]
 
-    play(tmp_path, [node("one", gpu="4"), node("two", gpu="4")], scene)
+    shared.play([node("one", gpu="4"), node("two", gpu="4")], scene)
 
 
 MEETING = """
@@ -336,7 +339,9 @@ NO_COMPILER = not any(map(shutil.which, ("cc", "gcc", "clang")))
         pytest.param("all addresses", marks=pytest.mark.skipif(NO_COMPILER, reason="this takes a C compiler")),
     ],
 )
-def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(tmp_path: Path, listens_on: str) -> None:
+def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(
+    shared: SharedClusters, tmp_path: Path, listens_on: str
+) -> None:
     """Two jobs side by side on one node. Both listen on the same port, and only then does any client connect."""
     listening = {name: tmp_path / f"{name} listens" for name in ("red", "blue")}
 
@@ -355,7 +360,7 @@ def test_pods_find_each_other_by_name_and_jobs_do_not_get_in_each_others_way(tmp
             heard = [await log_of(cluster, one) for one in witness.pods_of(name)]
             assert heard == [f"heard hello from {name}-1\n", f"heard hello from {name}-0\n"]
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 # Nodes
@@ -390,7 +395,7 @@ def test_when_a_node_goes_a_spare_steps_in_and_the_others_run_on(tmp_path: Path,
     play(tmp_path, [*(node(name, gpu="8") for name in ("one", "two", "three")), spare], scene, expected)
 
 
-def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_comes_back(tmp_path: Path) -> None:
+def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_comes_back(shared: SharedClusters) -> None:
     deaf = job("deaf", "low", gpus=8, program="trap '' TERM; while true; do sleep 0.1; done")
     deaf["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
 
@@ -416,4 +421,4 @@ def test_a_victim_that_does_not_listen_is_killed_when_its_grace_is_over_and_come
         await cluster.delete(JOBS, "deaf", propagation="Background")
         await witness.until("deaf is gone", lambda: uids([back]).isdisjoint(uids(witness.all(PODS))))
 
-    play(tmp_path, [node("one", gpu="8"), node("two", gpu="8")], scene)
+    shared.play([node("one", gpu="8"), node("two", gpu="8")], scene)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document, Witness
 from tests.eventually import eventually_async
 from understudy.embedded.agent_protocol import FailNode, ask_agent
@@ -92,7 +93,7 @@ RANKS = (
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_slot_of_every_worker_gets_a_process(tmp_path: Path, version: str) -> None:
+def test_every_slot_of_every_worker_gets_a_process(shared: SharedClusters, version: str) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(mpijob(version, "train", f"mpirun sh -c '{RANKS}'", workers=2, slots=2))
@@ -104,11 +105,11 @@ def test_every_slot_of_every_worker_gets_a_process(tmp_path: Path, version: str)
             "3/4 1/2 train-worker-1",
         ]
 
-    play(tmp_path, [node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scene)
 
 
 @pytest.mark.skipif("Open MPI" not in OWN_MPI, reason="no Open MPI is installed")
-def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_workers(tmp_path: Path) -> None:
+def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_workers(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         program = f"mpirun --version; mpirun sh -c '{RANKS}'"
@@ -119,14 +120,14 @@ def test_an_open_mpi_that_is_installed_comes_first_and_finds_its_way_into_the_wo
             assert f"mpirun ({OWN_MPI}" in told[0]
             assert {f"0/2 0/1 {version}-worker-0", f"1/2 0/1 {version}-worker-1"} <= set(told)
 
-    play(tmp_path, [node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scene)
 
 
 # Preemption
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_preempted_job_comes_back_by_itself(tmp_path: Path, version: str) -> None:
+def test_a_preempted_job_comes_back_by_itself(shared: SharedClusters, version: str) -> None:
     """The loss counts as no failure: the job has no retries left."""
 
     async def scene(cluster: RealCluster) -> None:
@@ -144,11 +145,13 @@ def test_a_preempted_job_comes_back_by_itself(tmp_path: Path, version: str) -> N
         await witness.until("medium runs again", lambda: pods(witness, "medium") == both)
         await witness.until("it says so", lambda: state(witness, "medium") in ("Active", "Running"))
 
-    play(tmp_path, example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scene)
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
-def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(tmp_path: Path, version: str) -> None:
+def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(
+    shared: SharedClusters, version: str
+) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         both = {"launcher": "Running", "worker-0": "Running"}
@@ -164,11 +167,13 @@ def test_a_job_that_asks_for_it_fails_when_preempted_and_its_launcher_stays(tmp_
         await witness.until("medium failed", lambda: state(witness, "medium") == "Failed")
         await witness.until("only its launcher is left", lambda: pods(witness, "medium") == {"launcher": "Failed"})
 
-    play(tmp_path, example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scene)
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
-def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(tmp_path: Path, version: str) -> None:
+def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(
+    shared: SharedClusters, tmp_path: Path, version: str
+) -> None:
     """And what they saved is there when they come back."""
     saved, enough = tmp_path / "saved", tmp_path / "enough"
     script = tmp_path / "train.sh"
@@ -195,14 +200,16 @@ def test_processes_of_a_preempted_job_are_told_and_have_the_time_to_save(tmp_pat
         await witness.until("train succeeded", lambda: state(witness, "train") == "Succeeded")
         assert all(Path(f"{saved}.{rank}.again").exists() for rank in range(2))
 
-    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
 
 
 # Failures
 
 
 @pytest.mark.parametrize("version", NEWEST_AND_THOROUGH_OLDER)
-def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(tmp_path: Path, version: str) -> None:
+def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(
+    shared: SharedClusters, tmp_path: Path, version: str
+) -> None:
     pids = tmp_path / "pid"
     program = f"test $OMPI_COMM_WORLD_RANK = 1 && sleep 0.3 && exit 7; echo $$ > {pids}; exec sleep 1000000"
 
@@ -215,7 +222,7 @@ def test_a_rank_that_fails_takes_the_others_and_the_job_with_it(tmp_path: Path, 
         assert launcher["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
         assert "mpirun: train-worker-1" in " ".join(await log(cluster, "train"))
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +280,7 @@ def test_the_loss_of_the_launcher_costs_no_retry(tmp_path: Path, version: str) -
 
 
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
-def test_a_job_stands_back_and_goes_on(tmp_path: Path, version: str) -> None:
+def test_a_job_stands_back_and_goes_on(shared: SharedClusters, version: str) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         both = {"launcher": "Running", "worker-0": "Running"}
@@ -285,13 +292,13 @@ def test_a_job_stands_back_and_goes_on(tmp_path: Path, version: str) -> None:
         await cluster.patch(MPI_JOBS, "train", {"spec": {"runPolicy": {"suspend": False}}})
         await witness.until("it runs", lambda: pods(witness, "train") == both and state(witness, "train") == "Running")
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 # Versions
 
 
-def test_a_job_stays_in_the_version_it_was_made_in(tmp_path: Path) -> None:
+def test_a_job_stays_in_the_version_it_was_made_in(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         for version in VERSIONS:
             await cluster.create(mpijob(version, f"of-{version}", "true"))
@@ -301,4 +308,4 @@ def test_a_job_stays_in_the_version_it_was_made_in(tmp_path: Path) -> None:
                 f"of-{version}": f"kubeflow.org/{version}" for version in VERSIONS
             }
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)

@@ -1,13 +1,13 @@
 """What a pod can do at the API with what it is given: real pods, real tokens, a real server."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.embedded.end_to_end.test_jobs import log_of
 from tests.embedded.manifests import STAYS, Document, job, jobset, lone_pod
-from tests.embedded.real_cluster import RealCluster, Setup, node, play
+from tests.embedded.real_cluster import RealCluster, Setup, node
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Witness
 from understudy.objects.resources import JOB_SETS, JOBS, PODS, SERVICE_ACCOUNTS
 from understudy.ports import Ref, Refused
@@ -59,16 +59,16 @@ async def output(cluster: RealCluster, name: str) -> str:
     return await log_of(cluster, pod)
 
 
-def test_a_pod_reads_itself_and_nothing_else(tmp_path: Path) -> None:
+def test_a_pod_reads_itself_and_nothing_else(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(job("precious"), python("curious", CLIENT + TRIES))
         assert (await output(cluster, "curious")).strip() == "200 403 403 403 200"
         assert cluster.witness.find(JOBS, "precious") is not None
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
-def test_a_role_gives_a_pod_more(tmp_path: Path) -> None:
+def test_a_role_gives_a_pod_more(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         rbac, robot = "rbac.authorization.k8s.io", {"kind": "ServiceAccount", "name": "robot", "namespace": "default"}
         rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
@@ -88,11 +88,11 @@ def test_a_role_gives_a_pod_more(tmp_path: Path) -> None:
         await cluster.create(named)
         assert (await output(cluster, "named")).strip() == "200 403 403 200 200"
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 @pytest.mark.parametrize("kind", ["Job", "JobSet"])
-def test_checkpoints_are_reported_on_the_job(tmp_path: Path, kind: str) -> None:
+def test_checkpoints_are_reported_on_the_job(shared: SharedClusters, kind: str) -> None:
     async def scene(cluster: RealCluster) -> None:
         training = job("train", program=f"{sys.executable} -c '{REPORTS}'; {STAYS}")
         await cluster.create(training if kind == "Job" else jobset("train", 1, training))
@@ -104,20 +104,20 @@ def test_checkpoints_are_reported_on_the_job(tmp_path: Path, kind: str) -> None:
 
         await cluster.witness.until("the checkpoint is known", reported)
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
-def test_a_pod_that_wants_no_token_gets_none(tmp_path: Path) -> None:
+def test_a_pod_that_wants_no_token_gets_none(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         shy = python("shy", CLIENT)
         shy["spec"]["automountServiceAccountToken"] = False
         await cluster.create(shy)
         assert (await output(cluster, "shy")).strip() == "no token"
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
-def test_projected_tokens_are_for_whom_they_are_asked(tmp_path: Path) -> None:
+def test_projected_tokens_are_for_whom_they_are_asked(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         program = (
             "import base64, json; words = open('/tokens/vault').read().split('.')[1]; "
@@ -131,10 +131,10 @@ def test_projected_tokens_are_for_whom_they_are_asked(tmp_path: Path) -> None:
         await cluster.create(asks)
         assert (await output(cluster, "asks")).strip() == "['vault'] 7200 asks"
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
-def test_the_account_of_all_pods_comes_back(tmp_path: Path) -> None:
+def test_the_account_of_all_pods_comes_back(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         before = (cluster.witness.find(SERVICE_ACCOUNTS, "default") or {})["metadata"]["uid"]
         await cluster.delete(SERVICE_ACCOUNTS, "default")
@@ -149,4 +149,4 @@ def test_the_account_of_all_pods_comes_back(tmp_path: Path) -> None:
         with pytest.raises(Refused, match="error looking up service account default/none"):
             await cluster.client.create(Ref(PODS, "default"), unknown)
 
-    play(tmp_path, [node("one")], scene, Setup(looks=(SERVICE_ACCOUNTS,)))
+    shared.play([node("one")], scene, Setup(looks=(SERVICE_ACCOUNTS,)))

@@ -8,6 +8,7 @@ import msgspec
 
 from tests.embedded.manifests import STAYS, job
 from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document, Witness
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, JOB_SETS, JOBS, PODS, TRAIN_JOBS
 
@@ -75,7 +76,7 @@ async def log_of(cluster: RealCluster, pod: Document) -> str:
     return (await cluster.client.request("GET", path)).decode()
 
 
-def test_nodes_of_the_torch_runtime_find_each_other_and_the_job_completes(tmp_path: Path) -> None:
+def test_nodes_of_the_torch_runtime_find_each_other_and_the_job_completes(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         trainer = {"command": [sys.executable, "-c", MEETING], "numNodes": 2, "numProcPerNode": 3}
@@ -92,10 +93,10 @@ def test_nodes_of_the_torch_runtime_find_each_other_and_the_job_completes(tmp_pa
         await cluster.delete(TRAIN_JOBS, "pair", propagation="Background")
         await witness.until("all of it is gone", lambda: not witness.pods_of("pair") and not witness.all(JOB_SETS))
 
-    play(tmp_path, [node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scene)
 
 
-def test_it_pauses_with_all_its_pods_and_goes_on(tmp_path: Path) -> None:
+def test_it_pauses_with_all_its_pods_and_goes_on(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(train_job("train", trainer={"numNodes": 2}))
@@ -110,7 +111,7 @@ def test_it_pauses_with_all_its_pods_and_goes_on(tmp_path: Path) -> None:
         assert {each["spec"]["nodeName"] for each in pods} == {"two"}
         assert condition(witness, "train", "Suspended", "False")["reason"] == "Resumed"
 
-    play(tmp_path, [node("one"), node("two")], scene)
+    shared.play([node("one"), node("two")], scene)
 
 
 def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_it_is_preempted_whole_and_comes_back_with_what_it_had(tmp_path: Path) -
     play(tmp_path, [node("one", gpu="2")], scene)
 
 
-def test_one_that_asks_for_it_fails_when_it_is_preempted(tmp_path: Path) -> None:
+def test_one_that_asks_for_it_fails_when_it_is_preempted(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
@@ -154,10 +155,10 @@ def test_one_that_asks_for_it_fails_when_it_is_preempted(tmp_path: Path) -> None
         assert failed["reason"] == "Preempted"
         assert "Job/default/hero" in failed["message"]
 
-    play(tmp_path, [node("one", gpu="1")], scene)
+    shared.play([node("one", gpu="1")], scene)
 
 
-def test_the_data_is_loaded_before_any_trainer_starts(tmp_path: Path) -> None:
+def test_the_data_is_loaded_before_any_trainer_starts(shared: SharedClusters, tmp_path: Path) -> None:
     data = tmp_path / "data"
     fetches = replicated("dataset-initializer", "dataset-initializer", f'sleep 0.3; echo "$STORAGE_URI" > {data}')
     order = [{"name": "dataset-initializer", "status": "Complete"}]
@@ -171,10 +172,10 @@ def test_the_data_is_loaded_before_any_trainer_starts(tmp_path: Path) -> None:
         [trained] = [each for each in witness.pods_of("train") if "-node-" in each["metadata"]["name"]]
         assert await log_of(cluster, trained) == "file://somewhere\n"
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
-def test_one_whose_runtime_is_missing_is_told_and_runs_when_it_comes(tmp_path: Path) -> None:
+def test_one_whose_runtime_is_missing_is_told_and_runs_when_it_comes(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         answer = await cluster.client.request("GET", CLUSTER_TRAINING_RUNTIMES.path())
@@ -188,4 +189,4 @@ def test_one_whose_runtime_is_missing_is_told_and_runs_when_it_comes(tmp_path: P
         await cluster.create(runtime("late", replicated("node", "trainer")))
         await witness.until("it runs", lambda: running(witness, "early", 1))
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)

@@ -13,6 +13,7 @@ from tests.embedded.end_to_end.test_jobs import log_of, running, seated, uids
 from tests.embedded.end_to_end.training_manifests import CONTAINERS, has, role, status_of, torch, training
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import KINDS, RealCluster, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import PATIENCE, Document, Witness
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.pytorchjob import PYTORCH_JOBS
@@ -56,7 +57,7 @@ LED = ("PyTorchJob", "XGBoostJob")
 
 
 @pytest.mark.parametrize("kind", WHERE)
-def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(tmp_path: Path, kind: str) -> None:
+def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(shared: SharedClusters, kind: str) -> None:
     """Two jobs side by side on one node, both on the port of their kind."""
     program = [sys.executable, "-c", MEETING.format(where=WHERE[kind])]
 
@@ -70,7 +71,7 @@ def test_ranks_meet_by_name_and_jobs_do_not_get_in_each_others_way(tmp_path: Pat
             [first] = [one for one in witness.pods_of(name) if "training.kubeflow.org/job-role" in labels(one)]
             assert await log_of(cluster, first) == "met [1, 2]\n"
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 def labels(pod: Document) -> Document:
@@ -81,7 +82,7 @@ def labels(pod: Document) -> Document:
 # How jobs end
 
 
-def test_jobs_end_as_their_policies_say(tmp_path: Path) -> None:
+def test_jobs_end_as_their_policies_say(shared: SharedClusters) -> None:
     """Side by side: each has a master that ends at once or never, and a worker that decides the result."""
     stays, done = role(STAYS, 1, "Never"), role("true", 1, "Never")
 
@@ -134,7 +135,7 @@ def test_jobs_end_as_their_policies_say(tmp_path: Path) -> None:
         told = await witness.until("how it ended", lambda: witness.told("ExitedWithCode", "PyTorchJob", "code"))
         assert told == ["Pod: default.code-worker-0 exited with code 3"]
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 def is_left(witness: Witness, name: str, pods: set[str]) -> bool:
@@ -151,7 +152,9 @@ def services_of(witness: Witness, name: str) -> set[str]:
 @pytest.mark.parametrize(
     ("restart", "code", "made_again"), [("OnFailure", 1, False), ("ExitCode", 137, True)], ids=["in place", "anew"]
 )
-def test_a_worker_that_falls_is_started_again(tmp_path: Path, restart: str, code: int, made_again: bool) -> None:
+def test_a_worker_that_falls_is_started_again(
+    shared: SharedClusters, tmp_path: Path, restart: str, code: int, made_again: bool
+) -> None:
     fallen, up_again = tmp_path / "fallen", tmp_path / "up-again"
     waits = f"until test -e {up_again}; do sleep 0.02; done"
     falls = f"test -e {fallen} && touch {up_again} && exit 0; touch {fallen}; exit {code}"
@@ -166,10 +169,10 @@ def test_a_worker_that_falls_is_started_again(tmp_path: Path, restart: str, code
         told = witness.told("PyTorchJobRestarting", "PyTorchJob", "train")
         assert told == (["job train is restarting because Worker replica(s) failed."] if made_again else [])
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
-def test_a_job_is_forgotten_when_its_time_is_over(tmp_path: Path) -> None:
+def test_a_job_is_forgotten_when_its_time_is_over(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(torch("brief", role("true"), role("true"), ttlSecondsAfterFinished=0))
@@ -177,13 +180,13 @@ def test_a_job_is_forgotten_when_its_time_is_over(tmp_path: Path) -> None:
         await witness.until("nothing is left", lambda: not witness.all(PODS) and not services_of(witness, "brief"))
         assert witness.find(PYTORCH_JOBS, "brief") is None
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 # Standing back
 
 
-def test_a_job_stands_back_when_told_to_and_goes_on_from_the_start(tmp_path: Path) -> None:
+def test_a_job_stands_back_when_told_to_and_goes_on_from_the_start(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(torch("train", role(STAYS, 1, "Never"), role(STAYS, 2, "Never"), backoffLimit=0))
@@ -200,11 +203,11 @@ def test_a_job_stands_back_when_told_to_and_goes_on_from_the_start(tmp_path: Pat
         assert not has(witness, "train", "Suspended")
         assert "restarts" not in status_of(witness, "train")
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
-def test_a_preempted_job_goes_whole_and_comes_back_at_no_cost(tmp_path: Path, kind: str) -> None:
+def test_a_preempted_job_goes_whole_and_comes_back_at_no_cost(shared: SharedClusters, kind: str) -> None:
     """Its policies forgive nothing, and its processes fail when they are told to go."""
     fails = "sleep 1000000 & trap 'kill $!; exit 1' TERM; wait"
 
@@ -231,10 +234,10 @@ def test_a_preempted_job_goes_whole_and_comes_back_at_no_cost(tmp_path: Path, ki
         await witness.until("low says so", lambda: has(witness, "low", "Running", kind))
         assert "restarts" not in status_of(witness, "low", kind)
 
-    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
 
 
-def test_a_preempted_job_that_asks_for_it_ends_instead(tmp_path: Path) -> None:
+def test_a_preempted_job_that_asks_for_it_ends_instead(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=2)
@@ -253,7 +256,7 @@ def test_a_preempted_job_that_asks_for_it_ends_instead(tmp_path: Path) -> None:
         assert not has(witness, "low", "Running")
         assert not witness.pods_of("low")
 
-    play(tmp_path, [node("one", gpu="1"), node("two", gpu="1")], scene)
+    shared.play([node("one", gpu="1"), node("two", gpu="1")], scene)
 
 
 def test_an_elastic_job_gives_up_workers_and_grows_back(tmp_path: Path) -> None:
@@ -365,7 +368,7 @@ REFUSED: list[tuple[Callable[[Document], None], int, str]] = [
 ]
 
 
-def test_what_does_not_belong_there_is_refused(tmp_path: Path) -> None:
+def test_what_does_not_belong_there_is_refused(shared: SharedClusters) -> None:
     path = f"{PYTORCH_JOBS.path('default')}?fieldValidation=Strict"
 
     async def scene(cluster: RealCluster) -> None:
@@ -378,4 +381,4 @@ def test_what_does_not_belong_there_is_refused(tmp_path: Path) -> None:
             assert words in refused.value.message
         assert cluster.witness.all(PYTORCH_JOBS) == []
 
-    play(tmp_path, [node("one")], scene)
+    shared.play([node("one")], scene)

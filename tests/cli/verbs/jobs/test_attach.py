@@ -1,17 +1,16 @@
 """`understudy attach`: a shell, or a command, inside an instance of a job."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.cli.commands import ended, started
 from tests.embedded.manifests import job
-from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.real_cluster import RealCluster, node
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Witness
 from understudy.cli.verbs.jobs.attach import ExecRequest, exit_code
 
 
-def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_code(tmp_path: Path) -> None:
+def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_code(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.create(job("two", pods=2), job("waits", gpus=1))
@@ -28,7 +27,7 @@ def test_a_command_has_the_job_s_surroundings_and_its_own_stdin_output_and_exit_
         assert waits.code == 1
         assert "does not run, it is PENDING" in waits.err
 
-    play(tmp_path, [node("n-0")], scene)
+    shared.play([node("n-0")], scene)
 
 
 def _phases(witness: Witness, name: str) -> list[str]:

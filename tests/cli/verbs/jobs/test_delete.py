@@ -1,13 +1,13 @@
 """`understudy delete` and `prune` on a cluster that really runs."""
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 
 from tests.cli.commands import refuses, shows, typed
 from tests.embedded.manifests import STAYS, job, jobset
-from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.real_cluster import RealCluster, node
+from tests.embedded.shared_cluster import SharedClusters
 from understudy.embedded.clusters import pod_processes
 from understudy.objects.resources import CONFIG_MAPS, JOBS, PODS
 from understudy.ports import Ref
@@ -28,7 +28,7 @@ async def names(cluster: RealCluster) -> set[str]:
     return set(await shows(cluster, "list", "-o", "name"))
 
 
-def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(tmp_path: Path) -> None:
+def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(job("first"), jobset("second", 2, job("template")), job("third"))
         await running(cluster, "first", "second", "third")
@@ -54,10 +54,10 @@ def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(tmp_path: 
         assert await shows(cluster, "delete", "--all") == ["job.batch/third deleted"]
         assert await names(cluster) == set()
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
-def test_waiting_ends_when_time_is_up(tmp_path: Path) -> None:
+def test_waiting_ends_when_time_is_up(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(job("deaf", program=STUBBORN), job("other"))
         await running(cluster, "deaf", "other")
@@ -70,10 +70,10 @@ def test_waiting_ends_when_time_is_up(tmp_path: Path) -> None:
         await cluster.client.delete(Ref(PODS, "default", pod["metadata"]["name"]), grace=0)
         await cluster.witness.until("it is gone", lambda: not cluster.witness.pods_of("deaf"))
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
-def test_only_jobs_that_ended_long_enough_ago_are_pruned(tmp_path: Path) -> None:
+def test_only_jobs_that_ended_long_enough_ago_are_pruned(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(job("good", program="exit 0"), job("bad", program="exit 1"), job("runs", program=STAYS))
         await cluster.create({**job("paused"), "spec": {**job("paused")["spec"], "suspend": True}})
@@ -89,7 +89,7 @@ def test_only_jobs_that_ended_long_enough_ago_are_pruned(tmp_path: Path) -> None
         assert [line.rpartition(" with Age ")[0] for line in pruned] == ["Delete job bad", "Delete job good"]
         assert await names(cluster) == {"job.batch/runs", "job.batch/paused"}
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
 def ended(cluster: RealCluster, name: str) -> bool:

@@ -9,6 +9,7 @@ from tests.cli.queries.documents import NOW, ago, conditions, event, pod, spec_o
 from tests.cli.queries.documents import job as job_object
 from tests.embedded.manifests import STAYS, job, jobset
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document, Witness
 from understudy.cli.verbs.jobs.get import accelerator_lines, job_lines
 from understudy.cli.views.events import events_block
@@ -27,7 +28,7 @@ def without_times(lines: list[str]) -> list[str]:
     return [re.sub(r"(?<= )\d+s(?= |$)", "0s", re.sub(r"  +", "  ", line)) for line in lines]
 
 
-def test_a_preemption_as_its_owner_sees_it(tmp_path: Path) -> None:
+def test_a_preemption_as_its_owner_sees_it(shared: SharedClusters, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
 
     async def scene(cluster: RealCluster) -> None:
@@ -82,7 +83,7 @@ def test_a_preemption_as_its_owner_sees_it(tmp_path: Path) -> None:
         await witness.until("the books say so", lambda: len(witness.told("Resumed", "Job", "medium")) >= 2)
         assert any("it went on, on 192.168.0.23." in line for line in await shows(cluster, "why", "medium"))
 
-    play(tmp_path, example_nodes("one-gpu"), scene)
+    shared.play(example_nodes("one-gpu"), scene)
 
 
 def _completed(witness: Witness, name: str) -> bool:

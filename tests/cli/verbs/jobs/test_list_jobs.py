@@ -1,12 +1,12 @@
 """`understudy list`: all jobs, of whatever kind."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 from tests.cli.commands import shows
 from tests.cli.queries.documents import NOW, conditions, job, pod, spec_of, summary
-from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.real_cluster import RealCluster, node
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document
 from understudy.cli.verbs.jobs.list_jobs import list_lines, shortened, wide_list_lines
 from understudy.cli.verbs.jobs.top import instance_usage_lines, job_usage_lines
@@ -67,7 +67,7 @@ def _spec(resource: Resource, program: str) -> Document:
     return {f"{REPLICAS[kind]}ReplicaSpecs": roles}
 
 
-def test_every_kind_is_listed_shown_and_read_alike(tmp_path: Path) -> None:
+def test_every_kind_is_listed_shown_and_read_alike(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         assert await shows(cluster, "list") == ["NAME  STATUS  TRAINER  AGE  NODE"]
@@ -87,7 +87,7 @@ def test_every_kind_is_listed_shown_and_read_alike(tmp_path: Path) -> None:
             assert (await shows(cluster, "why", name))[0].startswith(f"{kind} default/{name} ")
             assert len(await shows(cluster, "events", name)) > 4
 
-    play(tmp_path, [node("n-0")], scene)
+    shared.play([node("n-0")], scene)
 
 
 def _running(pods: list[Document]) -> int:

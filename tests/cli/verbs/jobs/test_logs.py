@@ -10,6 +10,7 @@ from tests.cli.commands import PATIENCE, ended, refuses, shows, started, typed
 from tests.cli.shell import Shell
 from tests.embedded.manifests import job, jobset
 from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document, Witness
 
 
@@ -18,7 +19,7 @@ def pods(witness: Witness, name: str, phase: str, count: int = 1) -> list[Docume
     return found if len(found) == count else []
 
 
-def test_logs_of_every_instance_while_it_runs_and_after(tmp_path: Path) -> None:
+def test_logs_of_every_instance_while_it_runs_and_after(shared: SharedClusters, tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
     program = f"echo I am $JOB_COMPLETION_INDEX; echo two; until test -e {go_on}; do sleep 0.05; done; echo end"
 
@@ -45,7 +46,7 @@ def test_logs_of_every_instance_while_it_runs_and_after(tmp_path: Path) -> None:
         await witness.until("it has ended", lambda: pods(witness, "set", "Succeeded", 2))
         assert (await shows(cluster, "logs", "set"))[-1] == "end"
 
-    play(tmp_path, [node("n-0")], scene)
+    shared.play([node("n-0")], scene)
 
 
 def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """`understudy suspend` and `resume` on a cluster that really runs."""
 
-from pathlib import Path
-
 from tests.cli.commands import refuses, shows, typed
 from tests.embedded.manifests import STAYS, job, jobset, pod_spec
-from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.real_cluster import RealCluster, node
+from tests.embedded.shared_cluster import SharedClusters
 from understudy.embedded.clusters import pod_processes
 from understudy.kinds.annotations import REQUEUED_AT
 from understudy.objects.resources import JOBS
@@ -22,7 +21,7 @@ def runs(cluster: RealCluster, name: str, count: int = 1) -> bool:
     return [pod.get("status", {}).get("phase") for pod in found] == ["Running"] * count
 
 
-def test_jobs_pause_and_go_on_as_their_owner_says(tmp_path: Path) -> None:
+def test_jobs_pause_and_go_on_as_their_owner_says(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(jobset("pair", 2, job("template", gpus=1)), job("done", program="exit 0"))
         await cluster.witness.until("it runs", lambda: runs(cluster, "pair", 2))
@@ -36,10 +35,10 @@ def test_jobs_pause_and_go_on_as_their_owner_says(tmp_path: Path) -> None:
         assert await shows(cluster, "resume", "done") == ["job.batch/done is not suspended: it has finished"]
         assert "job.batch/done has finished" in await refuses(cluster, "suspend", "done")
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
-def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(tmp_path: Path) -> None:
+def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(shared: SharedClusters) -> None:
     template = {"spec": pod_spec("", 0, STAYS)}
     template["spec"]["containers"][0]["name"] = "pytorch"
     roles = {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 1, "template": template}}
@@ -60,10 +59,10 @@ def test_kinds_of_the_training_operator_pause_and_the_first_mpijob_cannot(tmp_pa
         assert await shows(cluster, "delete", "first", "torch") == deleted
         assert list(pod_processes.running_containers(cluster.folder)) == []
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
-def test_a_preempted_job_that_is_suspended_stays_so_when_there_is_room_again(tmp_path: Path) -> None:
+def test_a_preempted_job_that_is_suspended_stays_so_when_there_is_room_again(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         await cluster.priorities(low=1, high=100)
@@ -84,10 +83,10 @@ def test_a_preempted_job_that_is_suspended_stays_so_when_there_is_room_again(tmp
         assert await shows(cluster, "resume", "modest", "--wait") == ["job.batch/modest resumed"]
         await witness.until("modest runs again", lambda: runs(cluster, "modest"))
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
-def test_waiting_for_a_job_that_has_no_room_ends(tmp_path: Path) -> None:
+def test_waiting_for_a_job_that_has_no_room_ends(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         body = job("large", gpus=8)
         await cluster.create({**body, "spec": {**body["spec"], "suspend": True}})
@@ -96,7 +95,7 @@ def test_waiting_for_a_job_that_has_no_room_ends(tmp_path: Path) -> None:
         assert "to run; `understudy why large` tells why" in said.err
         assert await shows(cluster, "suspend", "large", "--wait") == ["job.batch/large suspended"]
 
-    play(tmp_path, NODES, scene)
+    shared.play(NODES, scene)
 
 
 def ended(cluster: RealCluster, name: str) -> bool:
