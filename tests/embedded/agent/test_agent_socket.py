@@ -103,8 +103,7 @@ def test_a_command_whose_client_disconnects_is_killed(tmp_path: Path) -> None:
         _, data = await anext(aiter(session))
         pid = int(data)
         await session.close()
-        while Path(f"/proc/{pid}/cwd").exists():
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: not Path(f"/proc/{pid}/cwd").exists())
 
     run_scene(tmp_path, scene)
 
@@ -166,8 +165,7 @@ def test_a_failed_node_renews_no_lease_and_its_processes_are_killed(tmp_path: Pa
             await world.phase(name, "Running")
         exit_file = world.folder.pods / uid / "containers" / "main" / "0" / "exit.json"
         await agent_protocol.ask_agent(world.folder.agent_socket, FailNode(NODE))
-        while not exit_file.exists():
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: exit_file.exists())
         assert state(world.cluster.pod("victim"))["state"].keys() == {"running"}, "the death is not reported yet"
         lease = world.cluster.objects[LEASES.key, "kube-node-lease", NODE]["spec"]["renewTime"]
         late = await world.run_pod("late", "exit 0")

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.embedded.mpi.workers import Workers
+from tests.eventually import eventually_async
 from understudy.embedded.agent_protocol import MARK
 from understudy.embedded.mpi.hosts import MpiHost, place_ranks
 from understudy.embedded.mpi.mpi_run import MpiRun
@@ -28,8 +29,7 @@ def test_ranks_can_save_before_their_worker_ends(tmp_path: Path) -> None:
             run = asyncio.create_task(
                 MpiRun(options, worker_exec, {}).run(place_ranks(options, [MpiHost("w0", 1), MpiHost("w1", 1)]))
             )
-            while not all((tmp_path / f"up.{name}").exists() for name in ("w0", "w1")):
-                await asyncio.sleep(0.01)
+            await eventually_async(lambda: all((tmp_path / f"up.{name}").exists() for name in ("w0", "w1")))
             variables = {**os.environ, MARK: "w1/main/0"}
             await asyncio.to_thread(subprocess.run, [drain], env=variables, check=True)
             assert (tmp_path / "saved.w1").exists()

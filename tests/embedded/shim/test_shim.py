@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedded.shim.fork_servers import fork_server, node_fork_server, said
+from tests.eventually import eventually
 from understudy.embedded.shim import container_files, linux, messages, node_pid_files
 from understudy.embedded.shim.container_files import ShimState
 
@@ -93,8 +94,7 @@ def test_the_next_fork_server_waits_for_the_one_before_and_not_for_its_shims(tmp
     assert state is not None
     assert linux.start_ticks(state.pid) == state.pid_birth
     os.kill(state.pid, signal.SIGKILL)
-    while not attempt.exit.exists():
-        time.sleep(0.01)
+    eventually(lambda: attempt.exit.exists())
 
 
 def test_everything_a_container_started_ends_with_it(tmp_path: Path) -> None:
@@ -113,8 +113,7 @@ def test_the_main_process_dies_with_its_shim(tmp_path: Path) -> None:
         state = container_files.read(attempt.state, ShimState)
         assert state is not None
         os.kill(state.shim, signal.SIGKILL)
-        while linux.start_ticks(state.pid) is not None:
-            time.sleep(0.01)
+        eventually(lambda: linux.start_ticks(state.pid) is None)
         assert not attempt.exit.exists()
 
 
@@ -159,8 +158,7 @@ def test_a_nodes_process_sends_heartbeats_and_forks(
         record_property("measured", f"private memory of a node's process: {private} KiB")
         assert private < 4096
         os.kill(pid, signal.SIGSTOP)
-        while not linux.is_stopped(pid):
-            time.sleep(0.01)
+        eventually(lambda: linux.is_stopped(pid))
         assert node_pid_files.kill_all_nodes(tmp_path / "nodes") == {"a"}
         assert linux.start_ticks(pid) is None
         assert node_pid_files.kill_all_nodes(tmp_path / "nodes") == set()

@@ -1,7 +1,5 @@
 """`understudy delete` and `prune` on a cluster that really runs."""
 
-import asyncio
-
 import msgspec
 
 from tests.cli.commands import refuses, shows, typed
@@ -48,8 +46,7 @@ def test_jobs_of_any_kind_go_with_their_pods_and_what_belongs_to_them(shared: Sh
         deleted = ["job.batch/first deleted", "jobset.jobset.x-k8s.io/second deleted"]
         assert await shows(cluster, "delete", "first", "second") == deleted
         assert len(list(pod_processes.running_containers(cluster.folder))) == 1, "it waits until the processes are gone"
-        while "first-code" in (await cluster.client.get(Ref(CONFIG_MAPS, "default"))).decode():
-            await asyncio.sleep(0.01)
+        await cluster.witness.until("its code is gone", lambda: cluster.witness.find(CONFIG_MAPS, "first-code") is None)
         assert await shows(cluster, "delete", "--all", "-T", "jobset") == ["No job in namespace default"]
         assert await shows(cluster, "delete", "--all") == ["job.batch/third deleted"]
         assert await names(cluster) == set()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.embedded.agent.agent_world import AgentWorld, run_scene, state
+from tests.eventually import eventually_async
 from understudy.embedded.agent.api.pod_types import (
     Container,
     ContainerPort,
@@ -166,7 +167,6 @@ def test_a_probe_that_hangs_fails_and_leaves_nothing_behind(tmp_path: Path) -> N
         await world.cluster.until(lambda: "Unhealthy" in dict(world.cluster.events("hangs")))
         assert "timed out after 1s" in dict(world.cluster.events("hangs"))["Unhealthy"]
         first = int((world.folder.pods / uid / "root" / "pid").read_text())
-        while Path(f"/proc/{first}/cwd").exists():
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: not Path(f"/proc/{first}/cwd").exists())
 
     run_scene(tmp_path, scene)

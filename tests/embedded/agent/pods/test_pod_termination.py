@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedded.agent.agent_world import AgentWorld, node, run_scene, state
+from tests.eventually import eventually_async
 from understudy.embedded.shim import container_files, linux
 from understudy.embedded.shim.container_files import ShimState
 from understudy.embedded.shim.pod_folders import pod_folder
@@ -88,8 +89,7 @@ def test_a_pod_that_is_deleted_by_force_is_killed_at_once(tmp_path: Path) -> Non
         await world.logged(uid, "up")
         pid = container_state(world, uid).pid
         await world.cluster.erase(Ref(PODS, "default", "forced"))
-        while is_running(pid) or (world.folder.pods / uid).exists():
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: not (is_running(pid) or (world.folder.pods / uid).exists()))
 
     run_scene(tmp_path, scene)
 
@@ -104,8 +104,7 @@ def test_hooks_run_around_the_life_of_a_container(tmp_path: Path) -> None:
         main = {"name": "main", "command": ["sh", "-c", script], "lifecycle": hooks}
         uid = await world.create_pod("hooked", {"containers": [main], "restartPolicy": "Never"})
         await world.logged(uid, "up")
-        while not (world.folder.pods / uid / "root" / "hooks").exists():
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: (world.folder.pods / uid / "root" / "hooks").exists())
         follow = asyncio.create_task(world.log(uid, follow=True))
         await world.delete("hooked", grace=20)
         assert await follow == "up\nstarted\nbefore stop\n"
@@ -126,8 +125,7 @@ def test_pods_outlive_an_agent_and_the_next_one_adopts_them(tmp_path: Path) -> N
         pids = {uid: container_state(world, uid).pid for uid in (runs, ends, goes)}
         await world.stop_agent()
         (world.folder.pods / ends / "root" / "now").touch()
-        while is_running(pids[ends]):
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: not is_running(pids[ends]))
         world.cluster.objects.pop((PODS.key, "default", "goes"))
         assert is_running(pids[runs])
         assert is_running(pids[goes])
@@ -135,8 +133,7 @@ def test_pods_outlive_an_agent_and_the_next_one_adopts_them(tmp_path: Path) -> N
         await world.start_agent()
         pod = await world.phase("ends", "Failed")
         assert state(pod)["state"]["terminated"]["exitCode"] == 5
-        while is_running(pids[goes]):
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: not is_running(pids[goes]))
         assert is_running(pids[runs])
         assert state(world.cluster.pod("runs"))["restartCount"] == 0
         await world.delete("runs", grace=20)
@@ -186,8 +183,8 @@ def test_a_container_whose_shim_is_killed_has_failed(tmp_path: Path, policy: str
             assert state(pod)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
         else:
             await world.cluster.until(lambda: state(world.cluster.pod("bereft"))["restartCount"] == 1)
-        while is_running(old.pid) or is_running(child):  # they have a pending SIGKILL and die when they are scheduled
-            await asyncio.sleep(0.01)
+        # They have a pending SIGKILL and die when they are scheduled.
+        await eventually_async(lambda: not (is_running(old.pid) or is_running(child)))
 
     run_scene(tmp_path, scene)
 
@@ -199,8 +196,7 @@ def test_pods_run_on_while_the_api_is_unreachable_and_are_reported_later(tmp_pat
         world.cluster.reachable = False
         (world.folder.pods / uid / "root" / "now").touch()
         exit_file = pod_folder(world.folder.pods, uid).attempt("main", 0).exit
-        while not exit_file.exists():
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: exit_file.exists())
         world.cluster.reachable = True
         pod = await world.phase("patient", "Failed")
         assert state(pod)["state"]["terminated"]["exitCode"] == 4
@@ -234,8 +230,7 @@ def test_a_container_whose_shim_was_killed_while_no_agent_watched_has_failed(tmp
         await world.stop_agent()
         kept = container_state(world, uid)
         os.kill(kept.shim, signal.SIGKILL)
-        while is_running(kept.pid):
-            await asyncio.sleep(0.01)
+        await eventually_async(lambda: not is_running(kept.pid))
         await world.start_agent()
         pod = await world.phase("unseen", "Failed")
         assert state(pod)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
