@@ -1,8 +1,8 @@
 """Clusters that really run and are shared by the tests of a process: one for each set of nodes.
 
 To start a cluster costs more than most tests do with it. After a test, what it made is deleted. The next test begins
-when all of that has gone. A test that fails, or that leaves a node other than it was, ends the cluster. Tests that
-disturb nodes or parts, or expect complaints in logs, play on clusters of their own.
+when all of that has gone and cordoned nodes are uncordoned. A test that fails ends the cluster. Tests that let nodes or
+parts fail, or expect complaints in logs, play on clusters of their own.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from understudy.client import KubeClient, connect
 from understudy.embedded.clusters import pod_processes
 from understudy.objects import resources
 from understudy.objects.resources import NODES, Resource
-from understudy.ports import Ref, Refused
+from understudy.ports import PatchForm, Ref, Refused
 
 Document = dict[str, Any]
 Scene = Callable[[RealCluster], Awaitable[None]]
@@ -86,6 +86,7 @@ class SharedCluster:
             await scene(cluster)
         async with connect(self._folder.kubeconfig) as client:
             await eventually_async(lambda: self._is_cleared(client), "what the test made has gone")
+            await _uncordon(client)
             assert await _nodes(client) == self._before[1], "nodes are other than before"
         assert not (words := list(complaints(self._folder))), "\n".join(words)
 
@@ -123,6 +124,13 @@ def _absent_is_fine() -> Iterator[None]:
 
 async def _nodes(client: KubeClient) -> list[_Node]:
     return msgspec.json.decode(await client.request("GET", NODES.path()), type=_Nodes).items
+
+
+async def _uncordon(client: KubeClient) -> None:
+    for node in await _nodes(client):
+        if node.spec.unschedulable:
+            uncordoned = {"spec": {"unschedulable": None}}
+            await client.patch(Ref(NODES, "", node.metadata.name), uncordoned, form=PatchForm.MERGE)
 
 
 class SharedClusters:

@@ -6,10 +6,12 @@ from pathlib import Path
 from tests.cli.commands import ended, refuses, shows, started, typed
 from tests.embedded.manifests import budget, job, lone_pod
 from tests.embedded.real_cluster import RealCluster, node, play
+from tests.embedded.shared_cluster import SharedClusters
 from understudy.objects.resources import BUDGETS, NODES, PODS
 
 A_SPARE = {"understudy.dev/spare": "keep", "cloud.google.com/gke-nodepool": "slice-b"}
 TWO = [node("a", gpu="4", labels={"understudy.dev/pool": "workers"}), node("b", gpu="4", labels=A_SPARE)]
+WITHOUT_SPARE = [node("a", gpu="4"), node("b", gpu="4")]
 
 
 def seats(cluster: RealCluster, name: str) -> list[str]:
@@ -17,7 +19,7 @@ def seats(cluster: RealCluster, name: str) -> list[str]:
     return [pod["spec"].get("nodeName", "") for pod in pods if pod.get("status", {}).get("phase") == "Running"]
 
 
-def test_nodes_are_listed_with_what_they_are_for(tmp_path: Path) -> None:
+def test_nodes_are_listed_with_what_they_are_for(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         await cluster.create(job("train", gpus=3))
         await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["a"])
@@ -32,10 +34,10 @@ def test_nodes_are_listed_with_what_they_are_for(tmp_path: Path) -> None:
             ("b", "healthy", 0),
         ]
 
-    play(tmp_path, TWO, scene)
+    shared.play(TWO, scene)
 
 
-def test_a_cordoned_node_gets_nothing_new(tmp_path: Path) -> None:
+def test_a_cordoned_node_gets_nothing_new(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         assert await shows(cluster, "node", "cordon", "a") == ["node/a cordoned"]
         assert await shows(cluster, "node", "cordon", "a", "b") == ["node/a already cordoned", "node/b cordoned"]
@@ -46,10 +48,10 @@ def test_a_cordoned_node_gets_nothing_new(tmp_path: Path) -> None:
         assert await shows(cluster, "node", "uncordon", "b") == ["node/b uncordoned"]
         await cluster.witness.until("it runs", lambda: seats(cluster, "train") == ["b"])
 
-    play(tmp_path, [node("a", gpu="4"), node("b", gpu="4")], scene)
+    shared.play(WITHOUT_SPARE, scene)
 
 
-def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(tmp_path: Path) -> None:
+def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(shared: SharedClusters) -> None:
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
         body, bare = job("train", gpus=4), lone_pod("bare")
@@ -69,7 +71,7 @@ def test_a_drain_moves_jobs_and_asks_before_it_loses_anything(tmp_path: Path) ->
         assert (await shows(cluster, "node", "drain", home))[-1] == f"node/{home} drained"
         await witness.until("it moved", lambda: seats(cluster, "train") not in ([home], []))
 
-    play(tmp_path, [node("a", gpu="4"), node("b", gpu="4")], scene)
+    shared.play(WITHOUT_SPARE, scene)
 
 
 def test_a_drain_waits_for_budgets(tmp_path: Path) -> None:
