@@ -1,1 +1,2 @@
-"""What a job kind means: turns a job object, and the pods observed of it, into a Gang; and makes its children."""
+"""What a job kind means: turns a job object and its observed pods into a Gang, and decides which children the job
+needs."""

@@ -1,4 +1,4 @@
-"""The understudy.dev annotations on jobs (and lone pods): what people and Understudy itself wrote there, as values."""
+"""The understudy.dev annotations on jobs and lone pods, as typed values: written by users and by Understudy."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -21,10 +21,10 @@ FENCED = f"{PREFIX}fenced"  # on a node: pods were force-deleted there while it 
 HOLDS = f"{PREFIX}holds"
 LAST_SEATS = f"{PREFIX}last-seats"
 EXCLUSIVE_TOPOLOGY = f"{PREFIX}exclusive-topology"
-WARM = f"{PREFIX}warm"  # on a job: how many understudies it wants to have ready
+WARM = f"{PREFIX}warm"  # on a job: how many understudies are kept ready
 WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is one of
 UNDERSTUDY_OF = f"{PREFIX}understudy-of"  # a label: the name of its job
-WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules an understudy loads besides those its program names
+WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules that an understudy imports in addition to those of its program
 STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
 MAX_UNDERSTUDIES = 64
 _TOPOLOGIES = {
@@ -33,7 +33,7 @@ _TOPOLOGIES = {
 
 
 class HasTitle(Protocol):
-    """Something whose annotations are read; it is only named where one of them is wrong."""
+    """An object whose annotations are read; its title is used in error messages."""
 
     @property
     def title(self) -> str: ...
@@ -80,7 +80,7 @@ def read_annotations(annotations: Mapping[str, str], titled: HasTitle) -> JobAnn
 
 
 def read_times(annotations: Mapping[str, str], name: str, titled: HasTitle) -> tuple[float, ...]:
-    """The moments an understudy.dev annotation lists, oldest first."""
+    """The times that an understudy.dev annotation lists, oldest first."""
     return _Reader(annotations, titled).times(name)
 
 
@@ -100,7 +100,7 @@ def format_fence(fence: Fence) -> str:
 
 
 def format_time(moment: float) -> str:
-    """As Kubernetes writes it: whole seconds, unless that would lose something."""
+    """As Kubernetes writes times: in whole seconds, unless that loses precision."""
     if moment == int(moment):
         return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -115,7 +115,7 @@ def format_seats(seats: Mapping[str, str]) -> str:
 
 
 def wanted_understudies(annotations: Mapping[str, str], titled: HasTitle) -> int:
-    """How many warm understudies a job wants to have; raises BadObject."""
+    """How many warm understudies a job asks for; raises BadObject."""
     text = annotations.get(WARM, "0").strip()
     if not (text.isascii() and text.isdigit() and int(text) <= MAX_UNDERSTUDIES):
         problem = f"{text!r} is not a number of understudies; write 0 to {MAX_UNDERSTUDIES}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 def parse_indexes(text: str) -> set[int]:
-    """What is not a number or a range of numbers is passed over."""
+    """Parts that are not a number or a range of numbers are ignored."""
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
@@ -14,7 +14,7 @@ def parse_indexes(text: str) -> set[int]:
 
 
 def format_indexes(indexes: Iterable[int]) -> str:
-    """Two neighbours stand side by side, three and more are a range."""
+    """Two neighbours are listed separately, three or more become a range."""
     parts: list[str] = []
     ordered = sorted(set(indexes))
     start = 0

@@ -1,4 +1,5 @@
-"""What a job means depends on its surroundings: priority classes, runtimes, volumes, namespaces, and who schedules."""
+"""The objects that the meaning of a job depends on: priority classes, runtimes, volumes, namespaces, and the
+scheduler's name."""
 
 import msgspec
 
@@ -9,12 +10,12 @@ from understudy.objects.jobs import TrainingRuntime
 from understudy.objects.pod_shapes import ShapeCache, Surroundings
 from understudy.objects.pods import DEFAULT_SCHEDULER, PodSpec, PodTemplate
 
-OPT_IN = f"{PREFIX}schedule"  # the label by which a namespace gives us its pods ("true"), and a pod stays out ("false")
+OPT_IN = f"{PREFIX}schedule"  # a label: a namespace gives its pods to Understudy ("true"), a pod is excluded ("false")
 BUILT_IN_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 class PodPriority(msgspec.Struct, frozen=True, gc=False):
-    """How important a pod is, and whether others may go for it."""
+    """How important a pod is, and whether it may preempt others."""
 
     priority: int = 0
     preempts: bool = True
@@ -31,10 +32,10 @@ class Context:
         self._standings: dict[tuple[int | None, str, str], PodPriority] = {}
 
     def changed(self) -> None:
-        """To be called after any of the surroundings was changed."""
+        """Called after any of these objects has changed."""
         self.shapes.forget()
         self._standings.clear()
-        # Where several call themselves the default, Kubernetes takes the least important.
+        # If several classes are marked as the default, Kubernetes takes the one with the lowest value.
         defaults = [c for c in self.classes.values() if c.global_default]
         self._default = min(defaults, key=lambda c: (c.value, c.metadata.name), default=None)
 
@@ -42,7 +43,8 @@ class Context:
         return self.scheduler_name is None or spec.scheduler_name == self.scheduler_name
 
     def will_be_ours(self, template: PodTemplate, namespace: str) -> bool:
-        """Of pods that are not made yet: where the namespace is opted in, admission will write our name into them."""
+        """For pods that do not exist yet: in an opted-in namespace, admission will set Understudy as their
+        scheduler."""
         spec = template.spec
         if self.ours(spec) or spec.scheduler_name != DEFAULT_SCHEDULER:
             return self.ours(spec)
@@ -51,7 +53,7 @@ class Context:
         return opted_in and template.metadata.labels.get(OPT_IN) != "false"
 
     def standing(self, spec: PodSpec, titled: HasTitle, field: str) -> PodPriority:
-        """A priority that is written down wins, else the class decides. `field` is where the spec stands."""
+        """A priority in the spec wins, otherwise the class decides. `field` is the path of the spec."""
         key = (spec.priority, spec.priority_class_name, spec.preemption_policy)
         found = self._standings.get(key)
         if found is None:
@@ -63,13 +65,13 @@ class Context:
 
     def _class_of(self, spec: PodSpec, titled: HasTitle, field: str) -> PriorityClass:
         name = spec.priority_class_name
-        if not name:  # a priority that is written down was given its default long ago
+        if not name:  # a spec with a priority got its default at admission
             return self._default if self._default and spec.priority is None else _NO_CLASS
         if found := self.classes.get(name):
             return found
         if name in BUILT_IN_CLASSES:
             return msgspec.structs.replace(_NO_CLASS, value=BUILT_IN_CLASSES[name])
-        if spec.priority is not None:  # the class is gone, what it meant for this pod is not
+        if spec.priority is not None:  # the class was deleted, but the pod keeps its priority
             return _NO_CLASS
         known = ", ".join(sorted(self.classes)) or "none"
         raise BadObject(

@@ -1,4 +1,4 @@
-"""Decodes every object that scheduling reads: those of `understudy.objects`, and the jobs of all kinds."""
+"""Decodes every object that the scheduler reads: those of `understudy.objects`, and the jobs of all kinds."""
 
 from understudy.kinds.registry import KINDS as JOB_KINDS
 from understudy.objects.decoding import Decoder

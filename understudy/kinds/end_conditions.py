@@ -1,4 +1,5 @@
-"""Has a job ended? The conditions by which each kind says so, in one place for schedulers, controllers and commands."""
+"""Whether a job has ended: the conditions of each kind that say so, in one place for schedulers, controllers and
+commands."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,12 +10,12 @@ from understudy.objects.meta import Condition
 
 
 class EndConditions(msgspec.Struct, frozen=True):
-    """The words of a kind. `word` is the value of `field`, where a version of the kind has no conditions."""
+    """The conditions of a kind. `word` is the value of `field`, in versions of the kind without conditions."""
 
     succeeded: str = "Succeeded"
     failed: str = "Failed"
-    announced: tuple[str, ...] = ()  # the end is certain, and the controller still removes pods
-    field: str = ""  # of the status, for versions without conditions: it has the same words
+    announced: tuple[str, ...] = ()  # the end is certain, and the controller still deletes pods
+    field: str = ""  # a field of the status, for versions without conditions; it has the same values
 
     def has_succeeded(self, conditions: Sequence[Condition], word: str = "") -> bool:
         return word == self.succeeded or _first_true(conditions, (self.succeeded,)) is not None
@@ -23,19 +24,19 @@ class EndConditions(msgspec.Struct, frozen=True):
         return word == self.failed or _first_true(conditions, (self.failed,)) is not None
 
     def has_ended(self, conditions: Sequence[Condition], word: str = "") -> bool:
-        """Whether the end is on record: the counts in the status are final."""
+        """Whether the end is recorded: the counts in the status are final."""
         return self.has_succeeded(conditions, word) or self.has_failed(conditions, word)
 
     def is_ending(self, conditions: Sequence[Condition], word: str = "") -> bool:
-        """Whether the job has ended or is about to: its controller makes no more pods."""
+        """Whether the job has ended or is about to: its controller creates no more pods."""
         return self.has_ended(conditions, word) or _first_true(conditions, self.announced) is not None
 
     def condition(self, conditions: Sequence[Condition]) -> Condition | None:
-        """The condition that says how the job ended. A success outranks a failure."""
+        """The condition that shows how the job ended. A success outranks a failure."""
         return _first_true(conditions, (self.succeeded,)) or _first_true(conditions, (self.failed,))
 
     def word(self, status: Mapping[str, Any]) -> str:
-        """The word in a status as it is written; '' where the kind has no such field."""
+        """The value of the field in a status; '' if the kind has no such field."""
         return str(status.get(self.field) or "") if self.field else ""
 
 
@@ -43,7 +44,7 @@ def _first_true(conditions: Sequence[Condition], types: Sequence[str]) -> Condit
     return next((one for one in conditions if one.type in types and one.status == "True"), None)
 
 
-# The Job controller announces an end before it has removed and counted the pods.
+# The Job controller announces an end before it has deleted and counted the pods.
 JOB_ENDS = EndConditions(succeeded="Complete", announced=("SuccessCriteriaMet", "FailureTarget"))
 JOBSET_ENDS = EndConditions(succeeded="Completed")
 TRAINING_OPERATOR_ENDS = EndConditions()

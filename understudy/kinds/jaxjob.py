@@ -1,4 +1,4 @@
-"""JAXJob: workers only; the first of them is the coordinator whose address all are told."""
+"""JAXJob: workers only; the first is the coordinator, whose address all of them get."""
 
 from collections.abc import Mapping
 

@@ -14,7 +14,7 @@ from understudy.kinds.ownership import COMPLETION_INDEX, JOB_NAME, OLD_JOB_NAME
 from understudy.objects.jobs import Job, JobSpec
 from understudy.objects.resources import JOBS, PODS
 
-# FailureTarget asks the Job controller to take the pods away and to end the Job as Failed, with the same reason.
+# FailureTarget makes the Job controller delete the pods and end the Job as Failed, with the same reason.
 CONTROL = JobControl(("spec", "suspend"), end="FailureTarget")
 
 
@@ -39,7 +39,7 @@ def outline(job: Job, seen: Sequence[ObservedPod]) -> GangOutline:
 
 
 def is_plain_single(job: Job) -> bool:
-    """Whether it wants one pod now, and says nothing more about it."""
+    """Whether it wants one pod now, and has no other rules."""
     spec = job.spec
     return (
         spec.parallelism in (None, 1)
@@ -51,11 +51,11 @@ def is_plain_single(job: Job) -> bool:
 
 
 def pod_indexes(spec: JobSpec, indexed: bool, succeeded: int = 0, completed: str = "") -> tuple[int, ...]:
-    """The indexes of the pods a Job would run now. Without a completion mode they are only numbers."""
+    """The indexes of the pods that a Job would run now. Without a completion mode they are only numbers."""
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     if spec.completions is None:
         if spec.parallelism is not None and succeeded:
-            return ()  # a work queue: the first success means there is nothing left to start
+            return ()  # a work queue: after the first success no pod has to be started
         return tuple(range(parallelism))
     if not indexed:
         return tuple(range(min(parallelism, max(0, spec.completions - succeeded))))

@@ -1,4 +1,4 @@
-"""What a job kind lets itself be told: to pause, to go on, to end. Turns such a wish into a patch of its object."""
+"""How a job kind is suspended, resumed and made to fail: turns each into a patch of its object."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,21 +8,22 @@ import msgspec
 from understudy.objects.meta import Condition
 
 MergePatch = dict[str, Any]
-LEFT_TO_END = "understudy.dev/LeftToEnd"  # the condition of a pod that its job spares: it is to end, and not made to
+LEFT_TO_END = "understudy.dev/LeftToEnd"  # a pod condition: the pod ends by itself and is not deleted
 
 
 class JobControl(msgspec.Struct, frozen=True):
-    """What the file of a kind says of its controls."""
+    """How the jobs of a kind are controlled; made in the file of the kind."""
 
-    pause: tuple[str, ...] = ()  # the field that takes its pods away at no cost to it; none: not, or not by us
-    end: str = "Failed"  # the condition by which its controller knows that it has failed
-    end_status: Mapping[str, str] = {}  # for kinds without conditions: the status that says the same
-    end_through: str = ""  # the kind of the object of the same name that has to fail for it
-    spared: Mapping[str, str] = {}  # labels of pods that end by themselves when the others go, and stay to tell how
+    # the field that suspends it, so that evicted pods count as no failure; none: it cannot be suspended by us
+    pause: tuple[str, ...] = ()
+    end: str = "Failed"  # the condition that makes its controller treat it as failed
+    end_status: Mapping[str, str] = {}  # for kinds without conditions: the equivalent status
+    end_through: str = ""  # the kind of the child of the same name that has to fail instead
+    spared: Mapping[str, str] = {}  # labels of pods that end by themselves after the others, and show the result
 
 
 def suspend_patch(control: JobControl, yes: bool) -> MergePatch:
-    """The merge patch that pauses a job, or lets it go on. Empty for a kind that cannot be paused."""
+    """The merge patch that suspends or resumes a job. Empty for a kind that cannot be suspended."""
     value: Any = yes
     for field in reversed(control.pause):
         value = {field: value}
@@ -42,8 +43,7 @@ def failure_patch(
 ) -> MergePatch | list[MergePatch]:
     """The patch of its status that makes a job fail: a merge patch, or a list of JSON patch operations.
 
-    Conditions already there are left as they are, with fields that are unknown here: the new one is added behind them.
-    """
+    Existing conditions stay as they are, with fields that are unknown here: the new one is appended."""
     if control.end_status:
         return {"status": dict(control.end_status)}
     condition = {

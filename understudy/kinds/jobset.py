@@ -1,4 +1,4 @@
-"""JobSet: child Jobs of replicated templates, each an island; exclusive placement makes each own its domain."""
+"""JobSet: child Jobs from replicated templates, each an island; with exclusive placement each owns its domain."""
 
 import hashlib
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ def outline(jobset: JobSet) -> GangOutline:
 
 
 def _topologies(jobset: JobSet) -> dict[str, Topology | None]:
-    """Of its islands, as long as there are pods in them."""
+    """Of its islands, as long as they have pods."""
     return {role.island: role.topology for job in jobset.spec.replicated_jobs for role in _roles(jobset, job, "")}
 
 
@@ -60,12 +60,13 @@ class _Stage(NamedTuple):
 
 
 def _stages(jobset: JobSet) -> dict[str, _Stage]:
-    """By replicated job. InOrder, each waits until the one before is ready; else each for those it depends on."""
+    """By replicated job. With InOrder, each waits until the one before is ready; otherwise each waits for those it
+    depends on."""
     jobs = jobset.spec.replicated_jobs
     if jobset.spec.startup_policy.startup_policy_order == "InOrder":
         return {job.name: _Stage(n, PodCreation.WHEN_READY if n else PodCreation.AT_ONCE) for n, job in enumerate(jobs)}
     stages: dict[str, _Stage] = {}
-    for job in jobs:  # a job depends only on those that stand before it
+    for job in jobs:  # a job may depend only on earlier ones
         before = [stages.get(one.name, _Stage()).number for one in job.depends_on]
         done = any(one.status == "Complete" for one in job.depends_on)
         made = PodCreation.WHEN_DONE if done else PodCreation.WHEN_READY if before else PodCreation.AT_ONCE
@@ -74,14 +75,14 @@ def _stages(jobset: JobSet) -> dict[str, _Stage]:
 
 
 def topology_of(annotations: Mapping[str, str], titled: HasTitle) -> Topology | None:
-    """JobSet's own annotation, else ours. With the node-selector strategy the nodes were labelled beforehand."""
+    """JobSet's own annotation, otherwise ours. With the node-selector strategy, the nodes were labelled before."""
     if EXCLUSIVE in annotations and NODE_SELECTOR not in annotations:
         return Topology(annotations[EXCLUSIVE], TopologyMode.EXCLUSIVE)
     return read_annotations(annotations, titled).topology
 
 
 def _roles(jobset: JobSet, job: ReplicatedJob, field: str) -> list[RoleOutline]:
-    """One role a child Job. What stands on the replicated job's template goes before what stands on the JobSet."""
+    """One role for each child Job. Annotations of the replicated job's template override those of the JobSet."""
     own = job.template.metadata.annotations
     topology = topology_of(own, jobset) or topology_of(jobset.metadata.annotations, jobset)
     preselected = EXCLUSIVE in (both := {**jobset.metadata.annotations, **own}) and NODE_SELECTOR in both
@@ -122,7 +123,8 @@ def _labels(jobset: JobSet, job: ReplicatedJob, replica: int, name: str) -> dict
 
 
 def _preselected(template: PodTemplate, namespace: str, job: str) -> PodTemplate:
-    """The node-selector strategy: each child Job's nodes carry its name, and a taint that keeps the others out."""
+    """The node-selector strategy: each child Job's nodes have its name as a label, and a taint that repels other
+    pods."""
     spec = msgspec.structs.replace(
         template.spec,
         node_selector={**template.spec.node_selector, _NAMESPACED_JOB: f"{namespace}_{job}"},

@@ -1,5 +1,5 @@
-"""What Kueue writes on jobs and pods, as far as it binds a scheduler beside it: who owns `suspend`, and in which
-domains the pods of a job belong."""
+"""What Kueue writes on jobs and pods, where it matters to another scheduler: which jobs' `suspend` Kueue controls, and
+in which domains pods of a job must be."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from understudy.kinds.outline import GangOutline, in_one_island
 from understudy.model.gangs import Topology, TopologyMode
 from understudy.objects.meta import ObjectMeta
 
-QUEUE = "kueue.x-k8s.io/queue-name"  # a label; long ago an annotation
+QUEUE = "kueue.x-k8s.io/queue-name"  # a label; in old versions an annotation
 WORKLOAD = "kueue.x-k8s.io/prebuilt-workload-name"
 MANAGED = "kueue.x-k8s.io/managed"
 REQUIRED = "kueue.x-k8s.io/podset-required-topology"
@@ -18,26 +18,26 @@ SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 
 
 def manages_suspend(meta: ObjectMeta) -> bool:
-    """Whether Kueue decides when this job is suspended. Without a queue a job it manages stays suspended for good, and
-    Understudy leaves that alone, like the suspend of any other owner."""
+    """Whether Kueue decides when this job is suspended. A job that Kueue manages without a queue stays suspended for
+    good. Understudy does not change it, as it does not change any `suspend` that another component controls."""
     return any(key in meta.labels for key in (QUEUE, WORKLOAD)) or (
         QUEUE in meta.annotations or meta.labels.get(MANAGED) == "true"
     )
 
 
 def topology_of(annotations: Mapping[str, str]) -> Topology | None:
-    """Where all the pods of one template belong."""
+    """The domain for all pods of one template."""
     if label := annotations.get(REQUIRED):
         return Topology(label, TopologyMode.REQUIRED)
     return Topology(label, TopologyMode.PREFERRED) if (label := annotations.get(PREFERRED)) else None
 
 
 def with_kueue_topology(outline: GangOutline, seen: Sequence[ObservedPod]) -> tuple[GangOutline, Sequence[ObservedPod]]:
-    """The outline of a job, with what its templates ask of Kueue where the job itself asks for nothing.
+    """The outline of a job, with the topology that its templates request from Kueue, unless the job itself requests
+    one.
 
-    What is asked for the pods of a template binds all that are made from it: they become one island. Slices do so where
-    they are islands already; any others Kueue keeps together by itself, as it does all of them by node selectors.
-    """
+    A request on a template applies to all of its pods: they become one island. Requests for slices apply where the
+    slices are islands already. Kueue enforces all other requests itself, with node selectors."""
     for template in {id(role.template): role.template for role in outline.roles}.values():
         notes = template.metadata.annotations
         roles = [role for role in outline.roles if role.template is template and role.topology is None]

@@ -29,8 +29,8 @@ def outline(job: MPIJob) -> GangOutline:
 
 
 def control_of(job: MPIJob) -> JobControl:
-    """The first version cannot be paused. In all of them a launcher without workers ends by itself; it has the log of
-    the job."""
+    """The first version cannot be suspended. In all versions a launcher without workers ends by itself; its log is the
+    log of the job."""
     spared = {key: "launcher" for key in (MPI_ROLE, REPLICA_TYPE, JOB_ROLE) if key in _labels(job, "launcher")}
     if not job.spec.mpi_replica_specs:
         return JobControl(end_status={"launcherStatus": "Failed"}, spared=spared)
@@ -38,16 +38,17 @@ def control_of(job: MPIJob) -> JobControl:
 
 
 def _launcher_waits(job: MPIJob) -> bool:
-    """Whether the launcher is made when all workers are ready. One that has run may be held back until they are."""
+    """Whether the launcher is created after all workers are ready. A launcher that has run may wait again until they
+    are."""
     if not job.spec.mpi_replica_specs or job.spec.launcher_creation_policy == "WaitForWorkersReady":
         return True
     return any(condition.type in ("Running", "Restarting") for condition in job.status.conditions)
 
 
 def _first_version(job: MPIJob) -> GangOutline:
-    """v1alpha1: one template for all. The launcher runs it without the workers' resources."""
+    """v1alpha1: one template for all pods. The launcher runs without the workers' resources."""
     template = job.spec.template
-    assert template is not None  # decoding asks for it
+    assert template is not None  # guaranteed by decoding
     workers, units = _workers(job)
     launcher = _with_resources(template, job.spec.launcher_resources or Resources())
     if units:
@@ -59,7 +60,7 @@ def _first_version(job: MPIJob) -> GangOutline:
 
 
 def _workers(job: MPIJob) -> tuple[int, int]:
-    """How many workers, and how many units each gets where the job counts in units."""
+    """The number of workers, and the units of each if the job counts in units."""
     spec = job.spec
     if spec.replicas is not None:
         return spec.replicas, 0
@@ -81,7 +82,7 @@ def _with_resources(template: PodTemplate, resources: Resources) -> PodTemplate:
 
 
 def _role(job: MPIJob, role: str, replicas: int, template: PodTemplate, field: str) -> RoleOutline:
-    """Launchers are one, and are named without a number."""
+    """There is one launcher, and its name has no number."""
     name = job.metadata.name
     indexes = tuple(range(replicas))
     late = role == "launcher" and _launcher_waits(job)

@@ -1,4 +1,4 @@
-"""Pods as they are seen: each one's place in its gang, what it asks for, and whether it still counts."""
+"""Pods as observed: the place of each in its gang, what it requests, and whether it still counts."""
 
 import enum
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from understudy.objects.pods import Pod
 
 class PodState(enum.Enum):
     LIVE = enum.auto()
-    LEAVING = enum.auto()  # being deleted; fills its seat until it is gone
+    LEAVING = enum.auto()  # being deleted; occupies its seat until it is gone
     DONE = enum.auto()
     FAILED = enum.auto()
 
@@ -50,7 +50,7 @@ def observe_pod(pod: Pod, ref: GangRef, context: Context) -> ObservedPod:
 
 
 def pod_state(pod: Pod) -> PodState:
-    """A finished pod fills no seat, whether it is being deleted or not."""
+    """A finished pod occupies no seat, whether it is being deleted or not."""
     if pod.status.phase == "Succeeded":
         return PodState.DONE
     if pod.status.phase == "Failed":

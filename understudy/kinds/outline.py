@@ -1,4 +1,4 @@
-"""What every job kind says of itself: the places it wants filled, by role, and whether it wants them filled now."""
+"""What every job kind says about a job: the places to fill, by role, and whether they are to be filled now."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,18 +16,18 @@ class RoleOutline(msgspec.Struct, frozen=True):
     island: str
     names: tuple[str, ...]
     template: PodTemplate
-    field: str  # where the template stands in the object
-    labels: Mapping[str, str] = {}  # what its controller adds to the template's own
+    field: str  # the path of the template in the object
+    labels: Mapping[str, str] = {}  # labels that its controller adds to those of the template
     index_label: str = ""
     indexes: tuple[int, ...] = ()
     topology: Topology | None = None
     unsupported: tuple[str, ...] = ()
-    stage: int = 0  # even; the next odd one is for the followers of its first pod
+    stage: int = 0  # even; the next odd stage is for the followers of its first pod
     made: PodCreation = PodCreation.AT_ONCE
-    leads: bool = False  # its first pod is a leader: the others are made when that one has a seat
+    leads: bool = False  # its first pod is a leader: the others are created after that one has a seat
 
     def stage_at(self, position: int) -> tuple[int, PodCreation]:
-        """The stage in which the pod at this position is made, and what it waits for."""
+        """The stage in which the pod at this position is created, and what it waits for."""
         if self.leads and self.indexes[position] != 0:
             return self.stage + 1, PodCreation.WHEN_SEATED
         return self.stage, self.made
@@ -40,7 +40,8 @@ class RoleOutline(msgspec.Struct, frozen=True):
 
 
 class GangOutline(msgspec.Struct, frozen=True):
-    """No roles: the job is finished, or wants nothing. Pods that are there all the same keep to the `topologies`."""
+    """No roles: the job is finished, or wants no pods. Pods that exist all the same stay in the domains of
+    `topologies`."""
 
     roles: tuple[RoleOutline, ...] = ()
     suspended: bool = False
@@ -68,7 +69,7 @@ def in_one_island(
 
 
 def planned_members(role: RoleOutline, positions: Iterable[int], namespace: str, context: Context) -> list[Member]:
-    """The members its controller will make at these positions."""
+    """The members that its controller will create at these positions."""
     spec = role.template.spec
     shared: Shape | None = None
     members = []

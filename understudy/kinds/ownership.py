@@ -1,4 +1,4 @@
-"""Which gang a pod belongs to, and which place in it, told by the labels and owners its controllers put on it."""
+"""Which gang a pod belongs to, and its place there, from the labels and owners that its controllers set."""
 
 import msgspec
 
@@ -32,13 +32,13 @@ _OPERATED = {
     "mpijob-controller": "MPIJob",
     "mpi-operator": "MPIJob",
 }
-SYSTEM_PRIORITY = 2_000_000_000  # from here on only Kubernetes' own components
+SYSTEM_PRIORITY = 2_000_000_000  # priorities from here on belong to Kubernetes' own components
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _EVERYWHERE = ("DaemonSet", "Node")  # owners whose pods belong to their node
 
 
 class GangRef(msgspec.Struct, frozen=True, gc=False):
-    """A pod's gang and its place there. No slot: any place its job still has to fill."""
+    """The gang of a pod, and its place. No slot: any place that its job still has to fill."""
 
     key: str  # Kind/namespace/name
     kind: str
@@ -54,7 +54,7 @@ class GangRef(msgspec.Struct, frozen=True, gc=False):
 
 
 def job_key(job: KubeObject) -> str:
-    """The key of the gang that a job stands for."""
+    """The key of the gang that a job represents."""
     return f"{job.kind}/{job.metadata.namespace}/{job.metadata.name}"
 
 
@@ -114,7 +114,7 @@ def _of_jobset(meta: ObjectMeta) -> GangRef:
 
 
 def _of_training(meta: ObjectMeta) -> GangRef:
-    """Their pods have the names of their places, but for launchers that are made by a Job."""
+    """Pods have the names of their places, except launchers created by a Job."""
     labels = meta.labels
     name = labels.get(TRAINING_JOB) or labels[MPI_JOB]
     kind = _OPERATED.get(labels.get(OPERATOR, "")) if TRAINING_JOB in labels else "MPIJob"

@@ -1,4 +1,5 @@
-"""PaddleJob: workers that meet at the first of them, or trainers that meet at a parameter server, the master."""
+"""PaddleJob: workers whose rendezvous is the first worker, or trainers whose rendezvous is a parameter server, the
+master."""
 
 from collections.abc import Mapping
 
@@ -30,7 +31,7 @@ def variables(job: TrainingJob, replica: Replica) -> dict[str, str | Document]:
     }
     meeting = MASTER if job.leader is not None else WORKER
     port = job.port(meeting)
-    if replica.role.name == meeting and replica.index == 0:  # the one the others come to listens on its own address
+    if replica.role.name == meeting and replica.index == 0:  # the rendezvous itself listens on its own address
         told |= {"POD_IP_DUMMY": OWN_ADDRESS, "PADDLE_MASTER": f"$(POD_IP_DUMMY):{port}"}
     else:
         told |= {"PADDLE_MASTER": f"{job.replica_name(meeting, 0)}:{port}"}
@@ -51,7 +52,7 @@ class PaddleJob(Workload, frozen=True, gc=False, kw_only=True):
 
 
 def _min_members(job: PaddleJob) -> int | None:
-    """An elastic policy says how few workers are enough."""
+    """An elastic policy sets the minimum of workers."""
     return job.spec.elastic_policy.min_replicas if job.spec.elastic_policy else None
 
 

@@ -1,4 +1,4 @@
-"""PyTorchJob: ranks that meet at the master, or, without one, workers that torchrun brings together."""
+"""PyTorchJob: ranks whose rendezvous is the master or, without one, workers that torchrun connects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -60,7 +60,7 @@ def _elastic(job: TrainingJob, policy: Document) -> dict[str, str]:
 
 
 def _nodes(job: TrainingJob, policy: Document) -> str:
-    """As many as there may be, where only one end of the range is given."""
+    """The maximum, if only one end of the range is given."""
     workers = job.count(WORKER)
     least, most = policy.get("minReplicas"), policy.get("maxReplicas")
     if least is None and most is None:
@@ -69,7 +69,7 @@ def _nodes(job: TrainingJob, policy: Document) -> str:
 
 
 def enough(job: TrainingJob, standing: TrainingState) -> bool:
-    """All workers have succeeded; of an elastic set, any: it says so when the whole is done."""
+    """All workers have succeeded. Of an elastic set, one is enough: it succeeds when the whole work is done."""
     workers = standing.of(WORKER)
     elastic = job.spec.get("elasticPolicy") is not None
     return all_workers_done(job, standing) or (elastic and workers is not None and workers.succeeded > 0)
@@ -87,7 +87,7 @@ class PyTorchJob(Workload, frozen=True, gc=False, kw_only=True):
 
 
 def _min_members(job: PyTorchJob) -> int | None:
-    """An elastic policy says how few workers are enough; a master comes on top."""
+    """An elastic policy sets the minimum of workers; a master counts in addition."""
     if job.spec.elastic_policy is None or job.spec.elastic_policy.min_replicas is None:
         return None
     masters = sum(spec.replicas for role, spec in job.spec.replicas.items() if role.lower() == "master")

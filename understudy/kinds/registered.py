@@ -1,4 +1,4 @@
-"""The job kinds there are. To add one, write its file and name it here: everything else asks `registry`."""
+"""The list of job kinds. To add one, write its file and name it here: everything else asks `registry`."""
 
 from understudy.kinds import jaxjob, job, jobset, mpijob, paddlejob, pytorchjob, tfjob, trainjob, xgboostjob
 from understudy.kinds.job_kind import JobKind

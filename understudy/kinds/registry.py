@@ -1,4 +1,4 @@
-"""What the product asks about job kinds: a kind by its name, the resources of all of them, and where a job lives."""
+"""Lookups of job kinds: a kind by its name, the resources of all kinds, and the resource of a job."""
 
 from msgspec.structs import replace
 
@@ -16,17 +16,18 @@ JOB_RESOURCES: tuple[Resource, ...] = tuple(kind.resource for kind in REGISTERED
 
 
 def job_resource(api_version: str, kind: str) -> Resource:
-    """Where a job of this kind lives, in the version it was read in."""
+    """The resource of a job of this kind, in the version in which it was read."""
     return replace(KINDS[kind].resource, version=api_version.rpartition("/")[2])
 
 
 def control_of(job: Workload) -> JobControl:
-    """How a job is suspended and made to fail. Kueue resumes what it admitted, so such jobs cannot be suspended."""
+    """How a job is suspended and made to fail. Kueue resumes jobs that it admitted, so Understudy cannot suspend
+    those."""
     control = KINDS[job.kind].control(job)
     return replace(control, pause=()) if control.pause and kueue.manages_suspend(job.metadata) else control
 
 
 def is_ending(job: Workload) -> bool:
-    """Whether a job has ended or is about to: its controller makes no more pods."""
+    """Whether a job has ended or is about to: its controller creates no more pods."""
     ends = KINDS[job.kind].ends
     return ends.is_ending(job.status.conditions, getattr(job.status, "launcher_status", ""))

@@ -1,4 +1,4 @@
-"""TFJob: a chief, parameter servers, workers and evaluators, all of whom TF_CONFIG tells who the others are."""
+"""TFJob: a chief, parameter servers, workers and evaluators; TF_CONFIG lists all of them."""
 
 from collections.abc import Mapping
 
@@ -24,12 +24,12 @@ PS, WORKER, EVALUATOR = "PS", "Worker", "Evaluator"
 
 
 def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
-    """Nothing for a replica that is alone."""
+    """Empty for a single replica."""
     if job.total == 1:
         return {}
     task = {"type": replica.role.lower, "index": replica.index}
     cluster = _cluster(job)
-    if job.spec.get("enableDynamicWorker"):  # workers come and go: each knows itself and the servers
+    if job.spec.get("enableDynamicWorker"):  # workers may be added and removed: each knows only itself and the servers
         config: Document = {"cluster": _sparse(cluster, replica), "task": task}
     else:
         config = {"cluster": cluster, "task": task, "environment": "cloud"}
@@ -37,7 +37,7 @@ def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
 
 
 def _cluster(job: TrainingJob) -> dict[str, list[str]]:
-    """Evaluators look at what the others make, and are none of them."""
+    """Evaluators read the checkpoints of the others, and are not part of the cluster."""
     domain = f"{job.metadata.namespace}.svc"
     return {
         role.lower: [f"{job.replica_name(role.name, i)}.{domain}:{job.port(role.name)}" for i in range(role.count)]
@@ -64,7 +64,7 @@ def enough(job: TrainingJob, standing: TrainingState) -> bool:
 
 
 def failed(job: TrainingJob, found: RoleState) -> TrainingOutcome:
-    """Any failure is the end, unless it is known that the pod is being made again."""
+    """Any failure ends the job, unless the pod is certainly created again."""
     known = found.restarting or found.retried
     if known and found.role.restart_policy != "Never":
         return TrainingOutcome.RESTARTING

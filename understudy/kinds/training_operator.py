@@ -1,4 +1,5 @@
-"""What the kinds of the training operator share: replicas by role, one pod a replica, all of them one island."""
+"""What the kinds of the training operator share: replicas by role, one pod for each replica, all of them in one
+island."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,11 +20,11 @@ RUN_POLICY_CONTROL = JobControl(("spec", "runPolicy", "suspend"))
 
 MinMembers = Callable[[Any], int | None]  # how many members of a job are enough; None: all
 
-OrderedReplicas = list[tuple[str, ReplicaSpec, str]]  # (role in lower case, its replicas, where they stand)
+OrderedReplicas = list[tuple[str, ReplicaSpec, str]]  # (role in lower case, its replicas, their path)
 
 
 def all_members(_: Any) -> None:
-    """No member can be missing."""
+    """All members are needed."""
 
 
 def training_kind(
@@ -33,7 +34,7 @@ def training_kind(
     order: tuple[str, ...] = ("master", "worker"),
     min_members: MinMembers = all_members,
 ) -> JobKind:
-    """A kind of the training operator. `order` is that of its roles in a gang, by importance."""
+    """A kind of the training operator. `order` lists its roles in a gang by importance."""
 
     def reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
         # Commands and schedulers never need it, and it takes longer to load than all kinds together.
@@ -57,7 +58,7 @@ def training_kind(
 
 
 def replicas_outline(job: Workload, field: str, order: Sequence[str], least: int | None = None) -> GangOutline:
-    """`field` names the map of replicas, `order` the roles by importance; `least` is how many members will do."""
+    """`field` names the map of replicas, `order` the roles by importance; `least` is the minimum of members."""
     if TRAINING_OPERATOR_ENDS.is_ending(job.status.conditions):
         return GangOutline()
     ordered = ordered_replicas(job.spec.replicas, f"spec.{field}", order)
@@ -66,7 +67,7 @@ def replicas_outline(job: Workload, field: str, order: Sequence[str], least: int
 
 
 def ordered_replicas(replicas: Mapping[str, ReplicaSpec], field: str, order: Sequence[str]) -> OrderedReplicas:
-    """Roles may be written in any case. Those the kind does not name come last."""
+    """Role names may be in any case. Roles unknown to the kind come last."""
     found = [(role.lower(), spec, f"{field}.{role}.template") for role, spec in replicas.items()]
     return sorted(found, key=lambda r: (order.index(r[0]) if r[0] in order else len(order), r[0]))
 

@@ -1,4 +1,4 @@
-"""TrainJob: the JobSet it has made; before there is one, its runtime's template with the job's numbers and patches."""
+"""TrainJob: the JobSet that it created; before that, its runtime's template with the job's numbers and patches."""
 
 from collections.abc import Iterator
 
@@ -18,13 +18,13 @@ from understudy.objects.jobs import JobSet, JobSetStatus, PodSpecPatch, Replicat
 from understudy.objects.pods import PodSpec, Resources
 from understudy.objects.resources import CLUSTER_TRAINING_RUNTIMES, JOB_SETS, TRAIN_JOBS, TRAINING_RUNTIMES
 
-# Its state is copied from the JobSet it makes.
+# Its state is copied from the JobSet that it creates.
 CONTROL = JobControl(("spec", "suspend"), end_through="JobSet")
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def outline(job: TrainJob | JobSet, context: Context) -> GangOutline:
-    """For a JobSet, see `as_made`."""
+    """For an existing JobSet, see `from_made_jobset`."""
     if isinstance(job, JobSet):
         return jobset.outline(job)
     if TRAIN_JOB_ENDS.is_ending(job.status.conditions):
@@ -43,7 +43,7 @@ def _runtime(job: TrainJob, context: Context) -> TrainingRuntime:
 
 
 def jobset_of(job: TrainJob, runtime: TrainingRuntime) -> JobSet:
-    """The JobSet the trainer would make; it goes by the job's name and title."""
+    """The JobSet that the trainer would create, with the job's name and title."""
     template = runtime.spec.template
     annotations = {**template.metadata.annotations, **job.spec.annotations, **_ours(job)}
     replicated = tuple(_patched(_sized(r, job, runtime), job) for r in template.spec.replicated_jobs)
@@ -54,8 +54,8 @@ def jobset_of(job: TrainJob, runtime: TrainingRuntime) -> JobSet:
 
 
 def from_made_jobset(job: TrainJob, made: JobSet) -> TrainJob | JobSet:
-    """The JobSet that was made of it, by the job's name and title: what its runtime has become since means nothing to
-    it. Whether it stands back, and whether it is over, the job itself says."""
+    """The JobSet that was created for the job, with the job's name and title: later changes of the runtime have no
+    effect on it. Whether it is suspended or finished is read from the job itself."""
     if TRAIN_JOB_ENDS.is_ending(job.status.conditions):
         return job
     metadata = msgspec.structs.replace(job.metadata, annotations={**made.metadata.annotations, **_ours(job)})
@@ -68,7 +68,7 @@ def _ours(job: TrainJob) -> dict[str, str]:
 
 
 def _sized(replicated: ReplicatedJob, job: TrainJob, runtime: TrainingRuntime) -> ReplicatedJob:
-    """The trainer's step has a pod a node; where the launcher is a node itself, one less."""
+    """The trainer's step has a pod for each node; one less if the launcher is a node itself."""
     step = replicated.template.metadata.labels.get(_STEP)
     if step != "trainer" and replicated.name != "node":
         return replicated
@@ -86,7 +86,7 @@ def _sized(replicated: ReplicatedJob, job: TrainJob, runtime: TrainingRuntime) -
 
 
 def _with_resources(pod: PodSpec, resources: Resources) -> PodSpec:
-    """They go before those of the trainer's container: the one called node, else the first."""
+    """The job's resources override those of the trainer's container: the one named node, otherwise the first."""
     names = [c.name for c in pod.containers]
     index = names.index("node") if "node" in names else 0
     containers = list(pod.containers)

@@ -1,4 +1,4 @@
-"""Warm understudies of a job: turns a member of it into the pod that holds itself ready for any of them."""
+"""Warm understudies of a job: turns a member of the job into a pod that can take over from any similar member."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ from understudy.model.quantity import parse_quantity
 
 Document = dict[str, Any]
 
-TEMPLATE_KEY = f"{PREFIX}warm-make"  # what a change of its members' template is told by
+TEMPLATE_KEY = f"{PREFIX}warm-make"  # identifies the template of the members it can replace
 _LONGEST_LABEL = 63
-GRACE = 1  # seconds: one that holds has nothing to save
+GRACE = 1  # seconds: an understudy that waits has no work to save
 _ROLES = (REPLICATED_JOB, REPLICA_TYPE, JOB_ROLE, MPI_ROLE)
-# Of its place and its importance an understudy has its own; what looks after a program has to wait for the program.
+# An understudy has its own place and priority; probes and hooks have to wait until the program starts.
 _NOT_OF_THE_POD = (
     "nodeName", "hostname", "subdomain", "setHostnameAsFQDN", "priority", "priorityClassName", "preemptionPolicy",
     "schedulingGates", "topologySpreadConstraints", "activeDeadlineSeconds",
@@ -30,7 +30,7 @@ def understudy_name(job: str, number: int) -> str:
 
 
 def template_member(members: Iterable[Document]) -> Document | None:
-    """The member to be copied: one of those that need accelerators, else of those that are most."""
+    """The member to copy: one that needs accelerators, otherwise one of the largest role."""
     roles: dict[str, list[Document]] = {}
     for member in sorted(members, key=lambda one: str(one["metadata"]["name"])):
         roles.setdefault(_role(member), []).append(member)
@@ -51,8 +51,8 @@ def _accelerators(pod: Document) -> int:
 
 
 def template_key(member: Document) -> str:
-    """«accelerators/role/digest»: the same for all members of a role; another when their template asks for something
-    else of an understudy."""
+    """«accelerators/role/digest»: the same for all members of a role; it changes when their template changes what an
+    understudy needs."""
     spec = member["spec"]
     containers = [*spec.get("initContainers", ()), *spec["containers"]]
     parts = [[one.get(key) for key in ("name", "image", "resources")] for one in containers]
@@ -62,8 +62,8 @@ def template_key(member: Document) -> str:
 
 
 def is_outdated(make: str, model: Document) -> bool:
-    """Whether an understudy of this make would not be made like that now. While its own role is being made anew, what
-    is left of the job says nothing about it."""
+    """Whether an understudy with this key would be created differently now. While its role has no members, the key
+    cannot be compared."""
     wanted = template_key(model)
     if make.count("/") != 2:
         return True
@@ -72,7 +72,7 @@ def is_outdated(make: str, model: Document) -> bool:
 
 
 def understudy_pod(job: Document, gang: str, member: Document, number: int) -> Document:
-    """A pod like the member, that belongs to the job and is none of those its kind counts."""
+    """A pod like the member, which belongs to the job and does not count as a member."""
     meta = job["metadata"]
     notes = {WARM_FOR: gang, TEMPLATE_KEY: template_key(member)}
     if imports := (meta.get("annotations") or {}).get(WARM_IMPORTS):
@@ -103,6 +103,6 @@ def _holding(spec: Document) -> Document:
 
 def _unwatched(container: Document) -> Document:
     kept = {key: value for key, value in container.items() if key not in _NOT_OF_CONTAINERS}
-    if "ports" in kept:  # its member's port of the machine is in use, or will be
+    if "ports" in kept:  # its member uses these host ports, or will
         kept["ports"] = [{k: v for k, v in port.items() if k != "hostPort"} for port in kept["ports"]]
     return kept

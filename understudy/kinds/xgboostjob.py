@@ -1,4 +1,4 @@
-"""XGBoostJob: workers around a master that keeps track of them; LightGBM's machines are told to each other as well."""
+"""XGBoostJob: workers around a master that runs the tracker; LightGBM also gets the list of all machines."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ def variables(job: TrainingJob, replica: Replica) -> dict[str, str]:
 
 
 def failed(_: TrainingJob, found: RoleState) -> TrainingOutcome:
-    """Any failure is the end, unless exit codes are looked at."""
+    """Any failure ends the job, unless its exit codes are evaluated."""
     return TrainingOutcome.RESTARTING if found.role.restart_policy == "ExitCode" else TrainingOutcome.FAILED
 
 

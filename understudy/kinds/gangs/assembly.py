@@ -1,4 +1,4 @@
-"""Puts a gang together: who it is, the places its job wants filled, and the pods that were seen in them."""
+"""Forms a gang: its identity and annotations, the places that its job wants to fill, and the observed pods."""
 
 from collections.abc import Iterable, Sequence, Set
 
@@ -14,7 +14,7 @@ from understudy.objects.pods import DEFAULT_SCHEDULER
 
 
 class GangHead(msgspec.Struct, frozen=True):
-    """Who the gang is, and what its annotations say."""
+    """The identity of a gang, and its annotations as values."""
 
     kind: str
     namespace: str
@@ -30,8 +30,8 @@ class GangHead(msgspec.Struct, frozen=True):
 def assemble_gang(
     head: GangHead, outline: GangOutline, pods: Sequence[ObservedPod], context: Context, done: Set[str] = frozenset()
 ) -> Gang | None:
-    """None where nothing is left of it: no place to fill, and no pod that fills a seat. `done` are places whose pods
-    have succeeded, whether they are still there or not."""
+    """None if the gang has no place to fill and no pod in a seat. `done` are places whose pods have succeeded, whether
+    the pods still exist or not."""
     pods = sorted(_leaving_if_suspended(pods, outline), key=_seen_order)
     live = [s for s in pods if s.state is PodState.LIVE]
     islands = slots_of(outline, live, {s.ref.slot for s in pods if s.state is PodState.DONE and s.ref.slot} | done)
@@ -74,14 +74,14 @@ def assemble_gang(
 
 
 def _leaving_if_suspended(pods: Sequence[ObservedPod], outline: GangOutline) -> Iterable[ObservedPod]:
-    """The pods of a suspended job are on their way out, whether its controller has come to it yet or not."""
+    """The pods of a suspended job count as leaving, even before its controller has deleted them."""
     if not outline.suspended:
         return pods
     return [msgspec.structs.replace(s, state=PodState.LEAVING) if s.state is PodState.LIVE else s for s in pods]
 
 
 def _seen_order(sighting: ObservedPod) -> tuple[bool, float, str]:
-    """Of two pods for one place, the one with a seat has it, then the older."""
+    """Of two pods for one place, the one with a seat counts, then the older one."""
     return (not sighting.member.node, sighting.created, sighting.member.name)
 
 
@@ -93,7 +93,7 @@ def _member(place: GangSlot) -> Member:
 def _priority(
     head: GangHead, pods: Sequence[ObservedPod], roles: Iterable[RoleOutline], context: Context
 ) -> PodPriority:
-    """A gang is as important as its most important pod, and preempts only if all of its pods may."""
+    """A gang has the highest priority of its pods, and preempts only if all of its pods may."""
     found = [s.standing for s in pods] or [
         context.standing(role.template.spec, head, f"{role.field}.spec") for role in roles
     ]
@@ -101,8 +101,8 @@ def _priority(
 
 
 def _is_ours(head: GangHead, islands: SlotsByIsland, pods: Sequence[ObservedPod], context: Context) -> bool:
-    """Pods say who seats them. Templates speak for those that are not there yet, unless an admission policy has the
-    last word: then they say nothing, and pods that were made of them are ours, or were when Understudy wrote on it."""
+    """A pod names its scheduler. A template decides for pods that do not exist yet, unless an admission policy sets the
+    scheduler: then existing pods decide, or the annotations that Understudy wrote."""
     if not all(s.ours for s in pods if s.state is PodState.LIVE):
         return False
     templates, notes = [role.template for role in free_roles(islands)], head.notes
@@ -128,7 +128,7 @@ def _gates(live: Sequence[ObservedPod], roles: Iterable[RoleOutline]) -> tuple[s
 
 
 def _remember_seats(islands: SlotsByIsland, pods: Sequence[ObservedPod], notes: JobAnnotations) -> None:
-    """Members without a seat know where they, or the pod before them, sat last."""
+    """Members without a seat know where they, or their predecessors, sat last."""
     former = dict(notes.last_seats)
     nameless = []
     for sighting in pods:
@@ -146,7 +146,7 @@ def _remember_seats(islands: SlotsByIsland, pods: Sequence[ObservedPod], notes: 
 
 
 def _holds(islands: SlotsByIsland, notes: JobAnnotations) -> tuple[tuple[str, str], ...]:
-    """Seats kept for members: by annotation, also for one that will move; else by nomination."""
+    """Seats held for members: by annotation, also for a member that will move; otherwise by nomination."""
     found = {}
     for place in _all(islands):
         if place.sighting and place.sighting.nominated and not place.sighting.member.node:
@@ -158,11 +158,10 @@ def _holds(islands: SlotsByIsland, notes: JobAnnotations) -> tuple[tuple[str, st
 
 
 def _shared_out(nodes: dict[str, str], nameless: list[str], islands: SlotsByIsland) -> Iterable[tuple[GangSlot, str]]:
-    """Seats written down under names, with the places they are for.
+    """Assigns recorded seats to places.
 
-    A member goes by its pod's name, its place's, or the name of an earlier pod of that place. What is left over is for
-    members that fill any place, and so have no name that lasts.
-    """
+    A seat is recorded under the name of the pod, of its place, or of an earlier pod of that place. Seats that match no
+    name go to members that can fill any place, and so have no lasting name."""
     earlier = {name.rpartition("-")[0]: name for name in reversed(nodes)}
     left = dict(nodes)
     anywhere = []

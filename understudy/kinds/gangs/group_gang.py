@@ -1,5 +1,5 @@
-"""Pods and the definition of their group into a gang. Where one job has all of its pods, the job stays the gang, and
-the definition adds what the job does not say."""
+"""Pods and the definition of their pod group into a gang. If one job owns all pods, the job stays the gang, and the
+definition adds what the job does not specify."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from understudy.objects.pods import PodSpec
 
 
 def group_gang(definition: GroupDefinition, seen: Sequence[ObservedPod], context: Context) -> Gang | None:
-    """The gang consists of the pods that exist; whether more will come is not known."""
+    """The gang consists of the pods that exist; it is not known whether more will be created."""
     first = min(seen, key=lambda s: (s.created, s.member.name))
     ref, notes = first.ref, _notes(definition, first, seen)
     created = first.created if definition.created is None else definition.created
@@ -32,7 +32,7 @@ def group_gang(definition: GroupDefinition, seen: Sequence[ObservedPod], context
 
 
 def _notes(definition: GroupDefinition, first: ObservedPod, seen: Sequence[ObservedPod]) -> JobAnnotations:
-    """What people want stands on the group, or on its oldest pod; what Understudy has to remember, on its pods."""
+    """Users annotate the group or its oldest pod; Understudy annotates its pods."""
     wishes, own = definition.notes, read_annotations(first.annotations, first.ref)
     seats = {member: node for s in seen for member, node in read_annotations(s.annotations, s.ref).last_seats}
     return replace(
@@ -46,7 +46,7 @@ def _notes(definition: GroupDefinition, first: ObservedPod, seen: Sequence[Obser
 
 
 def _ranked(gang: Gang, definition: GroupDefinition, context: Context) -> Gang:
-    """What a group says of its importance means what it means on a pod, and goes before what its pods say."""
+    """The priority of a group means the same as that of a pod, and overrides those of its pods."""
     given = PodSpec((), priority=definition.priority, priority_class_name=definition.priority_class)
     if definition.priority is not None or definition.priority_class:
         standing = context.standing(given, definition, "spec")
@@ -57,11 +57,11 @@ def _ranked(gang: Gang, definition: GroupDefinition, context: Context) -> Gang:
 def with_group_rules(
     outline: GangOutline, seen: Sequence[ObservedPod], groups: Mapping[str, GroupDefinition]
 ) -> tuple[GangOutline, list[ObservedPod]]:
-    """A job's outline, with what the groups of its islands add; and its pods in the islands they make.
+    """A job's outline, with the rules of the groups of its islands; and its pods, moved to the islands that these rules
+    form.
 
-    One group for all of it may say how few will do, and that all of it belongs in one domain. With several, each says
-    where its own islands belong, and the job runs whole.
-    """
+    One group for the whole job may set a minimum and one domain for all. With several groups, each sets the domain of
+    its own islands, and the job runs whole."""
     distinct = {definition.title: definition for definition in groups.values()}
     if len(distinct) == 1:
         (only,) = distinct.values()
@@ -81,10 +81,9 @@ def with_group_rules(
 
 
 def with_group_conditions(gang: Gang, definition: GroupDefinition, there: int, in_words: str) -> Gang:
-    """The gang, with what has to happen before its group counts as one. One that runs has that behind it.
+    """The gang, with the conditions that its group must meet before it may start. They do not apply to a running gang.
 
-    `there` is how many pods it has, or will have.
-    """
+    `there` is the number of its pods, existing or expected."""
     gang = replace(gang, whole=gang.whole or definition.whole)
     if gang.seated():
         return gang

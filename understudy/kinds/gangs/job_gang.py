@@ -1,4 +1,4 @@
-"""The gang of a job whose object is known: its outline, filled with the pods that were observed."""
+"""The gang of a job whose object is known: its outline, filled with the observed pods."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -26,14 +26,13 @@ def gang_of(
     groups: Mapping[str, GroupDefinition] = NO_GROUPS,
     done: Set[str] = frozenset(),
 ) -> Gang | None:
-    """The gang of a job. None: it is finished, or wants no pods, and none of them is left.
+    """None if the job is finished, or wants no pods and has none left.
 
-    `groups` are those its pods are said to belong to, by island; `done` are places that its children say are done.
-    """
+    `groups` are the pod groups that its pods name, by island; `done` are places that its children report as done."""
     meta = obj.metadata
     created = seconds(meta.creation_timestamp) or 0.0
     notes = read_annotations(meta.annotations, obj)
-    if kueue.manages_suspend(meta):  # its suspend is Kueue's to take back, whatever was written before
+    if kueue.manages_suspend(meta):  # only Kueue may resume it, whatever earlier annotations say
         notes = replace(notes, requeued=False)
     outline, pods = kueue.with_kueue_topology(KINDS[obj.kind].outline(obj, context, seen), seen)
     if groups:

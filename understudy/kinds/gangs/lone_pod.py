@@ -1,4 +1,4 @@
-"""A lone pod is a gang of one. There may be very many, so they take a short way; so do Jobs of one pod."""
+"""A lone pod is a gang of one. There may be very many, so they have a fast path; Jobs of one pod use it too."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from understudy.model.gangs import Gang, Island, Member
 from understudy.objects.meta import seconds
 from understudy.objects.pods import Pod
 
-UNDERSTUDY_PRIORITY = -(2**31) - 1  # below every priority that a pod can be given
+UNDERSTUDY_PRIORITY = -(2**31) - 1  # below every priority that a pod can have
 
 
 def lone_gang(pod: Pod, ref: GangRef, context: Context) -> Gang | None:
@@ -32,7 +32,7 @@ def is_live(pod: Pod) -> bool:
 
 
 def gang_of_one(pod: Pod, ref: GangRef, queued_at: float, context: Context) -> Gang:
-    """The gang of a live pod without company, to which no annotation adds anything. The same as `assembled` gives."""
+    """The gang of a single live pod without annotations. The same as `assemble_gang` returns."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
     standing = context.standing(spec, pod, "spec")
     node = spec.node_name

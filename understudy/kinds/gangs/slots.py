@@ -1,4 +1,4 @@
-"""Fills the places a job wants with the pods that were seen; what is left is planned from the templates."""
+"""Fills the places of a job with the observed pods; the remaining places are planned from the templates."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from understudy.model.gangs import Member, PodCreation, Topology, TopologyMode
 
 
 class GangSlot(msgspec.Struct):
-    """One place of an island. `role` and `position` say where its template is; a pod beyond the outline has none."""
+    """One place of an island. `role` and `position` name its template; a pod outside the outline has none."""
 
     slot: str
     role: RoleOutline | None = None
@@ -25,7 +25,7 @@ SlotsByIsland = dict[str, list[GangSlot]]
 
 
 def slots_of(outline: GangOutline, live: Sequence[ObservedPod], done: set[str]) -> SlotsByIsland:
-    """The places in the order of the outline, each with its pod where one was seen; without those of finished pods."""
+    """The places in the order of the outline, each with its observed pod; without those of finished pods."""
     by_slot = {s.ref.slot: s for s in reversed(live) if s.ref.slot}
     loose = [s for s in live if by_slot.get(s.ref.slot) is not s]
     islands: SlotsByIsland = {}
@@ -41,7 +41,7 @@ def slots_of(outline: GangOutline, live: Sequence[ObservedPod], done: set[str]) 
 
 
 def _numbered(sighting: ObservedPod) -> tuple[str, int, str, int, str]:
-    """By island and slot, with their numbers counted: the tenth comes after the ninth."""
+    """By island and slot, with numbers compared as numbers: the tenth comes after the ninth."""
     ref = sighting.ref
     (island, nth), (slot, number) = ref.island.rpartition("-")[::2], ref.slot.rpartition("-")[::2]
     return (island, _number(nth), slot, _number(number), sighting.member.name)
@@ -52,7 +52,8 @@ def _number(text: str) -> int:
 
 
 def _put(islands: SlotsByIsland, sighting: ObservedPod) -> None:
-    """A pod without a slot takes the first free place; for one beyond the outline, its owner makes one less."""
+    """A pod without a slot takes the first free place. For a pod outside the outline, its controller creates one pod
+    less."""
     island = sighting.ref.island or sighting.ref.name
     places = islands.setdefault(island, [])
     free = [place for place in places if place.sighting is None]
@@ -65,7 +66,7 @@ def _put(islands: SlotsByIsland, sighting: ObservedPod) -> None:
 
 
 def free_roles(islands: SlotsByIsland) -> list[RoleOutline]:
-    """The roles whose templates will be used."""
+    """The roles whose templates are still needed."""
     roles = {id(p.role): p.role for places in islands.values() for p in places if p.sighting is None and p.role}
     return list(roles.values())
 
@@ -96,7 +97,7 @@ def _staged(member: Member, place: GangSlot) -> Member:
 
 
 def _member(sighting: ObservedPod, topology: Topology | None, context: Context) -> Member:
-    """JobSet's own means of keeping others out of a domain are left off where the island's topology says the same."""
+    """JobSet's own rules for exclusive placement are omitted if the island's topology says the same."""
     member, shape = sighting.member, sighting.member.shape
     if topology is None or topology.mode is not TopologyMode.EXCLUSIVE or sighting.ref.kind != "JobSet":
         return member

@@ -1,4 +1,4 @@
-"""Gangs told from pods alone: the job object is unknown, or cannot be understood."""
+"""Gangs from pods alone: the job object is unknown or invalid."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,8 +14,8 @@ from understudy.objects.pods import Pod
 
 
 def gang_of_jobless_pods(seen: Sequence[ObservedPod], context: Context) -> Gang | None:
-    """Nothing is planned beyond what is there: whether its owner wants more is not known. Pods say themselves which
-    domains they have to themselves: that is written on them with their seat."""
+    """Only the existing pods count: it is not known whether the owner wants more. Each pod names the domain that it
+    owns, since that was written on it when it was bound."""
     first = min(seen, key=lambda s: (s.created, s.member.name))
     ref = first.ref
     topologies = {s.ref.island: topology_of(s.annotations, ref) for s in seen}
@@ -24,7 +24,7 @@ def gang_of_jobless_pods(seen: Sequence[ObservedPod], context: Context) -> Gang 
 
 
 def gang_of_invalid_job(pods: Iterable[tuple[Pod, GangRef]], context: Context) -> Gang | None:
-    """None where none of them has a seat."""
+    """None if none of the pods has a seat."""
     seated: dict[PodState, list[Member]] = {state: [] for state in PodState}
     ref = None
     for pod, ref in pods:

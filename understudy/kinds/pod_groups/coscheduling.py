@@ -1,9 +1,8 @@
-"""The PodGroup of scheduler-plugins (scheduling.x-k8s.io), named by a label of its pods; and the labels that came
-before it, by which pods say all of it themselves.
+"""The PodGroup of scheduler-plugins (scheduling.x-k8s.io), named by a label of its pods; and the older labels with
+which pods define a group without an object.
 
-Its minResources follow from what its pods ask for. Its scheduleTimeoutSeconds are for schedulers that hold seats while
-they wait for more; Understudy takes them all at once.
-"""
+Its minResources follow from the requests of its pods. Its scheduleTimeoutSeconds are for schedulers that hold seats
+while they wait for more; Understudy takes all seats at once."""
 
 from understudy.kinds.annotations import read_annotations
 from understudy.kinds.pod_groups.definition import POD_GROUP, GroupDefinition, GroupMarks, GroupRef, positive_number

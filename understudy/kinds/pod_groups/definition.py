@@ -1,4 +1,4 @@
-"""What a group of pods is asked to be, in words that fit all who define groups: a Definition; and how pods name one."""
+"""The definition of a pod group in terms that fit all projects with pod groups, and how pods name their group."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ POD_GROUP = "PodGroup"
 
 
 class GroupDefinition(msgspec.Struct, frozen=True):
-    """Of a group: as few as `minimum` of its pods will do (None: all there are), and `least` have to be there first."""
+    """A group needs `minimum` of its pods to run (None: all), and `least` of them must exist first."""
 
     title: str
     name: str = ""
@@ -24,22 +24,22 @@ class GroupDefinition(msgspec.Struct, frozen=True):
     preemption_policy: str = ""
     created: float | None = None
     notes: JobAnnotations = NO_ANNOTATIONS
-    unsupported: tuple[str, ...] = ()  # what it asks for that Understudy does not do, in words
-    absent: bool = False  # pods name it, and the object does not exist yet
+    unsupported: tuple[str, ...] = ()  # settings that Understudy does not support, as text
+    absent: bool = False  # pods name the group, but its object does not exist yet
 
 
 class GroupRef(msgspec.Struct, frozen=True, gc=False):
-    """The group a pod says it belongs to. `said` is its definition where the pods themselves say all of it."""
+    """The group that a pod names. `said` is its definition if the pods themselves contain all of it."""
 
     api: str
     namespace: str
     name: str
     said: GroupDefinition | None = None
-    binding: bool = False  # without the group's object nothing is to happen, not even where a job speaks for the pod
+    binding: bool = False  # without the group's object nothing happens, even if a job owns the pod
 
     @property
     def key(self) -> str:
-        """The key of its gang, where it is one."""
+        """The key of its gang, if it is one."""
         return f"{POD_GROUP}/{self.namespace}/{self.name}"
 
     @property
@@ -48,7 +48,7 @@ class GroupRef(msgspec.Struct, frozen=True, gc=False):
 
 
 class GroupMarks(msgspec.Struct, frozen=True, gc=False):
-    """Where a pod, or the template of one, says to which group it belongs."""
+    """The labels and annotations with which a pod, or its template, names its group."""
 
     meta: ObjectMeta
     spec: PodSpec

@@ -17,7 +17,7 @@ def ref(signs: GroupMarks) -> GroupRef | None:
 
 
 def definition(group: PodGroup) -> GroupDefinition:
-    """A basic group asks for nothing: each of its pods may run without the others."""
+    """A basic group has no rules: each of its pods may run without the others."""
     spec = group.spec
     gang = spec.scheduling_policy.gang
     topology = spec.scheduling_constraints.topology

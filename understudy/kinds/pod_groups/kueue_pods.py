@@ -1,11 +1,11 @@
-"""Pods that Kueue queues as one group: a label names it, an annotation says how many there are; there is no object."""
+"""Pods that Kueue queues as one group: a label names the group, an annotation gives its size; there is no object."""
 
 from understudy.kinds.pod_groups.definition import GroupDefinition, GroupMarks, GroupRef, positive_number
 
 API = "kueue.x-k8s.io"
 LABEL = "kueue.x-k8s.io/pod-group-name"
 TOTAL = "kueue.x-k8s.io/pod-group-total-count"
-# Those of a StatefulSet are made one after the other, each when the one before it runs: they cannot wait for all.
+# Pods of a StatefulSet are created one after the other, each when the one before it runs: they cannot wait for all.
 ONE_BY_ONE = ("kueue.x-k8s.io/pod-group-fast-admission", "kueue.x-k8s.io/pod-group-serving")
 
 

@@ -1,8 +1,7 @@
-"""Gang definitions of others: which group a pod names, and what that group asks for.
+"""Pod groups of other projects: which group a pod names, and how that group is defined.
 
 To add one, write its file with `ref` (how pods name it) and `definition` (what its object says), and name it below; its
-struct is named in objects.decoding, its resource in objects.resources and control.following.
-"""
+struct is listed in objects.decoding, its resource in objects.resources and control.watch.reflector."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,14 +12,14 @@ from understudy.objects.meta import ObjectMeta
 from understudy.objects.pod_groups import AnyGroup, CoschedulingGroup, PodGroup, VolcanoGroup
 from understudy.objects.pods import PodSpec
 
-# Where a pod names several, the first counts.
+# If a pod names several groups, the first counts.
 NAMED_BY: tuple[Callable[[GroupMarks], GroupRef | None], ...] = (
     kubernetes.ref,
     coscheduling.ref,
     volcano.ref,
     kueue_pods.ref,
 )
-# Pods without any of these, of which there may be very many, name no group.
+# Pods without any of these, which may be very many, name no group.
 LABELS = frozenset({*coscheduling.LABELS, kueue_pods.LABEL})
 ANNOTATIONS = frozenset(volcano.ANNOTATIONS)
 DEFINED_BY: dict[type, Callable[[Any], GroupDefinition]] = {
@@ -31,7 +30,7 @@ DEFINED_BY: dict[type, Callable[[Any], GroupDefinition]] = {
 
 
 def group_named(meta: ObjectMeta, spec: PodSpec) -> GroupRef | None:
-    """By a pod, or by the template of one."""
+    """The group that a pod, or the template of one, names."""
     if spec.scheduling_group is None and LABELS.isdisjoint(meta.labels) and ANNOTATIONS.isdisjoint(meta.annotations):
         return None
     signs = GroupMarks(meta, spec)
@@ -42,5 +41,5 @@ def group_named(meta: ObjectMeta, spec: PodSpec) -> GroupRef | None:
 
 
 def definition_of(group: AnyGroup) -> GroupDefinition:
-    """What a group asks for; raises BadObject where that makes no sense."""
+    """Raises BadObject if the group's object is invalid."""
     return DEFINED_BY[type(group)](group)

@@ -1,8 +1,7 @@
 """The PodGroup of Volcano (scheduling.volcano.sh), named by an annotation of its pods.
 
-Its queue is Volcano's own affair and means nothing here. Minimums of single tasks or of parts of the group are kept by
-starting the group whole.
-"""
+Its queue belongs to Volcano and has no meaning here. Minimums of single tasks, or of parts of the group, are met since
+the group starts whole."""
 
 from understudy.kinds.annotations import read_annotations
 from understudy.kinds.pod_groups.definition import GroupDefinition, GroupMarks, GroupRef

@@ -1,1 +1,1 @@
-"""The controller of batch/v1 Job: the pods it wants, each put on record once."""
+"""The controller of batch/v1 Job: creates its pods, and counts each of them once."""

@@ -1,4 +1,4 @@
-"""Whether a Job has come to its end, and which: the criteria of success and of failure, in the order they are asked."""
+"""Whether a Job has ended, and how: the criteria of success and failure, in the order in which they are checked."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,7 +10,7 @@ from understudy.kinds.children.partial_objects import PartialPod, find_condition
 from understudy.kinds.completion_indexes import parse_indexes
 from understudy.objects.meta import seconds
 
-SUCCESS, FAILURE = "SuccessCriteriaMet", "FailureTarget"  # an end in sight: pods are still being sent home
+SUCCESS, FAILURE = "SuccessCriteriaMet", "FailureTarget"  # the end is certain, but pods are still being deleted
 
 
 class JobEnd(msgspec.Struct, frozen=True):
@@ -34,13 +34,13 @@ class JobState(msgspec.Struct, frozen=True):
 
 
 def find_end(job: JobObject, tally: PodCounts, now: float) -> JobEnd | None:
-    """None: it goes on."""
+    """None: the Job continues."""
     standing = JobState(job, tally, now)
     return next((found for criterion in CRITERIA if (found := criterion(standing)) is not None), None)
 
 
 def announced(standing: JobState) -> JobEnd | None:
-    """An end that was announced is not taken back."""
+    """An announced end is never taken back."""
     for kind in (SUCCESS, FAILURE):
         found = find_condition(standing.job.status.conditions, kind)
         if found is not None and found.status == "True":
@@ -63,7 +63,7 @@ def too_many_failures(standing: JobState) -> JobEnd | None:
 
 
 def _restarts_exceed(standing: JobState, limit: int) -> bool:
-    """Containers restarted in place count as well. A limit of 0 is exceeded by the first restart."""
+    """Restarts of containers in place count too. A limit of 0 is exceeded by the first restart."""
     if standing.job.spec.template.spec.restart_policy != "OnFailure":
         return False
     restarts = sum(_restarts(pod) for pod in standing.tally.active)

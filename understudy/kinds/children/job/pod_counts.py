@@ -1,4 +1,4 @@
-"""How a Job stands: its pods sorted into what is running, what is on record, and what goes on record now."""
+"""Counts the pods of a Job: which run, which have been counted in its status, and which are counted now."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,14 +20,14 @@ from understudy.kinds.completion_indexes import parse_indexes
 class PodCounts(msgspec.Struct, frozen=True):
     active: tuple[PartialPod, ...] = ()
     terminating: int = 0
-    succeeded: int = 0  # without the uncounted
+    succeeded: int = 0  # without the uncounted pods
     failed: int = 0
-    uncounted_succeeded: tuple[str, ...] = ()  # on record, or going on record with this tally
+    uncounted_succeeded: tuple[str, ...] = ()  # listed in status.uncountedTerminatedPods, or about to be
     uncounted_failed: tuple[str, ...] = ()
     done: frozenset[int] = frozenset()  # indexes that have succeeded
     failed_indexes: frozenset[int] = frozenset()
-    released: tuple[PartialPod, ...] = ()  # may lose their finalizer once this tally is on record
-    fatal: str = ""  # why the pod failure policy ends the Job
+    released: tuple[PartialPod, ...] = ()  # pods whose finalizer may be removed once these counts are written
+    fatal: str = ""  # the reason, if the pod failure policy ends the Job
 
     @property
     def all_succeeded(self) -> int:
@@ -39,14 +39,14 @@ class PodCounts(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Nothing is left that could still change the figures."""
+        """No pod is left that could still change the counts."""
         return not (self.active or self.terminating or self.uncounted_succeeded or self.uncounted_failed)
 
 
 def count_pods(job: JobObject, pods: Sequence[PartialPod], doomed: bool = False) -> PodCounts:
-    """Each pod is counted once: it goes on record by its uid (or index) first, then loses its finalizer, and once it is
-    seen without the finalizer its uid gives way to a number. `doomed`: the Job has failed, and with it what still runs.
-    """
+    """Each pod is counted once: its uid (or index) is written first, then its finalizer is removed, and when the pod is
+    seen without the finalizer, its uid is replaced by the number. `doomed`: the Job has failed, and the pods that still
+    run count as failed."""
     counter = _Counter(job, pods, doomed)
     for pod in pods:
         if TRACKING in pod.metadata.finalizers:
@@ -55,7 +55,7 @@ def count_pods(job: JobObject, pods: Sequence[PartialPod], doomed: bool = False)
 
 
 class _Counter:
-    """Lives for one tally."""
+    """Used for one count."""
 
     def __init__(self, job: JobObject, pods: Sequence[PartialPod], doomed: bool) -> None:
         self.job, self.pods, self.doomed = job, pods, doomed
@@ -86,7 +86,7 @@ class _Counter:
 
     def _succeeded(self, pod: PartialPod) -> None:
         self.released.append(pod)
-        if self.job.indexed:  # the index on record is enough to count it once
+        if self.job.indexed:  # the recorded index is enough to count the pod once
             self.done |= self._in_range(() if (index := index_of(pod)) is None else (index,))
         else:
             self.uncounted_succeeded.append(pod.metadata.uid)
@@ -103,7 +103,7 @@ class _Counter:
         self.uncounted_failed.append(pod.metadata.uid)
 
     def _awaits_successor(self, pod: PartialPod, action: str) -> bool:
-        """The last pod of an index tells how often the index failed, so it is kept until another can tell."""
+        """The last pod of an index records how often the index failed, so it is kept until its successor exists."""
         index, limit = index_of(pod), self.job.spec.backoff_limit_per_index
         if index is None or limit is None:
             return False
@@ -130,7 +130,7 @@ class _Counter:
 
 
 def _split(uids: Iterable[str], tracked: set[str]) -> tuple[list[str], int]:
-    """Those whose pods still carry the finalizer, and how many no longer do."""
+    """The uids whose pods still have the finalizer, and the number of those that do not."""
     known = list(uids)
     kept = [uid for uid in known if uid in tracked]
     return kept, len(known) - len(kept)

@@ -1,4 +1,5 @@
-"""Pods that failed: whose fault it was, what the Job's policy says about it, and how long to wait before the next."""
+"""Failed pods: whether the cluster caused the failure, what the Job's policy says, and how long to wait before the next
+pod."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +11,8 @@ from understudy.objects.meta import seconds
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 10.0, 600.0
 DISRUPTION = "DisruptionTarget"
-# Why the cluster itself took a pod away: to make room, or because its node was lost or stopped. That costs no retries.
+# Reasons for which the cluster itself evicts a pod: to make room, or because its node was lost or stopped. They cost no
+# retries.
 BLAMELESS = frozenset(
     {
         "PreemptionByScheduler",
@@ -23,7 +25,7 @@ BLAMELESS = frozenset(
 
 
 def is_failed(job: JobObject, pod: PartialPod) -> bool:
-    """A pod on its way out counts as failed, unless the Job wants to know first how it ends."""
+    """A pod that is being deleted counts as failed, unless the Job waits for its result."""
     match pod.status.phase:
         case "Failed":
             return True
@@ -38,7 +40,7 @@ def is_disrupted(pod: PartialPod) -> bool:
 
 
 def is_disruption(job: JobObject, pod: PartialPod) -> bool:
-    """Taken away by the cluster, or fallen while its Job was told to stand back: peers of a pod that goes tend to."""
+    """Evicted by the cluster, or failed while its Job was suspended: the peers of an evicted pod often fail with it."""
     if job.spec.suspend:
         return True
     condition = find_condition(pod.status.conditions, DISRUPTION)
@@ -46,7 +48,7 @@ def is_disruption(job: JobObject, pod: PartialPod) -> bool:
 
 
 class PolicyAction(NamedTuple):
-    """What the pod failure policy says about a pod; `action` is '' where no rule speaks of it."""
+    """What the pod failure policy says about a pod; `action` is '' if no rule matches."""
 
     action: str = ""
     message: str = ""
@@ -66,7 +68,7 @@ def policy_action(job: JobObject, pod: PartialPod) -> PolicyAction:
 
 
 def _matched(rule: PodFailureRule, pod: PartialPod) -> str:
-    """How the pod matches, in words; '' where it does not."""
+    """The part of the pod that matches, as text; '' if none does."""
     meta = pod.metadata
     if rule.on_exit_codes is not None:
         for container in pod.containers:
@@ -88,14 +90,14 @@ def index_of(pod: PartialPod) -> int | None:
 
 
 class IndexFailures(NamedTuple):
-    """How often an index failed before: what counted, and what its policy ignored."""
+    """How often an index failed before: failures that counted, and failures that its policy ignored."""
 
     counted: int = 0
     ignored: int = 0
 
 
 def failures_before(pod: PartialPod) -> IndexFailures:
-    """The failures before this pod, as it was told when it was made."""
+    """The failures before this pod, as recorded on the pod at its creation."""
     noted = pod.metadata.annotations
     texts = (noted.get(FAILURE_COUNT, "0"), noted.get(IGNORED_COUNT, "0"))
     return IndexFailures(*(int(text) if text.isdecimal() else 0 for text in texts))
@@ -117,7 +119,7 @@ def latest(pods: Iterable[PartialPod]) -> PartialPod | None:
 
 
 def backoff_until(job: JobObject, pods: Sequence[PartialPod]) -> float:
-    """When the next pod may be made: the more failures since the last success, the later."""
+    """When the next pod may be created: the more failures since the last success, the later."""
     since = seconds(job.status.start_time) or 0.0
     ends = [(pod.finished_at, pod.status.phase) for pod in pods if pod.finished and not is_disrupted(pod)]
     last_success = max((end for end, phase in ends if phase == "Succeeded"), default=since)
@@ -126,7 +128,7 @@ def backoff_until(job: JobObject, pods: Sequence[PartialPod]) -> float:
 
 
 def index_backoff_until(job: JobObject, pod: PartialPod | None) -> float:
-    """The same for one index, whose last pod this is."""
+    """The same for one index; this is its last pod."""
     if pod is None or is_disrupted(pod) or not is_failed(job, pod):
         return 0.0
     return pod.finished_at + _pause(sum(after_failure(job, pod)))

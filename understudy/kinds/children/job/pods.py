@@ -1,4 +1,4 @@
-"""The pods of a Job: its template, copied whole, and on each pod whose it is and which part of the work it has."""
+"""The pods of a Job: a full copy of its template, with the owner and the completion index on each pod."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +12,12 @@ from understudy.objects.resources import JOBS, PODS
 CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 OLD_CONTROLLER_UID = "controller-uid"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
-LONGEST_PREFIX = 58  # a pod's name has 63 characters at most, and 5 of them are chance
+LONGEST_PREFIX = 58  # a pod's name has 63 characters at most, and 5 of them are random
 CREATED = EventNote("SuccessfulCreate", "Created pod: {name}")
 
 
 class PodMaker:
-    """Makes any number of pods of one Job; they share what they have in common."""
+    """Creates the manifests of any number of pods of one Job; they share their common parts."""
 
     def __init__(self, job: JobObject, template: Document) -> None:
         self._job = job
@@ -43,7 +43,7 @@ class PodMaker:
         return self._created(_prefix(self._job.metadata.name, "-"), self._labels, self._annotations, self._spec)
 
     def indexed(self, index: int, attempts: IndexFailures | None = None) -> CreateChild:
-        """`attempts`: how often the index failed before, where that is limited."""
+        """`attempts`: how often the index failed before, if that is limited."""
         name, told = self._job.metadata.name, {COMPLETION_INDEX: str(index)}
         noted: dict[str, str] = {}
         if attempts is not None:
@@ -66,7 +66,7 @@ def _prefix(name: str, ending: str) -> str:
 
 
 def _with_index_variable(spec: Document) -> Document:
-    """Every container learns its index, unless it sets the variable itself."""
+    """Every container gets its index, unless the template sets the variable."""
     lists = {key: [_told(c) for c in spec[key]] for key in ("initContainers", "containers") if spec.get(key)}
     return {**spec, **lists}
 

@@ -1,4 +1,4 @@
-"""A batch/v1 Job and its pods, into what is to be done next: pods to make, to send home, to put on record."""
+"""A batch/v1 Job and its pods into the next actions: pods to create, to delete and to count."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -35,7 +35,7 @@ from understudy.kinds.children.partial_objects import PartialPod
 from understudy.objects.meta import seconds
 from understudy.objects.resources import PODS
 
-MOST_AT_ONCE = 500  # pods made in one go; the rest follows at the next look
+MOST_AT_ONCE = 500  # pods created at a time; the rest follows in the next reconciliation
 DELETED = EventNote("SuccessfulDelete", "Deleted pod: {name}")
 NO_ATTEMPTS = IndexFailures()
 
@@ -45,7 +45,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     pods = sorted(observed.pods, key=lambda pod: pod.metadata.name)
     if job.spec.managed_by not in ("", OWN_CONTROLLER):
         return NO_ACTIONS
-    if job.metadata.leaving:  # its pods go with it, and how they ended is not counted
+    if job.metadata.leaving:  # its pods are deleted with it, and their results are not counted
         return ChildActions(patches=_released(pods))
     if job.finished:
         return _after_the_end(job, pods, now)
@@ -102,7 +102,7 @@ def _winding_down(case: _Case, ending: JobEnd) -> ChildActions:
 
 
 def _standing_back(case: _Case) -> ChildActions:
-    """A suspended Job keeps no pods. They lose their finalizer first, so that none of them is ever counted."""
+    """A suspended Job has no pods. Their finalizers are removed first, so that none of them is ever counted."""
     status, notes = running_status(case.job, case.status, case.tally, case.now)
     return ChildActions(
         status=status,
@@ -129,14 +129,14 @@ def _going_on(case: _Case) -> ChildActions:
 def _wanted(case: _Case) -> int:
     """How many pods should be active."""
     job, tally = case.job, case.tally
-    if job.completions is None:  # after the first success a work queue is only drained
+    if job.completions is None:  # after the first success, a work queue only waits for its other pods
         return len(tally.active) if tally.all_succeeded else job.spec.parallelism
     left = job.completions - tally.all_succeeded - len(tally.failed_indexes)
     return max(0, min(job.spec.parallelism, left))
 
 
 def _surplus(case: _Case) -> tuple[PartialPod, ...]:
-    """Doubles and pods outside the range of indexes go first, then those with the least to lose."""
+    """First duplicates and pods outside the range of indexes, then the pods with the least progress."""
     ranked = sorted(case.tally.active, key=_least_to_lose)
     misplaced = _misplaced(case, ranked) if case.job.indexed else []
     others = [pod for pod in ranked if pod not in misplaced]
@@ -164,7 +164,7 @@ def _least_to_lose(pod: PartialPod) -> tuple[bool, bool, bool, int, float, str]:
 
 
 def _missing(case: _Case) -> tuple[tuple[CreateChild, ...], float | None]:
-    """The pods to make now; and when to look again, where some have to wait."""
+    """The pods to create now, and when to look again if some must wait."""
     job, tally = case.job, case.tally
     occupied = len(tally.active) + (tally.terminating if job.replaces_only_failed else 0)
     count = min(_wanted(case) - occupied, MOST_AT_ONCE)
@@ -190,7 +190,7 @@ def _open_indexes(case: _Case) -> list[int]:
 
 
 def _independent(case: _Case, maker: PodMaker, count: int) -> tuple[tuple[CreateChild, ...], float | None]:
-    """Every index has a back-off of its own, and its pods are told how often it failed before them."""
+    """Every index has its own back-off, and its pods record how often it failed before them."""
     by_index: dict[int | None, list[PartialPod]] = {}
     for pod in case.pods:
         by_index.setdefault(index_of(pod), []).append(pod)

@@ -1,10 +1,10 @@
-"""batch/v1 Job as its controller reads it: what it wants of its pods, and what is on record of them."""
+"""batch/v1 Job as its controller reads it: the specification of its pods, and the recorded counts."""
 
 from understudy.kinds.children.partial_objects import FullMeta
 from understudy.kinds.end_conditions import JOB_ENDS
 from understudy.objects.meta import Condition, Part, Time
 
-TRACKING = "batch.kubernetes.io/job-tracking"  # the finalizer of pods that are not on record yet
+TRACKING = "batch.kubernetes.io/job-tracking"  # the finalizer of pods that have not been counted yet
 FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
 IGNORED_COUNT = "batch.kubernetes.io/job-index-ignored-failure-count"
 OWN_CONTROLLER = "kubernetes.io/job-controller"
@@ -72,7 +72,7 @@ class JobSpec(Part, frozen=True, gc=False):
 
 
 class Uncounted(Part, frozen=True, gc=False):
-    """Pods, by uid, that are on record but may still carry the finalizer."""
+    """Pods, by uid, that were counted but may still have the finalizer."""
 
     succeeded: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class JobObject(Part, frozen=True, gc=False):
 
     @property
     def completions(self) -> int | None:
-        """None: a work queue, whose pods know themselves when there is nothing left to do."""
+        """None: a work queue, whose pods know when no work is left."""
         return self.spec.completions
 
     @property
@@ -112,7 +112,7 @@ class JobObject(Part, frozen=True, gc=False):
 
     @property
     def replaces_only_failed(self) -> bool:
-        """Whether a pod on its way out is waited for before it counts, and before another takes its place."""
+        """Whether a pod that is being deleted counts, and is replaced, only after it has ended."""
         return self.spec.pod_replacement_policy == "Failed" or self.spec.pod_failure_policy is not None
 
     @property

@@ -1,4 +1,4 @@
-"""A Job's status as it should be, and what there is to tell about the change."""
+"""The desired status of a Job, and the events about its change."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ class JobStatusUpdate(NamedTuple):
 
 
 def running_status(job: JobObject, old: Document, tally: PodCounts, now: float) -> JobStatusUpdate:
-    """Of a Job that goes on, or stands back."""
+    """For a Job that runs or is suspended."""
     status = _with_figures(job, old, tally)
     suspended = find_condition(job.status.conditions, "Suspended")
     was_suspended = suspended is not None and suspended.status == "True"
@@ -28,12 +28,14 @@ def running_status(job: JobObject, old: Document, tally: PodCounts, now: float) 
         _set_condition(status, "Suspended", EventNote("JobResumed", "Job resumed"), now, value="False")
         notes = (EventNote("Resumed", "Job resumed"),)
     if not job.spec.suspend and (was_suspended or job.status.start_time is None):
-        status["startTime"] = whole_seconds(now)  # anew after every pause: deadlines do not run while it stands back
+        # set again after every pause: deadlines do not run while the Job is suspended
+        status["startTime"] = whole_seconds(now)
     return JobStatusUpdate(status, notes)
 
 
 def ending_status(job: JobObject, old: Document, tally: PodCounts, ending: JobEnd, now: float) -> JobStatusUpdate:
-    """Of a Job whose end is in sight. It is sealed once every pod is gone or finished, and every figure is final."""
+    """For a Job that is about to end. The end is recorded once every pod is gone or finished and all counts are
+    final."""
     status = _with_figures(job, old, tally)
     status.setdefault("startTime", whole_seconds(now))
     if find_condition(job.status.conditions, ending.announced_as) is None:

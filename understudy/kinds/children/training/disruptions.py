@@ -1,5 +1,5 @@
-"""Whose fault a fall was: processes that lose a peer tend to fall with it, often before it is known that its node is
-lost. Such falls are excused, and where one may be of that kind it is not judged at once."""
+"""Whether a failure was caused by a disruption: processes that lose a peer often fail too, and often before the loss of
+the peer's node is known. Such failures are excused, and where a failure may be one of them, the decision is delayed."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,12 +8,12 @@ import msgspec
 from understudy.kinds.children.partial_objects import PartialContainerStatus, PartialPod, find_condition
 from understudy.objects.meta import seconds
 
-DOUBT = 10.0  # seconds it may take until it is known that a node is lost
-AFTERMATH = 1800.0  # seconds after a disruption in which those who wait for a lost peer give up
+DOUBT = 10.0  # seconds until the loss of a node is certainly known
+AFTERMATH = 1800.0  # seconds after a disruption in which processes that wait for a lost peer may give up
 
 
 def disrupted_at(pod: PartialPod) -> float | None:
-    """When the cluster took the pod away: to make room, because its node is lost, or because it is drained."""
+    """When the cluster evicted the pod: to make room, because its node is lost, or because the node is drained."""
     told = find_condition(pod.status.conditions, "DisruptionTarget")
     if told is None or told.status != "True":
         return None
@@ -21,32 +21,33 @@ def disrupted_at(pod: PartialPod) -> float | None:
 
 
 class Disruptions(msgspec.Struct, frozen=True):
-    """What is known of disruptions at one look."""
+    """The disruptions that are known at one look."""
 
     now: float
     last: float | None  # the last disruption of the job
     forgiven: Mapping[str, int]  # restarts in place that are excused, by the uid of the pod
-    nodes: frozenset[str]  # on which pods of the job run, as far as is known
+    nodes: frozenset[str]  # the nodes on which pods of the job run, if known
 
     def covers(self, pod: PartialPod, fell_at: float) -> bool:
-        """Whether it was there when a peer was taken away, and fell with it."""
+        """Whether the pod existed when a peer was evicted, and failed with it."""
         made = seconds(pod.metadata.creation_timestamp) or 0.0
-        if self.last is None or made > self.last:  # in whole seconds, so one made right after may pass for one before
+        # times are in whole seconds, so a pod created right after the disruption may seem to be from before it
+        if self.last is None or made > self.last:
             return False
         return self.last - DOUBT <= fell_at <= self.last + AFTERMATH
 
     def open_until(self, pod: PartialPod, fell_at: float) -> float | None:
-        """Until when it may still turn out that a peer is lost; only one on another node can be."""
+        """Until when a peer may still turn out to be lost; only a peer on another node can be."""
         until = fell_at + DOUBT
         return until if self.now < until and self.nodes - {pod.spec.node_name} else None
 
     def restarts(self, pod: PartialPod) -> int:
-        """Restarts in place that are its own fault, or not known to be another's by now."""
+        """Restarts in place that were not caused by a disruption, as far as is known now."""
         return max(0, restart_count(pod) - self.forgiven.get(pod.metadata.uid, 0))
 
 
 def forgiven_restarts(excuses: Disruptions, pods: Iterable[PartialPod]) -> dict[str, int]:
-    """Of pods that are gone nothing is kept."""
+    """Pods that are gone are dropped from the record."""
     counts = {}
     for pod in pods:
         fell_at = last_exit(pod)
@@ -60,7 +61,7 @@ def restart_count(pod: PartialPod) -> int:
 
 
 def last_exit(pod: PartialPod) -> float | None:
-    """When a container of a pod that runs ended last."""
+    """When a container of a running pod ended last."""
     falls = [moment for container in pod.containers if (moment := _ended(container)) is not None]
     return max(falls, default=None)
 
@@ -71,5 +72,5 @@ def _ended(container: PartialContainerStatus) -> float | None:
 
 
 def is_disrupted(pod: PartialPod) -> bool:
-    """Taken away by the cluster."""
+    """Evicted by the cluster."""
     return disrupted_at(pod) is not None

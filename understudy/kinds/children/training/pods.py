@@ -1,4 +1,5 @@
-"""The pods of a training job and the services that lead to them: a template each, and on each which replica it is."""
+"""The pods of a training job and the services in front of them: copies of the templates, with labels for role and
+index."""
 
 from collections.abc import Sequence
 
@@ -17,8 +18,8 @@ OVERWRITTEN = EventNote(
 
 
 def pod(job: TrainingJob, replica: Replica) -> CreateChild:
-    """Elsewhere workers have an init container that waits until the name of the master is known. Here pods that are
-    seated together know each other from the first moment on, and nothing has to wait."""
+    """The training operator adds an init container to workers, which waits for the name of the master to resolve. Here
+    pods that are bound together have each other's names from the start, so no pod has to wait."""
     template: Document = replica.role.template
     given: Document = template.get("metadata") or {}
     metadata: Document = {
@@ -35,7 +36,7 @@ def pod(job: TrainingJob, replica: Replica) -> CreateChild:
 
 
 def service(job: TrainingJob, replica: Replica) -> CreateChild:
-    """Headless: its name is that of its one pod."""
+    """Headless: its name resolves to its one pod."""
     labels = job.labels(replica.role, replica.index)
     ports = [_service_port(port) for port in _ports(job, replica.role.containers)]
     spec = {"clusterIP": "None", "selector": labels, "ports": ports}
@@ -66,7 +67,7 @@ def _lead(job: TrainingJob, replica: Replica) -> dict[str, str]:
 
 
 def _pod_policy(policy: str) -> str:
-    """Exit codes are judged by the controller, not where the pod runs."""
+    """Exit codes are judged by the controller, not by the kubelet."""
     return "Never" if policy == "ExitCode" else policy
 
 
@@ -86,7 +87,7 @@ def _ports(job: TrainingJob, containers: Sequence[Document]) -> list[Document]:
 
 
 def _with_port(job: TrainingJob, container: Document) -> list[Document]:
-    """With the port of the kind, unless it is given."""
+    """With the port of the kind, unless the template names it."""
     ports: list[Document] = list(container.get("ports") or ())
     name, number = job.kind.port
     if any(port.get("name") == name for port in ports):
@@ -100,7 +101,7 @@ def _service_port(port: Document) -> Document:
 
 
 def _told(container: Document, variables: Variables) -> Document:
-    """What the operator says comes last, and in place of what the template says."""
+    """Variables of the operator come last, and replace those of the template."""
     own = [one for one in container.get("env") or () if one.get("name") not in variables]
     told = [
         {"name": name, "value": value} if isinstance(value, str) else {"name": name, "valueFrom": value}

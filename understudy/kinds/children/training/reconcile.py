@@ -1,4 +1,4 @@
-"""A training job, its pods and its services, into what is to be done next."""
+"""A training job, its pods and its services into the next actions."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from understudy.kinds.children.training.verdict import deadline, verdict_of
 from understudy.objects.meta import seconds
 from understudy.objects.resources import PODS, SERVICES
 
-MOST_AT_ONCE = 500  # pods made in one go; the rest follows at the next look
+MOST_AT_ONCE = 500  # pods created at a time; the rest follows in the next reconciliation
 POD_DELETED = EventNote("SuccessfulDeletePod", "Deleted pod: {name}")
 SERVICE_DELETED = EventNote("SuccessfulDeleteService", "Deleted service: {name}")
 
@@ -51,7 +51,7 @@ def reconcile(kind: TrainingKind, document: Document, observed: ObservedChildren
 
 
 def _standing_back(case: _Case) -> ChildActions:
-    """A suspended job keeps nothing. It goes on once the last pod of the old run has left."""
+    """A suspended job has no pods. It is resumed once the last pod of the old run is gone."""
     status, notes = case.reporter.suspended()
     return ChildActions(
         status=status, deletes=_sent_home(case.observed.pods) + _closed(case.observed.services), notes=notes
@@ -63,7 +63,7 @@ def _going_on(case: _Case) -> ChildActions:
     standing = training_state(job, case.observed, case.now)
     verdict = verdict_of(job, standing, case.now)
     status, notes = case.reporter.running(standing, verdict)
-    if verdict is not None and verdict.final:  # the end is on record before anything is done about it
+    if verdict is not None and verdict.final:  # the end is recorded before pods are deleted
         return ChildActions(status=status, notes=notes)
     creates = tuple(_missing(case, standing))
     if making.overwrites(job) and any(create.resource == PODS for create in creates):
@@ -78,7 +78,7 @@ def _going_on(case: _Case) -> ChildActions:
 
 
 def _missing(case: _Case, standing: TrainingState) -> Iterator[CreateChild]:
-    """Services first: their names lead to pods from the first moment on."""
+    """Services first, so that names resolve from the start."""
     served = {service.metadata.name for service in case.observed.services}
     for replica in case.job.replicas():
         if replica.name not in served:
@@ -88,7 +88,7 @@ def _missing(case: _Case, standing: TrainingState) -> Iterator[CreateChild]:
 
 
 def _idle_services(case: _Case) -> list[PartialObject]:
-    """Those of replicas that are no longer wanted."""
+    """Services of replicas that were removed."""
     wanted = {replica.name for replica in case.job.replicas()}
     return [service for service in case.observed.services if service.metadata.name not in wanted]
 
@@ -109,7 +109,8 @@ def _after_the_end(case: _Case) -> ChildActions:
 
 
 def _cleaned(case: _Case) -> tuple[list[PartialPod], list[PartialObject]]:
-    """Pods and services that go when the job has ended. One that still waits for a seat would run in the end."""
+    """Pods and services that are deleted when the job has ended. A pod that still waits for a seat could start
+    otherwise."""
     match case.job.policy.clean_pod_policy:
         case "All":
             removed = case.observed.pods

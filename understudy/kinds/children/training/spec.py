@@ -1,4 +1,4 @@
-"""A training job as its controller reads it: its roles under the names their kind knows, and what is on record."""
+"""A training job as its controller reads it: its roles under the names of its kind, and the recorded state."""
 
 import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,25 +14,25 @@ from understudy.objects.meta import Condition, Part, Time, has_condition
 from understudy.objects.resources import Resource
 
 OWN_CONTROLLER = "kubeflow.org/training-operator"
-Variables = Mapping[str, str | Document]  # what a variable is, or where it is taken from
+Variables = Mapping[str, str | Document]  # a value, or its source
 
 
 class TrainingKind(msgspec.Struct, frozen=True):
-    """What sets one of these kinds apart."""
+    """The differences between the kinds of the training operator."""
 
     resource: Resource
-    field: str  # the map of its roles
-    roles: tuple[str, ...]  # as their names are written, in the order they are judged
-    container: str  # the one that trains, in every pod
-    port: tuple[str, int]  # the one it listens on: its name, and the number where none is given
+    field: str  # the field with the map of roles
+    roles: tuple[str, ...]  # in their usual spelling, in the order in which they are judged
+    container: str  # the name of the container that trains, in every pod
+    port: tuple[str, int]  # the port it listens on: its name, and its default number
     restart_policy: str
     variables: "Callable[[TrainingJob, Replica], Variables]"
     enough: (
         "Callable[[TrainingJob, TrainingState], bool]"  # whether the workers have succeeded, in a job without a leader
     )
-    failed: "Callable[[TrainingJob, RoleState], TrainingOutcome]"  # what it means that replicas of a role have failed
+    failed: "Callable[[TrainingJob, RoleState], TrainingOutcome]"  # what failed replicas of a role mean for the job
     failed_words: str = "{kind} {name} is failed because {count} {role} replica(s) failed."
-    leaders: tuple[str, ...] = ()  # roles that decide for all; at most one replica each
+    leaders: tuple[str, ...] = ()  # roles that decide for the whole job; at most one replica each
     needs_leader: bool = False
     told_everywhere: bool = True  # whether every container gets the variables, or only the one that trains
 
@@ -45,7 +45,7 @@ class TrainingKind(msgspec.Struct, frozen=True):
         return f"{self.name.lower()}-controller"
 
     def role_named(self, written: str) -> str:
-        """In whatever case it is written; '' where it has no such role."""
+        """The role in its usual spelling, from any spelling; '' if the kind has no such role."""
         return next((role for role in self.roles if role.lower() == written.lower()), "")
 
 
@@ -69,10 +69,10 @@ class TrainingProgress(Part, frozen=True, gc=False):
     replica_statuses: Mapping[str, ReplicaStatus] = {}
     start_time: Time | None = None
     completion_time: Time | None = None
-    restarts: int = 0  # failed pods that were made again
-    counted_pods: tuple[str, ...] = ()  # those of them, by uid, that may still be there
-    disrupted_at: Time | None = None  # when the cluster took a pod away last
-    forgiven_restarts: Mapping[str, int] = {}  # restarts in place that came of it, by the uid of the pod
+    restarts: int = 0  # failed pods that were created again
+    counted_pods: tuple[str, ...] = ()  # those of them, by uid, that may still exist
+    disrupted_at: Time | None = None  # when the cluster last evicted a pod
+    forgiven_restarts: Mapping[str, int] = {}  # restarts in place that a disruption caused, by the uid of the pod
 
 
 class _ReplicaSpec(Part, frozen=True, gc=False):
@@ -92,7 +92,7 @@ class _Written(Part, frozen=True, gc=False):
 
 class ReplicaRole(msgspec.Struct, frozen=True):
     name: str  # Worker
-    written: str  # the same as the job writes it
+    written: str  # the same in the spelling of the job
     count: int
     restart_policy: str
     template: Document
@@ -108,11 +108,11 @@ class ReplicaRole(msgspec.Struct, frozen=True):
 
 
 class Replica(msgspec.Struct, frozen=True):
-    """One place to be filled with a pod."""
+    """One replica of a role, which needs a pod."""
 
     role: ReplicaRole
     index: int
-    name: str  # of the pod, and of the service that leads to it
+    name: str  # of the pod, and of the service in front of it
 
 
 class TrainingJob(msgspec.Struct, frozen=True):
@@ -121,7 +121,7 @@ class TrainingJob(msgspec.Struct, frozen=True):
     policy: OperatorRunPolicy
     status: TrainingProgress
     spec: Document
-    roles: tuple[ReplicaRole, ...]  # in the order of the kind; roles it does not know come last
+    roles: tuple[ReplicaRole, ...]  # in the order of the kind; unknown roles come last
 
     @property
     def finished(self) -> bool:
@@ -137,7 +137,7 @@ class TrainingJob(msgspec.Struct, frozen=True):
 
     @property
     def leader(self) -> ReplicaRole | None:
-        """The role that decides for all."""
+        """The role that decides for the whole job."""
         return next((role for role in self.roles if role.name in self.kind.leaders), None)
 
     def role(self, name: str) -> ReplicaRole | None:
@@ -155,7 +155,7 @@ class TrainingJob(msgspec.Struct, frozen=True):
         return f"{self.metadata.name}-{role.lower()}-{index}"
 
     def port(self, name: str) -> int:
-        """On which the pods of a role listen."""
+        """The port on which the pods of a role listen."""
         wanted, default = self.kind.port
         role = self.role(name)
         for container in role.containers if role else ():
@@ -165,7 +165,7 @@ class TrainingJob(msgspec.Struct, frozen=True):
         return default
 
     def labels(self, role: ReplicaRole, index: int | None = None) -> dict[str, str]:
-        """By which the pods of a role are found, or one of them."""
+        """The labels of the pods of a role, or of one of them."""
         found = {OPERATOR: self.kind.operator, TRAINING_JOB: self.metadata.name, REPLICA_TYPE: role.lower}
         return found if index is None else {**found, REPLICA_INDEX: str(index)}
 
@@ -192,11 +192,11 @@ def _role(kind: TrainingKind, written: str, given: Document) -> ReplicaRole:
 
 class RoleState(msgspec.Struct, frozen=True):
     role: ReplicaRole
-    pods: tuple[PartialPod, ...]  # those in its places
-    broken: tuple[PartialPod, ...] = ()  # failed by themselves, and nothing speaks for them
-    retried: tuple[PartialPod, ...] = ()  # those of them that are made again
-    restarts: int = 0  # in place, where that spends the budget
-    restarting: bool = False  # the job is on record as restarting
+    pods: tuple[PartialPod, ...]  # the pods of its replicas
+    broken: tuple[PartialPod, ...] = ()  # pods that failed by themselves, without an excuse
+    retried: tuple[PartialPod, ...] = ()  # those of them that are created again
+    restarts: int = 0  # restarts in place that count against the back-off limit
+    restarting: bool = False  # the recorded state of the job is Restarting
 
     @property
     def active(self) -> int:
@@ -208,7 +208,7 @@ class RoleState(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> int:
-        """With those that run and were asked to go: who does that without a word takes a replica from the job."""
+        """Including pods that run and were deleted by another client: such a deletion takes a replica from the job."""
         going = [pod for pod in self.pods if pod.status.phase == "Running" and pod.metadata.leaving]
         return len(self.broken) + sum(not is_disrupted(pod) for pod in going)
 
@@ -223,17 +223,18 @@ class RoleState(msgspec.Struct, frozen=True):
 
     @property
     def fatal(self) -> bool:
-        """Whether a pod ended with a code that says it makes no sense to try again."""
+        """Whether a pod ended with an exit code after which a retry is pointless."""
         return self.role.restart_policy == "ExitCode" and len(self.retried) < len(self.broken)
 
 
 class TrainingState(msgspec.Struct, frozen=True):
     roles: tuple[RoleState, ...]
-    missing: tuple[Replica, ...]  # places without a pod
-    surplus: tuple[PartialPod, ...]  # pods without a place
-    wrecks: tuple[PartialPod, ...]  # pods that fell through no fault of their own, and are in the way of the next
+    missing: tuple[Replica, ...]  # replicas without a pod
+    surplus: tuple[PartialPod, ...]  # pods without a replica
+    # pods that failed in a disruption, and have to be deleted before their replacements are created
+    wrecks: tuple[PartialPod, ...]
     excuses: Disruptions
-    doubtful_until: float | None  # until when it is open whose fault something was
+    doubtful_until: float | None  # until when the cause of a failure may still become known
 
     def of(self, name: str) -> RoleState | None:
         return next((found for found in self.roles if found.role.name == name), None)
@@ -252,7 +253,7 @@ class TrainingState(msgspec.Struct, frozen=True):
 
 
 class TrainingOutcome(enum.Enum):
-    """The values are the conditions that say so."""
+    """The values are the types of the conditions."""
 
     RUNNING = "Running"
     RESTARTING = "Restarting"
@@ -267,7 +268,7 @@ def all_workers_done(_: TrainingJob, standing: TrainingState) -> bool:
 
 
 def fails_when_lacking(_: TrainingJob, found: RoleState) -> TrainingOutcome:
-    """Failed replicas matter where fewer are left than there should be."""
+    """Failed replicas matter if fewer are left than required."""
     if not found.lacking:
         return TrainingOutcome.NONE
     return TrainingOutcome.FAILED if found.role.restart_policy == "Never" else TrainingOutcome.RESTARTING

@@ -1,4 +1,4 @@
-"""How a training job stands: the pods in its places, sorted into what runs, what has ended, and whose fault it was."""
+"""The state of a training job: its pods by replica, sorted into running, ended, failed, and failed by a disruption."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from understudy.kinds.children.training.spec import ReplicaRole, RoleState, Trai
 from understudy.kinds.ownership import REPLICA_TYPE
 from understudy.objects.meta import has_condition, seconds
 
-RETRYABLE = 128  # exit codes from here on come from outside, such as a signal
+RETRYABLE = 128  # exit codes from here on have an outside cause, such as a signal
 RETRIED = ("OnFailure", "Always", "ExitCode")
 
 
@@ -44,7 +44,7 @@ def training_state(job: TrainingJob, observed: ObservedChildren, now: float) -> 
 
 
 class _Sorter:
-    """Lives for one look."""
+    """Used for one look."""
 
     def __init__(self, job: TrainingJob, excuses: Disruptions) -> None:
         self.job = job
@@ -77,7 +77,7 @@ class _Sorter:
         )
 
     def _is_doubtful(self, pod: PartialPod, fell_at: float, matters: bool) -> bool:
-        """A pod that is retried in any case, without a limit, needs no verdict."""
+        """A pod that is retried in any case, without a limit, needs no decision."""
         until = self.excuses.open_until(pod, fell_at) if matters and not self._is_on_record(pod) else None
         if until is not None:
             self.doubts.append(until)
@@ -94,7 +94,7 @@ class _Sorter:
 
 
 def exit_code(pod: PartialPod, container: str) -> int | None:
-    """None: the status of the pod does not say it."""
+    """None: the status of the pod does not contain it."""
     ends = [c.state.terminated for c in pod.containers if c.name == container and c.state.terminated is not None]
     return ends[0].exit_code if ends else None
 
@@ -112,7 +112,7 @@ def find_disruptions(
 
 
 def _has_lost_some(job: TrainingJob, pods: Sequence[PartialPod]) -> bool:
-    """Whether pods that ran at the last look are gone without a trace, as those of a lost node may be."""
+    """Whether pods that ran at the last look are gone without a status, like those of a lost node."""
     there = Counter(pod.metadata.labels.get(REPLICA_TYPE, "") for pod in pods)
     before = job.status.replica_statuses
     return any(role.name in before and there[role.lower] < before[role.name].active for role in job.roles)

@@ -1,4 +1,4 @@
-"""The status of a training job as it should be, and the events to record about the change."""
+"""The desired status of a training job, and the events about its change."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from understudy.kinds.children.training.spec import RoleState, TrainingJob, Trai
 from understudy.kinds.children.training.state import exit_code
 from understudy.kinds.children.training.verdict import TrainingVerdict
 
-RIVALS = {"Running": "Restarting", "Restarting": "Running"}  # one takes the place of the other
+RIVALS = {"Running": "Restarting", "Restarting": "Running"}  # each of the two replaces the other
 
 
 class ConditionChange(msgspec.Struct, frozen=True):
-    """A condition that is to hold, or no longer to hold."""
+    """A condition that becomes true or false."""
 
     type: str
     reason: str
@@ -24,7 +24,7 @@ class ConditionChange(msgspec.Struct, frozen=True):
 
 
 def with_change(conditions: Sequence[Document], news: ConditionChange, now: float) -> list[Document]:
-    """The newest stands last: that is the state people are shown. Nothing changes once the job has failed."""
+    """The newest condition stands last: clients show it as the state. Nothing changes once the job has failed."""
     old = next((one for one in conditions if one["type"] == news.type), None)
     if _is_true(conditions, "Failed") or _says_the_same(old, news):
         return list(conditions)
@@ -55,7 +55,7 @@ def _is_true(conditions: Sequence[Document], kind: str) -> bool:
 
 
 def without_running(conditions: Sequence[Document], now: float) -> list[Document]:
-    """What has ended does not run."""
+    """A job that has ended does not run."""
     moment = whole_seconds(now)
     stopped = {"status": "False", "lastUpdateTime": moment, "lastTransitionTime": moment}
     return [{**one, **stopped} if one["type"] == "Running" and one["status"] == "True" else one for one in conditions]
@@ -67,7 +67,7 @@ class TrainingStatusUpdate(NamedTuple):
 
 
 class TrainingStatusWriter:
-    """Lives for one look at a job."""
+    """Used for one look at a job."""
 
     def __init__(self, job: TrainingJob, old: Document, now: float) -> None:
         self._job = job
@@ -77,12 +77,12 @@ class TrainingStatusWriter:
         self._notes: list[EventNote] = []
 
     def running(self, standing: TrainingState, verdict: TrainingVerdict | None) -> TrainingStatusUpdate:
-        """Of a job that goes on, or comes to its end now."""
+        """For a job that continues, or ends now."""
         status = self._old | {"replicaStatuses": self._figures(standing)} | self._record(standing)
         self._created()
         if self._job.was_suspended:
             self._set("Suspended", "Resumed", "is resumed.", holds=False)
-        # Anew after every pause: deadlines do not run while it stands back.
+        # Set again after every pause: deadlines do not run while the job is suspended.
         if self._job.was_suspended or self._job.status.start_time is None:
             status["startTime"] = whole_seconds(self._now)
         self._notes += exits(self._job, standing)
@@ -164,7 +164,8 @@ class TrainingStatusWriter:
         return {**_nonzero(counts), "selector": selector}
 
     def _record(self, standing: TrainingState) -> Document:
-        """What the next look has to know. A failed pod is counted once, however often it is seen before it is gone."""
+        """Records what the next look needs. A failed pod is counted once, however often it is seen before it is
+        gone."""
         new = {pod.metadata.uid for pod in standing.retried} - set(self._job.status.counted_pods)
         excuses = standing.excuses
         record: Document = {"restarts": self._job.status.restarts + len(new)} if new else {}
@@ -174,7 +175,7 @@ class TrainingStatusWriter:
 
 
 def exits(job: TrainingJob, standing: TrainingState) -> Iterator[EventNote]:
-    """How pods ended whose end was not on record at the last look."""
+    """How those pods ended whose end was not recorded at the last look."""
     for found in standing.roles:
         before = job.status.replica_statuses.get(found.role.name)
         known = before.succeeded + before.failed if before else 0

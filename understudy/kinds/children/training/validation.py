@@ -1,4 +1,4 @@
-"""What is wrong with a training job that no schema sees: told with the field and the way to mend it."""
+"""Problems of a training job that no schema can find: each names the field and the fix."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 
 def problem_of(job: TrainingJob) -> str:
-    """The first there is; '' where there is none."""
+    """The first problem; '' without one."""
     return next(_problems(job), "")
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a training job: the limits all kinds have, then what the kind makes of its roles."""
+"""The result of a training job: first the limits that all kinds have, then the rules of the kind for its roles."""
 
 import msgspec
 
@@ -46,7 +46,7 @@ def _over_the_limits(job: TrainingJob, standing: TrainingState, now: float) -> T
 
 
 def _budget_is_spent(job: TrainingJob, standing: TrainingState) -> bool:
-    """Pods that failed and are made again count, and so do containers that were restarted in place."""
+    """Failed pods that are created again count, and so do containers that were restarted in place."""
     limit = job.policy.backoff_limit
     if limit is None:
         return False
@@ -56,7 +56,7 @@ def _budget_is_spent(job: TrainingJob, standing: TrainingState) -> bool:
 
 
 def newly_broken(job: TrainingJob, standing: TrainingState) -> int:
-    """Pods that failed and are not on record."""
+    """Failed pods that are not recorded yet."""
     uids = {pod.metadata.uid for pod in standing.broken}
     return len(uids - set(job.status.counted_pods))
 
