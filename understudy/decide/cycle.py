@@ -8,12 +8,12 @@ from understudy.decide import wait_reasons
 from understudy.decide.damage import damaged_gangs
 from understudy.decide.guards import backing_off, mass_failure, over_budget
 from understudy.decide.order import equivalence_class, importance, turn_order
-from understudy.decide.placement import find_seats, find_seats_sparing_holds
-from understudy.decide.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
+from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
+from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
 from understudy.decide.policy import Policy
+from understudy.decide.preemption.victims import choose_victims, preempt_actions
 from understudy.decide.proposal import Proposal
 from understudy.decide.repair import release_stale_holds, release_unusable_holds, repair
-from understudy.decide.victims import choose_victims, preempt_actions
 from understudy.decide.warm_understudies import plan_warm_understudies
 from understudy.model.gangs import Gang, Suspension
 from understudy.model.plans import Action, Grow, Hold, Plan, Preempt, Requeue, Start, Wait, WaitCode, WaitReason

@@ -6,11 +6,11 @@ from understudy.decide.cycle import plan
 from understudy.decide.damage import damaged_gangs
 from understudy.decide.fit import shortage
 from understudy.decide.order import turn_order
-from understudy.decide.placement_request import IslandRequest
+from understudy.decide.placement.placement_request import IslandRequest
+from understudy.decide.placement.seat_search import SeatSearch
 from understudy.decide.policy import Policy
+from understudy.decide.preemption.victim_costs import VictimCosts
 from understudy.decide.proposal import Proposal
-from understudy.decide.seat_search import SeatSearch
-from understudy.decide.victim_costs import VictimCosts
 from understudy.decide.wait_reasons import domains_of, needs, why_not_domain
 from understudy.model.gangs import Gang, Island, TopologyMode
 from understudy.model.plans import Action, Cost, Dismiss, Preempt

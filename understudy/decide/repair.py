@@ -13,10 +13,10 @@ import msgspec
 from understudy.decide import wait_reasons
 from understudy.decide.damage import Damage, assess, is_suspect
 from understudy.decide.guards import ActiveGuard, over_budget, pool_of
-from understudy.decide.placement import find_seats, find_seats_sparing_holds
-from understudy.decide.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
+from understudy.decide.placement.gang_placement import find_seats, find_seats_sparing_holds
+from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest, island_request
+from understudy.decide.preemption.victims import VictimChoice, choose_victims, preempt_actions
 from understudy.decide.proposal import Proposal
-from understudy.decide.victims import VictimChoice, choose_victims, preempt_actions
 from understudy.model.gangs import Gang, Island, Member, TopologyMode
 from understudy.model.node_info import NODE_GONE
 from understudy.model.plans import Hold, Move, Requeue, SeatSource, Shrink, Swap, Wait

@@ -6,13 +6,13 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from understudy.decide.candidate_order import why_domain_closed
 from understudy.decide.fit import shortage
 from understudy.decide.guards import ActiveGuard, over_budget
-from understudy.decide.placement import find_seats
-from understudy.decide.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.candidate_order import why_domain_closed
+from understudy.decide.placement.gang_placement import find_seats
+from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.seat_search import SeatSearch, only_nodes
 from understudy.decide.proposal import Proposal
-from understudy.decide.seat_search import SeatSearch, only_nodes
 from understudy.model.gangs import Gang, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import CapacityBucket
 from understudy.model.nodes import is_accelerator

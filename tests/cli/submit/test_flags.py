@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.shell import Shell
-from understudy.cli.submit.kinds import KINDS
+from understudy.cli.submit.kinds.registered import KINDS
 
 NAMES = [name for kind in KINDS for name in kind.NAMES]
 

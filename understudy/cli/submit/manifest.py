@@ -6,8 +6,9 @@ from typing import Any
 
 from understudy.cli.errors import BadInput, short_list, suggestion
 from understudy.cli.input import documents
-from understudy.cli.submit import field_paths, jobset
+from understudy.cli.submit import field_paths
 from understudy.cli.submit.flag_values import Pair
+from understudy.cli.submit.kinds import jobset
 from understudy.cli.submit.pod_template import EXCLUSIVE, OWN
 from understudy.cli.submit.request import Document
 from understudy.kinds.registry import JOB_RESOURCES, job_resource

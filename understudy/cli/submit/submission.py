@@ -15,7 +15,7 @@ from understudy.cli.submit.create import ApiObject, create
 from understudy.cli.submit.discovery import Discovery
 from understudy.cli.submit.field_paths import set_fields
 from understudy.cli.submit.follow import follow_job
-from understudy.cli.submit.kinds import SubmitKind
+from understudy.cli.submit.kinds.registered import SubmitKind
 from understudy.cli.submit.manifest import apply_flags, read_manifest, resource_of, templates
 from understudy.cli.submit.pod_template import labels_of
 from understudy.cli.submit.request import Document, JobRequest

@@ -7,7 +7,7 @@ from understudy.cli.errors import BadInput
 from understudy.cli.options import VerbParser, add_cluster_options
 from understudy.cli.submit import flags
 from understudy.cli.submit.command_words import with_command_marked
-from understudy.cli.submit.kinds import KINDS, SubmitKind
+from understudy.cli.submit.kinds.registered import KINDS, SubmitKind
 from understudy.cli.submit.submission import submit
 
 ABOUT = """\

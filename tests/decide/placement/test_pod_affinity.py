@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.decide.builders import HOST, cluster, node, planned, queued, running, seats, shape, tainted
-from understudy.decide.pod_affinity import PodAffinity
+from understudy.decide.placement.pod_affinity import PodAffinity
 from understudy.model.gangs import Gang, PodTerm, Shape, SpreadConstraint
 from understudy.model.nodes import NO_SCHEDULE, Node, Taint
 from understudy.model.selectors import NodeTerm, Requirement, Selector

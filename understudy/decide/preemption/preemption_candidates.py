@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
-from understudy.decide.partial_cover import Candidate, PartialCover, Price
-from understudy.decide.placement_request import IslandRequest
+from understudy.decide.placement.placement_request import IslandRequest
+from understudy.decide.preemption.partial_cover import Candidate, PartialCover, Price
 from understudy.model.gangs import Member, TopologyMode
 
 

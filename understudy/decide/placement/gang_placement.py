@@ -8,11 +8,11 @@ from itertools import chain, takewhile
 
 import msgspec
 
-from understudy.decide.candidate_order import domain_nodes, domain_order, node_order, nodes_of_fewest_domains
 from understudy.decide.order import hardest_first
-from understudy.decide.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.candidate_order import domain_nodes, domain_order, node_order, nodes_of_fewest_domains
+from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.seat_search import NodeOrder, SeatSearch, only_nodes
 from understudy.decide.proposal import Proposal
-from understudy.decide.seat_search import NodeOrder, SeatSearch, only_nodes
 from understudy.model.gangs import Island, TopologyMode
 
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import Protocol
 
-from understudy.cli.submit import jax, job, jobset, mpi, paddle, pytorch, tf, xgboost
+from understudy.cli.submit.kinds import jax, job, jobset, mpi, paddle, pytorch, tf, xgboost
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.objects.resources import Resource
 

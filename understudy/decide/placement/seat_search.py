@@ -14,8 +14,8 @@ import msgspec
 from understudy.decide.fit import capacity, ports_clash
 from understudy.decide.holds import HeldSeat
 from understudy.decide.order import hardest_first
-from understudy.decide.placement_request import NOTHING_EMPTIED, Hypothesis
-from understudy.decide.pod_affinity import PodAffinity
+from understudy.decide.placement.placement_request import NOTHING_EMPTIED, Hypothesis
+from understudy.decide.placement.pod_affinity import PodAffinity
 from understudy.decide.proposal import Proposal
 from understudy.model.gangs import Gang, HostPort, Island, Member, Shape, TopologyMode
 from understudy.model.node_info import NodeInfo, seats_of

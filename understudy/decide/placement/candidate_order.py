@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from understudy.decide.fit import dislikes, preference
-from understudy.decide.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.placement.seat_search import SeatSearch
 from understudy.decide.proposal import Proposal
-from understudy.decide.seat_search import SeatSearch
 from understudy.model.gangs import Shape, TopologyMode
 
 SCORED_DOMAINS = 256  # at most so many domains are scored for the best fit; more are tried in a fixed order

@@ -12,11 +12,11 @@ from itertools import chain
 
 import msgspec
 
-from understudy.decide.partial_cover import Candidate, PartialCover
-from understudy.decide.placement_request import Hypothesis, IslandRequest, PlacementRequest
-from understudy.decide.preemption_candidates import DomainCandidates, NodeCandidates
-from understudy.decide.seat_search import SeatSearch, only_nodes
-from understudy.decide.victim_costs import VictimCosts
+from understudy.decide.placement.placement_request import Hypothesis, IslandRequest, PlacementRequest
+from understudy.decide.placement.seat_search import SeatSearch, only_nodes
+from understudy.decide.preemption.partial_cover import Candidate, PartialCover
+from understudy.decide.preemption.preemption_candidates import DomainCandidates, NodeCandidates
+from understudy.decide.preemption.victim_costs import VictimCosts
 from understudy.model.gangs import Member
 
 Pieces = frozenset[tuple[str, str]]  # (gang, member): surplus of elastic gangs, which is taken first

@@ -2,7 +2,8 @@
 
 import argparse
 
-from understudy.cli.submit import flag_values, job
+from understudy.cli.submit import flag_values
+from understudy.cli.submit.kinds import job
 from understudy.cli.submit.pod_template import annotations_of, labels_of
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.objects.resources import JOB_SETS, Resource

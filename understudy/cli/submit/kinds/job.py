@@ -2,7 +2,8 @@
 
 import argparse
 
-from understudy.cli.submit import flag_values, training
+from understudy.cli.submit import flag_values
+from understudy.cli.submit.kinds import training
 from understudy.cli.submit.pod_template import labels_of, template, worker
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.objects.resources import JOBS, Resource

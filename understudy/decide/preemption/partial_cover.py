@@ -11,8 +11,8 @@ import msgspec
 
 from understudy.decide.fit import ports_clash
 from understudy.decide.holds import HeldSeat
-from understudy.decide.placement_request import IslandRequest, PlacementRequest
-from understudy.decide.victim_costs import VictimCosts
+from understudy.decide.placement.placement_request import IslandRequest, PlacementRequest
+from understudy.decide.preemption.victim_costs import VictimCosts
 from understudy.model.gangs import Member
 from understudy.model.node_info import NodeInfo, Seat
 

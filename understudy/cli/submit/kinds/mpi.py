@@ -9,9 +9,9 @@ import msgspec
 
 from understudy.cli.errors import BadInput
 from understudy.cli.submit import flag_values, flags
+from understudy.cli.submit.kinds.training import job, replicas, run_policy
 from understudy.cli.submit.pod_template import PodRole, labels_of, template, worker
 from understudy.cli.submit.request import Document, JobRequest
-from understudy.cli.submit.training import job, replicas, run_policy
 from understudy.objects.resources import MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, Resource
 
 NAMES = ("mpi", "mpijob", "mj", "horovod", "horovodjob", "hj")

@@ -11,12 +11,12 @@ from math import prod
 
 import msgspec
 
-from understudy.decide.greedy_cover import VictimCover, cheap_covers, is_tight
 from understudy.decide.order import surplus_of
-from understudy.decide.placement import find_seats
-from understudy.decide.placement_request import Hypothesis, PlacementRequest
+from understudy.decide.placement.gang_placement import find_seats
+from understudy.decide.placement.placement_request import Hypothesis, PlacementRequest
+from understudy.decide.preemption.greedy_cover import VictimCover, cheap_covers, is_tight
+from understudy.decide.preemption.victim_costs import VictimCosts
 from understudy.decide.proposal import Proposal
-from understudy.decide.victim_costs import VictimCosts
 from understudy.model.gangs import Gang, TopologyMode
 from understudy.model.plans import Cost, Preempt
 

@@ -1,0 +1,1 @@
+"""Chooses victims: the cheapest gangs whose preemption makes room for a more important one."""
