@@ -1,4 +1,4 @@
-"""TODO understudy.cli.output.formats."""
+"""The output formats of -o: JSON, YAML and names, for programs."""
 
 import json
 import sys

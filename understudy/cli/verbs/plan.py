@@ -3,7 +3,6 @@
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.times import parse_time
@@ -13,9 +12,6 @@ from understudy.cli.queries.installation import scheduler_of
 from understudy.cli.queries.scheduler_state import SchedulerObjectReader, settings_in_force
 from understudy.cli.session import Session, run_in_session
 from understudy.kube.settings import SCHEDULER_NAME
-
-if TYPE_CHECKING:
-    pass
 
 ABOUT = """\
 Print the plan Understudy would carry out now: who starts and on which nodes, who gives

@@ -1,4 +1,4 @@
-"""TODO understudy.cli.views.events."""
+"""Events as blocks for `get -e`, as lines for `understudy events`, and as figures for programs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""TODO understudy.cli.views.spares."""
+"""Spares and the rules about them as lines of text for people and as figures for programs."""
 
 from typing import Any
 

@@ -1,9 +1,8 @@
-"""Pods that the taint manager is about to delete: the scheduler waits for it where a late deletion could hit another
-pod.
+"""Pods that the taint manager is about to delete: the scheduler waits where a late deletion could hit another pod.
 
-When a node gets a taint with the effect NoExecute, Kubernetes' taint manager deletes the pods there that do not
-tolerate it. It deletes them by name, and retries for a moment if there is no such pod. If the scheduler were quicker,
-and the controller had created a new pod of that name on a healthy node, the taint manager would delete the new pod."""
+Kubernetes' taint manager deletes pods by name, and retries for a moment if there is no such pod. If the scheduler were
+quicker, and the controller had created a new pod of that name on a healthy node, the new pod would be deleted.
+"""
 
 from understudy.model.gangs import Member
 from understudy.model.nodes import NO_EXECUTE

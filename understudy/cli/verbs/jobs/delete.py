@@ -5,7 +5,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.times import parse_duration
@@ -14,9 +13,6 @@ from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, 
 from understudy.cli.queries.pod_watch import PodSelection, WaitTimeout, no_pods, wait_for_pods
 from understudy.cli.session import FAILED, Session, run_in_session
 from understudy.ports import Refused
-
-if TYPE_CHECKING:
-    pass
 
 ABOUT = """\
 Delete jobs, made by this command, kubectl or an SDK. Their pods get SIGTERM and their

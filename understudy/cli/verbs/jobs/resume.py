@@ -3,7 +3,7 @@
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.cli.input.times import parse_duration
 from understudy.cli.options import VerbParser
@@ -13,9 +13,6 @@ from understudy.cli.queries.suspension import SuspendState, all_pods_run, ended_
 from understudy.cli.session import FAILED, Session, run_in_session
 from understudy.cli.verbs.jobs.suspend import add_jobs
 from understudy.ports import PatchForm
-
-if TYPE_CHECKING:
-    pass
 
 ABOUT = """\
 Resume suspended jobs. They have the place in line they had, and start when all of their pods fit.

@@ -2,7 +2,7 @@
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.times import parse_duration
@@ -12,9 +12,6 @@ from understudy.cli.queries.suspension import SuspendState, suspend_state, suspe
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.verbs.jobs.delete import gone
 from understudy.ports import PatchForm
-
-if TYPE_CHECKING:
-    pass
 
 ABOUT = """\
 Suspend jobs: their pods get SIGTERM and their grace period, and go. The jobs stay, spend none of

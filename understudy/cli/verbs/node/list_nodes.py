@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.cli.input.times import short_duration
 from understudy.cli.options import add_cluster_options
@@ -13,9 +13,6 @@ from understudy.cli.output.terminal import Painter
 from understudy.cli.queries.nodes import NodeSummary, node_summaries
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.nodes import node_figures
-
-if TYPE_CHECKING:
-    pass
 
 _ABOUT = """\
 List nodes: how they are, which pool and slice they belong to, their accelerators and how many of
