@@ -20,6 +20,7 @@ from understudy.embedded.controllers.runtime.event_aggregator import EventAggreg
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.kinds.registry import CONTROLLERS
+from understudy.kinds.workloads import WORKLOADS
 
 Made = Callable[["Desk"], Controller]
 
@@ -43,7 +44,7 @@ def housekeeping() -> tuple[Made, Made]:
 
 def job_kind_controller(kind: str) -> Made:
     def made(desk: Desk) -> Controller:
-        found = next(each for each in CONTROLLERS if each.resource.kind == kind)
+        found = next(each for each in (*CONTROLLERS, *WORKLOADS) if each.resource.kind == kind)
         writer = ChildWriter(desk.cluster, desk.clock, desk.recorder, random.Random(len(desk.api.requests)))
         return JobKindController(found, writer, desk.clock)
 

@@ -26,6 +26,7 @@ def test_there_is_a_document_for_every_group_and_version() -> None:
     assert set(DOCUMENTS) == {
         "api/v1",
         "apis/apiextensions.k8s.io/v1",
+        "apis/apps/v1",
         "apis/batch/v1",
         "apis/coordination.k8s.io/v1",
         "apis/example.com/v1",

@@ -19,6 +19,7 @@ from understudy.kinds.children.actions import (
 )
 from understudy.kinds.job_kind import JobController
 from understudy.kinds.registry import CONTROLLERS
+from understudy.kinds.workloads import WORKLOADS
 from understudy.objects.resources import JOBS, PODS
 
 BEGIN = 1_767_225_600.0
@@ -30,7 +31,7 @@ def moment(seconds: float) -> str:
 
 
 def controller_of(kind: str) -> JobController:
-    return next(controller for controller in CONTROLLERS if controller.resource.kind == kind)
+    return next(controller for controller in (*CONTROLLERS, *WORKLOADS) if controller.resource.kind == kind)
 
 
 class World:
@@ -81,8 +82,10 @@ class World:
             case CreateChild():
                 self._create(action)
             case DeleteChild(resource, name, uid):
-                assert self.children[resource.key][name]["metadata"]["uid"] == uid
+                assert not uid or self.children[resource.key][name]["metadata"]["uid"] == uid
                 self.delete(name, resource.key)
+            case PatchChild(resource, _, dict(patch)) if resource == self.controller.resource:
+                merge(self.parent, patch)
             case PatchChild(resource, name, patch):
                 self._patch(resource.key, name, patch)
             case _:
@@ -97,7 +100,9 @@ class World:
         if create.resource.key == PODS.key:
             document["spec"] = {**document["spec"], "nodeName": "a"}
             document["status"] = {"phase": "Pending"}
-        shelf = self.children[create.resource.key]
+        shelf = self.children.setdefault(create.resource.key, {})
+        if create.if_absent and meta["name"] in shelf:
+            return
         assert meta["name"] not in shelf, f"{meta['name']} already exists"
         shelf[meta["name"]] = document
 

@@ -3,7 +3,8 @@
 from understudy.embedded.schema.custom.definitions import DefinitionForm
 from understudy.embedded.schema.served_resource import ServedResource
 from understudy.embedded.schema.typed_form import KindRules, TypedForm
-from understudy.embedded.schema.types.batch import Job
+from understudy.embedded.schema.types.apps import ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet
+from understudy.embedded.schema.types.batch import CronJob, Job
 from understudy.embedded.schema.types.claims import PersistentVolumeClaim
 from understudy.embedded.schema.types.core import ConfigMap, Event, Lease, Namespace, Node, Secret, ServiceAccount
 from understudy.embedded.schema.types.persistent_volumes import PersistentVolume
@@ -11,7 +12,7 @@ from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.schema.types.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from understudy.embedded.schema.types.scheduling import PodDisruptionBudget, PriorityClass
 from understudy.embedded.schema.types.services import Endpoints, Service
-from understudy.embedded.schema.validation import batch, core, names, pods, rbac, services, storage
+from understudy.embedded.schema.validation import apps, batch, core, cron, names, pods, rbac, services, storage
 from understudy.objects import resources as at
 
 _POD_RULES = KindRules[Pod](
@@ -20,6 +21,20 @@ _POD_RULES = KindRules[Pod](
 _JOB_RULES = KindRules[Job](
     begin=batch.begin, complete=batch.complete, check=batch.check, changed=batch.changed, counted=True
 )
+_CRON_JOB_RULES = KindRules[CronJob](begin=cron.begin, complete=cron.complete, check=cron.check, counted=True)
+_DEPLOYMENT_RULES = KindRules[Deployment](
+    begin=apps.begin, complete=apps.complete_deployment, check=apps.check, changed=apps.changed, counted=True
+)
+_REPLICA_SET_RULES = KindRules[ReplicaSet](
+    begin=apps.begin, complete=apps.complete_replica_set, check=apps.check, changed=apps.changed, counted=True
+)
+_STATEFUL_SET_RULES = KindRules[StatefulSet](
+    begin=apps.begin, complete=apps.complete_stateful_set, check=apps.check, changed=apps.changed, counted=True
+)
+_DAEMON_SET_RULES = KindRules[DaemonSet](
+    begin=apps.begin, complete=apps.complete_daemon_set, check=apps.check, changed=apps.changed, counted=True
+)
+_REVISION_RULES = KindRules[ControllerRevision](check=apps.check_revision, changed=apps.changed_revision)
 _NAMESPACE_RULES = KindRules[Namespace](
     named=names.label,
     begin=core.begin_namespace,
@@ -140,6 +155,51 @@ BUILTIN: tuple[ServedResource, ...] = (
         subresources=("status",),
     ),
     ServedResource(at.JOBS, TypedForm(at.JOBS, Job, _JOB_RULES), "job", categories=("all",), subresources=("status",)),
+    ServedResource(
+        at.CRON_JOBS,
+        TypedForm(at.CRON_JOBS, CronJob, _CRON_JOB_RULES),
+        "cronjob",
+        short_names=("cj",),
+        categories=("all",),
+        subresources=("status",),
+    ),
+    ServedResource(
+        at.DEPLOYMENTS,
+        TypedForm(at.DEPLOYMENTS, Deployment, _DEPLOYMENT_RULES),
+        "deployment",
+        short_names=("deploy",),
+        categories=("all",),
+        subresources=("status", "scale"),
+    ),
+    ServedResource(
+        at.REPLICA_SETS,
+        TypedForm(at.REPLICA_SETS, ReplicaSet, _REPLICA_SET_RULES),
+        "replicaset",
+        short_names=("rs",),
+        categories=("all",),
+        subresources=("status", "scale"),
+    ),
+    ServedResource(
+        at.STATEFUL_SETS,
+        TypedForm(at.STATEFUL_SETS, StatefulSet, _STATEFUL_SET_RULES),
+        "statefulset",
+        short_names=("sts",),
+        categories=("all",),
+        subresources=("status", "scale"),
+    ),
+    ServedResource(
+        at.DAEMON_SETS,
+        TypedForm(at.DAEMON_SETS, DaemonSet, _DAEMON_SET_RULES),
+        "daemonset",
+        short_names=("ds",),
+        categories=("all",),
+        subresources=("status",),
+    ),
+    ServedResource(
+        at.CONTROLLER_REVISIONS,
+        TypedForm(at.CONTROLLER_REVISIONS, ControllerRevision, _REVISION_RULES),
+        "controllerrevision",
+    ),
     ServedResource(at.ROLES, TypedForm(at.ROLES, Role, _ROLE_RULES), "role"),
     ServedResource(at.ROLE_BINDINGS, TypedForm(at.ROLE_BINDINGS, RoleBinding, _ROLE_BINDING_RULES), "rolebinding"),
     ServedResource(at.CLUSTER_ROLES, TypedForm(at.CLUSTER_ROLES, ClusterRole, _CLUSTER_ROLE_RULES), "clusterrole"),

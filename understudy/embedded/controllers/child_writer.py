@@ -111,7 +111,8 @@ class ChildWriter:
             HTTPStatus.NOT_FOUND,
             HTTPStatus.CONFLICT,
         )
-        self.deleted.add(delete.uid)
+        if delete.uid:
+            self.deleted.add(delete.uid)
         self._tell(parent, delete.note, delete.name)
 
     async def _tolerating(self, request: Coroutine[Any, Any, Any], *codes: int) -> None:
@@ -145,6 +146,8 @@ class ChildWriter:
                 break
             except Refused as error:
                 tries -= 1
+                if error.code == HTTPStatus.CONFLICT and create.if_absent:
+                    return
                 if error.code == HTTPStatus.CONFLICT and tries:
                     continue
                 self._tell(parent, EventNote("FailedCreate", f"Error creating: {error.message}", "Warning"))

@@ -42,6 +42,7 @@ from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.embedded.process_log import log_to_stderr
 from understudy.kinds.job_kind import JobController
 from understudy.kinds.registry import CONTROLLERS
+from understudy.kinds.workloads import WORKLOADS
 from understudy.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ def tasks_of(parts: ControlContext) -> Iterator[Task]:
         return run_controller(JobKindController(controller, writer, clock), cluster)
 
     yield "scheduling", lambda: SchedulingLoop(cluster, clock, parts.settings).run()
-    for controller in CONTROLLERS:
+    for controller in (*CONTROLLERS, *WORKLOADS):
         yield controller.resource.kind, partial(look_after, controller)
     yield "events", teller.run
     yield "event expiry", lambda: expire_events(cluster, clock)

@@ -10,7 +10,15 @@ from understudy.embedded.server.http.request_target import Target, locate, not_a
 from understudy.embedded.server.http.response import Response, StreamedResponse, with_warnings
 from understudy.embedded.server.registry import create, delete, get, patch, update
 from understudy.embedded.server.registry.state import ServerState
-from understudy.embedded.server.subresources import binding, departures, eviction, pod_exec, pod_log, token_request
+from understudy.embedded.server.subresources import (
+    binding,
+    departures,
+    eviction,
+    pod_exec,
+    pod_log,
+    scale,
+    token_request,
+)
 
 Handler = Callable[[ServerState, Request, Target], Awaitable[Response | StreamedResponse]]
 Handlers = Mapping[str, Handler]
@@ -29,6 +37,11 @@ STATUS: Handlers = {
     "GET": get.get,
     "PUT": update.replace,
     "PATCH": patch.patch,
+}
+SCALE: Handlers = {
+    "GET": scale.read_scale,
+    "PUT": scale.replace_scale,
+    "PATCH": scale.patch_scale,
 }
 SUBRESOURCES: Mapping[tuple[str, str], Handlers] = {
     ("pods", "binding"): {"POST": binding.bind_pod},
@@ -66,6 +79,8 @@ def _handlers(target: Target) -> Handlers:
         raise _not_served(target)
     if target.sub == "status":
         return STATUS
+    if target.sub == "scale":
+        return SCALE
     return SUBRESOURCES.get((target.served.resource.key, target.sub), {})
 
 

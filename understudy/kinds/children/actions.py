@@ -74,6 +74,7 @@ class CreateChild(msgspec.Struct, frozen=True):
     resource: Resource
     document: Document
     note: EventNote | None = None
+    if_absent: bool = False  # one of this name that exists already is as good
 
 
 class DeleteChild(msgspec.Struct, frozen=True):

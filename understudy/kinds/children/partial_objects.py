@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from understudy.kinds.annotations import format_time
 from understudy.objects.meta import Condition, Part, Time, has_condition, seconds
-from understudy.objects.resources import JOB_SETS, JOBS, PODS
+from understudy.objects.resources import CONTROLLER_REVISIONS, JOB_SETS, JOBS, PODS, REPLICA_SETS
 
 
 class FullOwnerReference(Part, frozen=True, gc=False):
@@ -126,6 +128,7 @@ class PartialJobStatus(Part, frozen=True, gc=False):
     failed: int = 0
     terminating: int = 0
     start_time: Time | None = None
+    completion_time: Time | None = None
 
 
 class PartialJob(PartialObject, frozen=True, gc=False, kw_only=True):
@@ -156,7 +159,44 @@ class PartialJobSet(PartialObject, frozen=True, gc=False, kw_only=True):
     status: PartialJobSetStatus = PartialJobSetStatus()
 
 
-_STRUCTS: dict[str, type[PartialObject]] = {PODS.key: PartialPod, JOBS.key: PartialJob, JOB_SETS.key: PartialJobSet}
+class PartialReplicaSetSpec(Part, frozen=True, gc=False):
+    replicas: int = 1
+    min_ready_seconds: int = 0
+    template: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class PartialReplicaSetStatus(Part, frozen=True, gc=False):
+    replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    terminating_replicas: int = 0
+    observed_generation: int = 0
+
+
+class PartialReplicaSet(PartialObject, frozen=True, gc=False, kw_only=True):
+    spec: PartialReplicaSetSpec = PartialReplicaSetSpec()
+    status: PartialReplicaSetStatus = PartialReplicaSetStatus()
+
+    @property
+    def available(self) -> int:
+        """The status may be older than a smaller number of replicas."""
+        return min(self.spec.replicas, self.status.available_replicas)
+
+
+class PartialRevision(PartialObject, frozen=True, gc=False, kw_only=True):
+    """A ControllerRevision."""
+
+    revision: int = 0
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+_STRUCTS: dict[str, type[PartialObject]] = {
+    PODS.key: PartialPod,
+    JOBS.key: PartialJob,
+    JOB_SETS.key: PartialJobSet,
+    REPLICA_SETS.key: PartialReplicaSet,
+    CONTROLLER_REVISIONS.key: PartialRevision,
+}
 
 
 def struct_for(resource_key: str) -> type[PartialObject]:

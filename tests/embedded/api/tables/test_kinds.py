@@ -33,6 +33,11 @@ def service(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]
     return {"spec": {"clusterIP": "10.0.0.1", **spec}, "status": status or {}}
 
 
+def workload(spec: dict[str, Any], **status: Any) -> dict[str, Any]:
+    pod = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return {"spec": {"selector": {"matchLabels": {"b": "1"}}, "template": pod, **spec}, "status": status}
+
+
 def event(**more: Any) -> dict[str, Any]:
     return {"involvedObject": {"kind": "Pod", "name": "p"}, "type": "Normal", "reason": "Preempted", **more}
 
@@ -135,6 +140,64 @@ LINES: list[tuple[Resource, dict[str, Any], dict[str, Any]]] = [
     (resources.JOBS, job("FailureTarget"), {"Status": "FailureTarget"}),
     (resources.JOBS, job(spec={"parallelism": 3}), {"Completions": "0/1 of 3"}),
     (resources.JOBS, job(spec={"parallelism": 1}), {"Completions": "0/1"}),
+    (
+        resources.DEPLOYMENTS,
+        workload({"replicas": 3}, readyReplicas=1, updatedReplicas=3, availableReplicas=2),
+        {
+            "Name": "a",
+            "Ready": "1/3",
+            "Up-to-date": 3,
+            "Available": 2,
+            "Age": "5m",
+            "Containers": "c",
+            "Images": "i",
+            "Selector": "b=1",
+        },
+    ),
+    (
+        resources.REPLICA_SETS,
+        workload({"replicas": 3}, replicas=2, readyReplicas=1),
+        {"Desired": 3, "Current": 2, "Ready": 1, "Age": "5m", "Selector": "b=1"},
+    ),
+    (resources.STATEFUL_SETS, workload({"replicas": 3}, readyReplicas=2), {"Ready": "2/3", "Age": "5m", "Images": "i"}),
+    (
+        resources.DAEMON_SETS,
+        workload(
+            {},
+            desiredNumberScheduled=5,
+            currentNumberScheduled=4,
+            numberReady=3,
+            updatedNumberScheduled=2,
+            numberAvailable=1,
+        ),
+        {"Desired": 5, "Current": 4, "Ready": 3, "Up-to-date": 2, "Available": 1, "Node Selector": "<none>"},
+    ),
+    (
+        resources.CONTROLLER_REVISIONS,
+        {
+            "metadata": {
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": True}]
+            },
+            "revision": 7,
+        },
+        {"Name": "a", "Controller": "statefulset.apps/db", "Revision": 7, "Age": "5m"},
+    ),
+    (
+        resources.CRON_JOBS,
+        {
+            "spec": {"schedule": "@hourly", "jobTemplate": {"spec": workload({})["spec"]}},
+            "status": {"active": [{"name": "a-1"}], "lastScheduleTime": CREATED},
+        },
+        {
+            "Schedule": "@hourly",
+            "Timezone": "<none>",
+            "Suspend": "False",
+            "Active": 1,
+            "Last Schedule": "5m",
+            "Age": "5m",
+            "Containers": "c",
+        },
+    ),
     (resources.NAMESPACES, {"status": {"phase": "Active"}}, {"Name": "a", "Status": "Active", "Age": "5m"}),
     (
         resources.SERVICES,

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.api.partial_objects import partial_metadata
-from understudy.embedded.api.tables import events, jobs, nodes, other_kinds, pods, services, volumes
+from understudy.embedded.api.tables import events, jobs, nodes, other_kinds, pods, services, volumes, workloads
 from understudy.embedded.api.tables.custom_columns import custom
 from understudy.embedded.api.tables.printer import AnyPrinter, Row
 from understudy.embedded.schema.served_resource import ServedResource
@@ -21,6 +21,12 @@ PRINTERS: Mapping[str, AnyPrinter] = {
     resources.NODES.key: nodes.NODES,
     resources.EVENTS.key: events.EVENTS,
     resources.JOBS.key: jobs.JOBS,
+    resources.CRON_JOBS.key: workloads.CRON_JOBS,
+    resources.DEPLOYMENTS.key: workloads.DEPLOYMENTS,
+    resources.REPLICA_SETS.key: workloads.REPLICA_SETS,
+    resources.STATEFUL_SETS.key: workloads.STATEFUL_SETS,
+    resources.DAEMON_SETS.key: workloads.DAEMON_SETS,
+    resources.CONTROLLER_REVISIONS.key: workloads.CONTROLLER_REVISIONS,
     resources.SERVICES.key: services.SERVICES,
     resources.ENDPOINTS.key: services.ENDPOINTS,
     resources.CLAIMS.key: volumes.CLAIMS,

@@ -1,12 +1,12 @@
-"""Jobs: pods that run to completion."""
+"""Jobs, pods that run to completion, and CronJobs, which make Jobs by the clock."""
 
 from typing import Annotated, Literal
 
 from msgspec import UNSET, field
 
-from understudy.embedded.schema.types.meta import ApiStruct, KubeObject, LabelSelector
+from understudy.embedded.schema.types.meta import ApiStruct, KubeObject, LabelSelector, ObjectMeta, ObjectReference
 from understudy.embedded.schema.types.pods import PodTemplateSpec
-from understudy.embedded.schema.types.values import Count, Int32, Maybe, NonEmpty, PositiveSeconds, Time, keyed
+from understudy.embedded.schema.types.values import Count, Int32, Maybe, NonEmpty, PositiveSeconds, Seconds, Time, keyed
 
 
 class PodFailurePolicyOnExitCodesRequirement(ApiStruct):
@@ -113,3 +113,40 @@ class Job(KubeObject, kw_only=True):
     kind: str = "Job"
     spec: JobSpec
     status: JobStatus = field(default_factory=JobStatus)
+
+
+class JobTemplateSpec(ApiStruct):
+    """A job to be made."""
+
+    spec: JobSpec
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+
+class CronJobSpec(ApiStruct):
+    """Which job is made, and when."""
+
+    job_template: JobTemplateSpec
+    schedule: NonEmpty
+    concurrency_policy: Literal["Allow", "Forbid", "Replace"] = "Allow"
+    failed_jobs_history_limit: Count = 1
+    starting_deadline_seconds: Maybe[Seconds] = UNSET
+    successful_jobs_history_limit: Count = 3
+    suspend: bool = False
+    time_zone: Maybe[str] = UNSET
+
+
+class CronJobStatus(ApiStruct):
+    """The jobs that run, and when the last ones began and succeeded."""
+
+    active: Maybe[list[ObjectReference]] = UNSET
+    last_schedule_time: Maybe[Time] = UNSET
+    last_successful_time: Maybe[Time] = UNSET
+
+
+class CronJob(KubeObject, kw_only=True):
+    """Makes jobs by the clock."""
+
+    api_version: str = "batch/v1"
+    kind: str = "CronJob"
+    spec: CronJobSpec
+    status: CronJobStatus = field(default_factory=CronJobStatus)

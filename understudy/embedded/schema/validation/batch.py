@@ -11,7 +11,7 @@ from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.batch import Job, JobSpec, JobStatus, PodFailurePolicyRule
 from understudy.embedded.schema.types.meta import LabelSelector
-from understudy.embedded.schema.validation import metadata, pod_spec, selectors
+from understudy.embedded.schema.validation import pod_spec, selectors
 from understudy.embedded.schema.validation.metadata import alike
 
 UID_LABEL = "batch.kubernetes.io/controller-uid"
@@ -31,7 +31,10 @@ _MAX_PARALLEL_INDEXED = 100_000
 
 
 def complete(job: Job) -> None:
-    spec = job.spec
+    complete_spec(job.spec)
+
+
+def complete_spec(spec: JobSpec) -> None:
     pod_spec.complete(spec.template.spec)
     if spec.completions is UNSET and spec.parallelism is UNSET:
         spec.completions = 1
@@ -60,14 +63,7 @@ def begin(job: Job, _: Lookup) -> None:
 
 def check(job: Job) -> Iterator[Cause]:
     spec = job.spec
-    template = spec.template
-    if template.metadata.labels:
-        yield from metadata.labels(template.metadata.labels, "spec.template.labels")
-    if template.metadata.annotations:
-        yield from metadata.annotations(template.metadata.annotations, "spec.template.annotations")
-    yield from pod_spec.check(template.spec, "spec.template.spec")
-    if template.spec.restart_policy == "Always":
-        yield causes.unsupported("spec.template.spec.restartPolicy", "Always", ["OnFailure", "Never"])
+    yield from pod_spec.check_template(spec.template, "spec.template", ("OnFailure", "Never"))
     yield from _selector(job)
     yield from _indexes(spec)
     yield from _failure_policy(spec)

@@ -1,7 +1,7 @@
 """Pod specs, in pods and in templates: defaults that depend on other fields, and checks."""
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import UNSET
 
@@ -9,7 +9,7 @@ from understudy.embedded.schema import causes
 from understudy.embedded.schema.causes import child, member
 from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.containers import Container
-from understudy.embedded.schema.types.pods import PodSpec
+from understudy.embedded.schema.types.pods import PodSpec, PodTemplateSpec
 from understudy.embedded.schema.types.values import PullPolicy
 from understudy.embedded.schema.types.volumes import EmptyDirVolumeSource
 from understudy.embedded.schema.validation import containers, metadata, names, selectors, volumes
@@ -33,9 +33,10 @@ def _pull_policy(image: str) -> PullPolicy:
     return "Always" if latest else "IfNotPresent"
 
 
-def check(spec: PodSpec, field: str) -> Iterator[Cause]:
+def check(spec: PodSpec, field: str, claimed: Collection[str] = ()) -> Iterator[Cause]:
+    """`claimed`: volumes that pods get besides those of the spec."""
     yield from volumes.check(spec.volumes or [], child(field, "volumes"))
-    yield from _containers(spec, field, {volume.name for volume in spec.volumes or ()})
+    yield from _containers(spec, field, {volume.name for volume in spec.volumes or ()}.union(claimed))
     yield from _placing(spec, field)
     yield from _naming(spec, field)
     if spec.dns_policy == "None" and not (spec.dns_config and spec.dns_config.nameservers):
@@ -47,6 +48,20 @@ def check(spec: PodSpec, field: str) -> Iterator[Cause]:
         yield from containers.quantities(spec.overhead, child(field, "overhead"))
     if spec.resources:
         yield from containers.resources(spec.resources, child(field, "resources"))
+
+
+def check_template(
+    template: PodTemplateSpec, field: str, restart_policies: Sequence[str], claimed: Collection[str] = ()
+) -> Iterator[Cause]:
+    """Of a workload whose pods may have these restart policies."""
+    if template.metadata.labels:
+        yield from metadata.labels(template.metadata.labels, child(field, "labels"))
+    if template.metadata.annotations:
+        yield from metadata.annotations(template.metadata.annotations, child(field, "annotations"))
+    yield from check(template.spec, child(field, "spec"), claimed)
+    given = template.spec.restart_policy
+    if given not in restart_policies:
+        yield causes.unsupported(child(field, "spec.restartPolicy"), given, restart_policies)
 
 
 def _containers(spec: PodSpec, field: str, declared: set[str]) -> Iterator[Cause]:

@@ -15,7 +15,7 @@ AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _READ = ["get", "list", "watch"]
 _WRITE = ["create", "delete", "deletecollection", "patch", "update"]
-_JOB_GROUPS = ["batch", "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org"]
+_JOB_GROUPS = ["apps", "batch", "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org"]
 _PATHS = [
     "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
     "/version/",

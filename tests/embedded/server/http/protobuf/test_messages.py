@@ -129,7 +129,7 @@ def test_what_is_no_protobuf_of_ours(tmp_path: Path) -> None:
         async with server(tmp_path) as ask:
             await ask.refused(400, "BadRequest", "POST", CONFIG_MAPS, b"{}", content_type=PROTOBUF)
             await ask.refused(400, "BadRequest", "POST", CONFIG_MAPS, b"k8s\x00\xff", content_type=PROTOBUF)
-            unknown = envelope("apps/v1", "Deployment", {})
+            unknown = envelope("example.com/v1", "Widget", {})
             await ask.refused(415, "UnsupportedMediaType", "POST", CONFIG_MAPS, unknown, content_type=PROTOBUF)
 
     asyncio.run(scenario())

@@ -1,0 +1,1 @@
+"""CronJobs: from a schedule and the time to Jobs."""

@@ -1,0 +1,1 @@
+"""Deployments: from their ReplicaSets to what is to be done next."""

@@ -1,0 +1,1 @@
+"""StatefulSets: pods with numbers, each with a name and claims that stay."""
