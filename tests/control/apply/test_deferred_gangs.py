@@ -98,6 +98,24 @@ def test_no_gang_is_preempted_for_one_whose_first_stage_is_not_there() -> None:
     run_story(story)
 
 
+def test_pods_that_are_seen_before_their_job_are_not_seated_one_by_one() -> None:
+    async def story(world: LoopHarness) -> None:
+        await racks(world)
+        world.hands.idle.add(SLICES)
+        world.cluster.hold_back(JOB_SETS)
+        world.cluster.put(slices("high"))
+        for replica in range(3):
+            for index in range(2):
+                make_pod(world, replica, index)
+                await world.clock.let_pass(3.0)
+                assert world.seats() == {}
+        world.cluster.let_through(JOB_SETS)
+        await world.settle()
+        assert len(world.seats()) == 6
+
+    run_story(story)
+
+
 def test_a_gang_whose_next_stage_does_not_come_gives_everything_back_and_pauses() -> None:
     async def story(world: LoopHarness) -> None:
         await racks(world)
