@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.decide.builders import NOW, cluster, jobset, queued, running, seats, slices
 from tests.decide.random_clusters import Knobs, seeded
 from tests.examples import seeds
 from understudy.decide.cycle import plan
+from understudy.decide.policy import Policy
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,3 +50,12 @@ def test_planning_several_times_gives_the_same_plan_each_time(exact_victims: int
         snapshot, policy = cluster.snapshot(), replace(cluster.policy, exact_victims=exact_victims)
         plans = [plan(snapshot, policy, cluster.now) for _ in range(4)]
         assert plans == [plans[0]] * 4
+
+
+def test_a_job_that_was_placed_by_a_label_and_is_gone_changes_no_plan() -> None:
+    """While such a job is there, others keep to slices that are in use."""
+    now = cluster(slices(s0="a b", s1="c d"), running("other", on="c"), queued("next"))
+    meanwhile = now.updated(gangs=[jobset("sliced", members=3)])
+    later = meanwhile.updated(gone_gangs=[jobset("sliced").key])
+    assert seats(plan(meanwhile, Policy(), NOW)) == {"next-0": "d"}
+    assert seats(plan(now, Policy(), NOW)) == seats(plan(later, Policy(), NOW)) == {"next-0": "a"}

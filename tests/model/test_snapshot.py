@@ -7,7 +7,6 @@ from typing import NamedTuple
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rpds import HashTrieMap
 
 from tests.decide.random_clusters import RACK, SLICE, Cluster, clusters
 from tests.examples import examples
@@ -60,7 +59,7 @@ KEYS = (SLICE, RACK)
 
 
 def plain(snapshot: Snapshot) -> dict[str, object]:
-    """The snapshot as dicts and sets of the keys both worlds index, without what empty indexes leave behind."""
+    """The snapshot as dicts and sets, without the counts of topologies that no gang has any more."""
     return {
         "nodes": dict(snapshot.nodes.items()),
         "gangs": dict(snapshot.gangs.items()),
@@ -74,9 +73,10 @@ def plain(snapshot: Snapshot) -> dict[str, object]:
         "running": {priority: set(keys) for priority, keys in snapshot.running.items()},
         "buckets": {bucket: set(names) for bucket, names in snapshot.buckets.items()},
         "domains": {key: dict(values.items()) for key, values in snapshot.domains.items()},
+        "topologies": {key: set(names) for key, names in snapshot.topologies.items()},
         "domain_gangs": {
-            key: {value: dict(gangs.items()) for value, gangs in values.items()}
-            for key, values in snapshot.domain_gangs.items()
+            key: {value: dict(gangs.items()) for value, gangs in snapshot.domain_gangs[key].items()}
+            for key in snapshot.topologies
         },
     }
 
@@ -89,9 +89,7 @@ def test_events_one_by_one_give_the_snapshot_from_scratch(events: list[Event]) -
         grown = applied(grown, event)
     nodes, gangs = last_of(events)
     scratch = Snapshot.of(nodes, gangs, index=KEYS)
-    # Who sits in the domains of a key is counted from the first gang that names the key on, and then for good.
-    seen = {key: values for key, values in grown.domain_gangs.items() if key in scratch.domain_gangs}
-    assert plain(msgspec.structs.replace(grown, domain_gangs=HashTrieMap(seen))) == plain(scratch)
+    assert plain(grown) == plain(scratch)
 
 
 @given(histories(), st.integers(1, 7))
@@ -108,9 +106,7 @@ def test_batches_give_the_same_as_single_events(events: list[Event], size: int) 
         )
         for event in chunk:
             single = applied(single, event)
-    # A topology that a gang had only within one batch is never counted there.
-    kept = HashTrieMap({key: values for key, values in single.domain_gangs.items() if key in batched.domain_gangs})
-    assert plain(batched) == plain(msgspec.structs.replace(single, domain_gangs=kept))
+    assert plain(batched) == plain(single)
 
 
 @given(clusters())
@@ -131,6 +127,8 @@ def test_indexes_say_what_a_naive_count_says(cluster: Cluster) -> None:
     assert seen["running"] == {level: {k for k in running if gangs[k].priority == level} for level in levels}
     shelved = {(bucket, name) for bucket, names in snapshot.buckets.items() for name in names}
     assert shelved == {(r.bucket, name) for name, r in infos.items() if r.node.usable}
+    named = {(i.topology.key, k) for k, g in gangs.items() for i in g.islands if i.topology is not None}
+    assert {(key, name) for key, names in snapshot.topologies.items() for name in names} == named
 
 
 @given(clusters())
@@ -181,6 +179,31 @@ def test_a_node_that_goes_with_pods_on_it_is_a_lost_node() -> None:
 def one_pod() -> Cluster:
     gang = Gang("Job/default/g", "Job", "default", "g", (Island("i", (Member("m", Shape((("cpu", 1),)), node="n"),)),))
     return Cluster((Node("n", allocatable={"cpu": 4}),), (gang,))
+
+
+def with_topology(gang: Gang) -> Gang:
+    placed = msgspec.structs.replace(gang.islands[0], topology=Topology(SLICE, TopologyMode.EXCLUSIVE))
+    return msgspec.structs.replace(gang, islands=(placed,))
+
+
+def test_a_topology_that_a_gang_had_only_within_one_batch_is_counted_nowhere() -> None:
+    world = one_pod()
+    labelled, gang = msgspec.structs.replace(world.nodes[0], labels={SLICE: "s"}), world.gangs[0]
+    batched = Snapshot.of([labelled]).updated(gangs=[with_topology(gang), gang])
+    single = Snapshot.of([labelled]).updated(gangs=[with_topology(gang)]).updated(gangs=[gang])
+    scratch = Snapshot.of([labelled], [gang])
+    assert plain(batched)["topologies"] == plain(single)["topologies"] == plain(scratch)["topologies"] == {}
+    assert plain(batched)["domain_gangs"] == plain(single)["domain_gangs"] == plain(scratch)["domain_gangs"] == {}
+
+
+def test_a_topology_that_comes_back_finds_the_pods_that_came_and_went_meanwhile() -> None:
+    world = one_pod()
+    labelled, gang = msgspec.structs.replace(world.nodes[0], labels={SLICE: "s"}), world.gangs[0]
+    newcomer = msgspec.structs.replace(gang, key="Job/default/h", name="h")
+    snapshot = Snapshot.of([labelled], [with_topology(gang)]).updated(gone_gangs=[gang.key]).updated(gangs=[newcomer])
+    assert list(snapshot.topologies) == []
+    later = snapshot.updated(gangs=[with_topology(gang)])
+    assert dict(later.domain_gangs[SLICE]["s"].items()) == {gang.key: 1, newcomer.key: 1}
 
 
 def test_indexing_by_a_new_key_finds_pods_that_were_there_before() -> None:

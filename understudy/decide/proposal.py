@@ -36,7 +36,7 @@ class Proposal:
         self.touched: set[str] = set()  # gangs with a recorded action
         self.spares = spare_nodes(snapshot, policy, now)
         self.warm = _warm_nodes(snapshot)
-        self.keys = sorted(snapshot.domain_gangs)  # label keys of the gangs' topologies
+        self.keys = sorted(snapshot.topologies)  # label keys that place islands of gangs
         self._pending: list[Action] = []  # recorded, not yet applied
         self._refusals: dict[tuple[int, str], str | None] = {}
         self._ranked: dict[CapacityBucket, list[Rank]] = {}

@@ -60,7 +60,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     warm: HashTrieSet[str] = HashTrieSet()  # warm understudies: `nodes` does not count their pods
     buckets: HashTrieMap[CapacityBucket, HashTrieSet[str]] = HashTrieMap()  # nodes that take new pods
     domains: HashTrieMap[str, HashTrieMap[str, tuple[str, ...]]] = HashTrieMap()  # label key -> value -> nodes
-    # label key -> value -> gang -> number of its seats in that domain
+    topologies: HashTrieMap[str, HashTrieSet[str]] = HashTrieMap()  # label key -> gangs with an island placed by it
+    # Label key -> value -> gang -> number of its seats in that domain. Has the keys of `topologies`, and keeps those
+    # that no gang names any more, since the next gang that names one would cost a pass over all seats.
     domain_gangs: HashTrieMap[str, HashTrieMap[str, HashTrieMap[str, int]]] = HashTrieMap()
 
     @staticmethod
@@ -90,7 +92,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         fresh = {node.name: node for node in nodes}
         entries = _index_entries(changed)
         infos = self._changed_nodes(fresh, frozenset(gone_nodes), entries.seats, before)
-        indexed = self._with_topologies(changed.values())
+        indexed = self._with_topologies(_updated_topologies(self, changed, before))
         return msgspec.structs.replace(
             indexed,
             nodes=_merged(self.nodes, infos),
@@ -124,18 +126,17 @@ class Snapshot(msgspec.Struct, frozen=True):
             infos[name] = node_info_of(node or Node(name, health=NODE_GONE), seats) if node or seats else None
         return infos
 
-    def _with_topologies(self, gangs: Iterable[Gang]) -> Snapshot:
-        """The same snapshot, indexed by every topology key of the gangs' islands."""
-        keys = {island.topology.key for gang in gangs for island in gang.islands if island.topology is not None}
+    def _with_topologies(self, topologies: HashTrieMap[str, HashTrieSet[str]]) -> Snapshot:
+        """The same snapshot with these topologies, indexed by each of their keys."""
+        if topologies is self.topologies:
+            return self
         domains, domain_gangs = self.domains, self.domain_gangs
-        for key in sorted(keys):
+        for key in sorted(topologies):
             if key not in domains:
                 domains = domains.insert(key, _grouped_by_label(key, self.nodes.values()))
             if key not in domain_gangs:
                 domain_gangs = domain_gangs.insert(key, _counted_by_domain(key, self.nodes.values()))
-        if domain_gangs is self.domain_gangs and domains is self.domains:
-            return self
-        return msgspec.structs.replace(self, domains=domains, domain_gangs=domain_gangs)
+        return msgspec.structs.replace(self, topologies=topologies, domains=domains, domain_gangs=domain_gangs)
 
     def is_lost(self, node: str) -> bool:
         """Whether the node counts as lost. A node that does not exist does."""
@@ -228,6 +229,23 @@ def _updated_buckets(
         if bucket is not None and (was is None or was.bucket != bucket):
             moves[bucket][name] = True
     return _regrouped(old.buckets, moves)
+
+
+def _updated_topologies(
+    old: Snapshot, changed: Mapping[str, Gang], before: Mapping[str, Gang]
+) -> HashTrieMap[str, HashTrieSet[str]]:
+    wanted: dict[str, dict[str, bool]] = defaultdict(dict)
+    for gangs, stays in ((before, False), (changed, True)):
+        for key, gang in gangs.items():
+            for island in gang.islands:
+                if island.topology is not None:
+                    wanted[island.topology.key][key] = stays
+    moves: dict[str, dict[str, bool]] = {}
+    for label, keys in wanted.items():
+        there = old.topologies.get(label, HashTrieSet())
+        if moved := {key: stays for key, stays in keys.items() if stays != (key in there)}:
+            moves[label] = moved
+    return _regrouped(old.topologies, moves)
 
 
 def _grouped_by_label(key: str, infos: Iterable[NodeInfo]) -> HashTrieMap[str, tuple[str, ...]]:
