@@ -98,7 +98,7 @@ class ChildWriter:
         form = PatchForm.JSON if isinstance(patch.patch, list) else PatchForm.MERGE
         ref = Ref(patch.resource, namespace, patch.name)
         try:
-            await self._cluster.patch(ref, patch.patch, form=form)
+            await self._cluster.patch(ref, patch.patch, sub=patch.sub, form=form)
         except Refused as error:
             if error.code != HTTPStatus.NOT_FOUND:
                 raise

@@ -91,6 +91,7 @@ class PatchChild(msgspec.Struct, frozen=True):
     resource: Resource
     name: str
     patch: Document | list[Document]
+    sub: str = ""  # the sub-resource
 
 
 class ChildActions(msgspec.Struct, frozen=True):

@@ -118,6 +118,7 @@ class PartialJobSpec(Part, frozen=True, gc=False):
     suspend: bool = False
     parallelism: int | None = None
     completions: int | None = None
+    template: Mapping[str, Any] = {}
 
 
 class PartialJobStatus(Part, frozen=True, gc=False):

@@ -7,8 +7,8 @@ import pytest
 
 from tests.kinds.children.world import BEGIN, World, documents, moment
 from tests.objects.documents import Document, jobset, replicated_job
-from understudy.kinds.children.jobset.spec import ATTEMPT
-from understudy.objects.resources import SERVICES
+from understudy.kinds.children.jobset.spec import ATTEMPT, JOB_ATTEMPT
+from understudy.objects.resources import CLAIMS, SERVICES
 
 MARK = "jobset.sigs.k8s.io/"
 
@@ -217,7 +217,12 @@ def test_a_job_may_be_restarted_alone() -> None:
     other = world.jobs["train-worker-1"]["metadata"]["uid"]
     fail(world, "train-worker-0")
     world.look()
-    assert world.jobs["train-worker-0"]["metadata"]["labels"][ATTEMPT] == "1"
+    alone = world.jobs["train-worker-0"]["metadata"]
+    assert (alone["labels"][ATTEMPT], alone["labels"][JOB_ATTEMPT]) == ("0", "1")
+    assert alone["annotations"][JOB_ATTEMPT] == "1"
+    [figures] = world.status["replicatedJobsStatus"]
+    assert (figures["jobRestarts"], figures["jobRestartsCountTowardsMax"]) == ([1, 0], [1, 0])
+    assert "restartsCountTowardsMax" not in world.status
     assert world.jobs["train-worker-1"]["metadata"]["uid"] == other
     assert world.status["restarts"] == 0
     fail(world, "train-worker-0")
@@ -238,6 +243,93 @@ def test_it_pauses_and_goes_on_with_its_jobs() -> None:
     assert world.conditions() == {}
     assert world.told() == ["SuspendedJobs", "ResumeJobs"]
     assert world.status["restarts"] == 0
+
+
+def test_a_restart_of_a_job_alone_need_not_count() -> None:
+    policy = {"maxRestarts": 1, "rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]}
+    world = world_of(replicated_job("worker", 2, 1), failurePolicy=policy)
+    for _ in range(3):
+        fail(world, "train-worker-1")
+        world.look()
+    [figures] = world.status["replicatedJobsStatus"]
+    assert (figures["jobRestarts"], "jobRestartsCountTowardsMax" in figures) == ([0, 3], False)
+    assert not world.conditions()
+
+
+GATE = {"name": "example.com/quota"}
+
+
+def template_of(document: Document) -> Document:
+    template: Document = document["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return template
+
+
+@pytest.mark.parametrize("has_run", [False, True])
+def test_what_the_patch_that_resumes_it_says_of_places_reaches_the_pods(has_run: bool) -> None:
+    """Kueue changes the template of a suspended JobSet."""
+    world = world_of(replicated_job("worker", 2, 1), suspend=True)
+    if has_run:
+        for job in world.jobs.values():
+            job["status"] = {"startTime": moment(BEGIN)}
+    template = template_of(world.parent)
+    template["spec"] |= {"schedulingGates": [GATE], "nodeSelector": {"pool": "a"}, "tolerations": [{"key": "spot"}]}
+    template["metadata"] = {"annotations": {"kueue.x-k8s.io/workload": "w"}}
+    world.parent["spec"]["suspend"] = False
+    world.look()
+    for job in world.jobs.values():
+        assert not job["spec"]["suspend"]
+        assert "startTime" not in job.get("status", {})
+        pods = job["spec"]["template"]
+        assert (pods["spec"]["schedulingGates"], pods["spec"]["nodeSelector"]) == ([GATE], {"pool": "a"})
+        assert pods["spec"]["tolerations"] == [{"key": "spot"}]
+        assert pods["metadata"]["annotations"]["kueue.x-k8s.io/workload"] == "w"
+        assert pods["metadata"]["labels"][ATTEMPT] == "0"
+
+
+def test_a_job_that_goes_on_as_it_was_is_resumed_in_one_step() -> None:
+    world = world_of(replicated_job("worker", 1, 1), suspend=True)
+    world.jobs["train-worker-0"]["status"] = {"startTime": moment(BEGIN)}
+    world.parent["spec"]["suspend"] = False
+    [patch] = world.wanted().patches
+    assert (patch.sub, patch.patch) == ("", {"metadata": {"uid": "uid-1"}, "spec": {"suspend": False}})
+
+
+def with_claims(mount: str = "cache", **policy: Any) -> World:
+    parent = jobset("train", replicated_job("worker", 2, 1), replicated_job("other", 1, 1))
+    template_of(parent)["spec"]["containers"][0]["volumeMounts"] = [{"name": mount, "mountPath": "/cache"}]
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"metadata": {"name": "cache", "labels": {"mine": "yes"}}, "spec": storage}
+    parent["spec"]["volumeClaimPolicies"] = [{"templates": [claim], **policy}]
+    world = World(parent)
+    world.look()
+    return world
+
+
+def test_claims_of_its_policies_are_made_once_and_mounted_where_a_container_names_them() -> None:
+    world = with_claims()
+    [claim] = world.children[CLAIMS.key].values()
+    assert claim["metadata"]["name"] == "cache-train"
+    assert claim["metadata"]["labels"] == {"mine": "yes", "jobset.sigs.k8s.io/jobset-name": "train"}
+    assert claim["metadata"]["ownerReferences"][0]["kind"] == "JobSet"
+    volumes = {name: job["spec"]["template"]["spec"].get("volumes") for name, job in world.jobs.items()}
+    mounted = [{"name": "cache", "persistentVolumeClaim": {"claimName": "cache-train"}}]
+    assert volumes == {"train-worker-0": mounted, "train-worker-1": mounted, "train-other-0": None}
+    assert not world.carry_out(world.wanted())
+
+
+def test_claims_that_are_retained_have_no_owner() -> None:
+    world = with_claims(retentionPolicy={"whenDeleted": "Retain"})
+    [claim] = world.children[CLAIMS.key].values()
+    assert "ownerReferences" not in claim["metadata"]
+
+
+def test_a_claim_that_no_container_mounts_fails_it_in_words() -> None:
+    world = with_claims(mount="cach")
+    assert world.conditions() == {"Failed": "InvalidSpec"}
+    assert world.notes[-1].message == (
+        "spec.volumeClaimPolicies[0].templates[0]: no container mounts 'cache': give one a volumeMount of this name"
+    )
+    assert not world.jobs
 
 
 def test_in_order_a_group_waits_for_the_one_before_it() -> None:

@@ -111,6 +111,16 @@ def test_a_name_that_leaves_no_room_for_those_of_its_pods(version: str) -> None:
     assert world.notes[-1].message.endswith("use 54 characters at most")
 
 
+@operated
+def test_more_replicas_than_there_are_cannot_be_available(version: str) -> None:
+    document = mpijob(version, workers=2)
+    document["spec"]["runPolicy"]["schedulingPolicy"] = {"minAvailable": 4}
+    world = World(document)
+    world.look()
+    assert state(world) == "Failed"
+    assert world.notes[-1].message.endswith("minAvailable is 4, but the job has 3 replicas: use 3 or less")
+
+
 # How it ends
 
 

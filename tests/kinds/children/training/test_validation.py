@@ -31,6 +31,20 @@ def test_what_cannot_work_fails_at_once_and_says_why(kind: str, roles: dict[str,
     assert world.told() == [f"{kind}FailedValidation"]
 
 
+def test_more_replicas_than_there_are_cannot_be_available() -> None:
+    document = training("PyTorchJob", {"Master": role(), "Worker": role(2)})
+    document["spec"]["runPolicy"] = {"schedulingPolicy": {"minAvailable": 4}}
+    world = World(document)
+    world.look()
+    assert world.status["conditions"][-1]["message"].endswith(
+        "spec.runPolicy.schedulingPolicy.minAvailable is 4, but the job has 3 replicas: use 3 or less"
+    )
+    document["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"] = 3
+    world = World(document)
+    world.look()
+    assert len(world.pods) == 3
+
+
 @pytest.mark.parametrize(("name", "words"), [("x" * 60, "use 54 characters at most"), ("1st", "begin with a letter")])
 def test_a_name_that_no_service_can_have_is_refused(name: str, words: str) -> None:
     document = training("JAXJob", {"Worker": role()})

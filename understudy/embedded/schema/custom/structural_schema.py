@@ -18,6 +18,7 @@ from understudy.embedded.schema.custom.patterns import BadPattern, Pattern, comp
 from understudy.embedded.schema.errors import Cause
 from understudy.embedded.schema.types.apiextensions import JSONSchemaProps
 from understudy.embedded.schema.types.batch import JobSpec
+from understudy.embedded.schema.types.claims import PersistentVolumeClaimSpec
 from understudy.embedded.schema.types.pods import PodSpec
 from understudy.embedded.schema.types.values import is_deeper_than
 
@@ -69,7 +70,11 @@ class SchemaNode(msgspec.Struct):
         return compiled(self.limits.pattern) if self.limits and self.limits.pattern else None
 
 
-CORE_TYPES: dict[str, type[msgspec.Struct]] = {"JobSpec": JobSpec, "PodSpec": PodSpec}
+CORE_TYPES: dict[str, type[msgspec.Struct]] = {
+    "JobSpec": JobSpec,
+    "PersistentVolumeClaimSpec": PersistentVolumeClaimSpec,
+    "PodSpec": PodSpec,
+}
 
 
 @lru_cache

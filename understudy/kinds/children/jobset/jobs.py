@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from understudy.kinds.children.actions import CreateChild, Document, owner_reference
-from understudy.kinds.children.jobset.spec import ATTEMPT, PREFIX, JobSetObject, ReplicatedJob
+from understudy.kinds.children.jobset.spec import ATTEMPT, JOB_ATTEMPT, PREFIX, JobSetObject, ReplicatedJob
+from understudy.kinds.children.jobset.volume_claims import volumes
 from understudy.kinds.ownership import EXCLUSIVE, JOB_INDEX, JOB_KEY, JOBSET_NAME, NODE_SELECTOR, REPLICATED_JOB
 from understudy.objects.resources import JOB_SETS, JOBS, SERVICES
 
@@ -39,6 +40,7 @@ def child_job_slots(jobset: JobSetObject) -> Iterator[ChildJobSlot]:
 class JobMaker:
     def __init__(self, jobset: JobSetObject, document: Document) -> None:
         self._jobset = jobset
+        self._document = document
         self._groups: list[Document] = document["spec"]["replicatedJobs"]
         self._own_annotations: Mapping[str, str] = jobset.metadata.annotations
         self._sizes: dict[str, int] = {}
@@ -73,7 +75,8 @@ class JobMaker:
             JOB_INDEX: str(place.index),
             f"{PREFIX}job-global-index": str(place.global_index),
             JOB_KEY: hashlib.sha1(full_name.encode(), usedforsecurity=False).hexdigest(),
-            ATTEMPT: str(jobset.attempt(place.name)),
+            ATTEMPT: str(jobset.status.restarts),
+            JOB_ATTEMPT: str(jobset.job_attempt(group.name, place.index)),
             f"{PREFIX}group-name": group.group_name,
             f"{PREFIX}group-replicas": str(self._sizes[group.group_name]),
             f"{PREFIX}job-group-index": str(place.group_index),
@@ -115,6 +118,8 @@ class JobMaker:
     def _pods(self, spec: Document, place: ChildJobSlot, preselected: bool) -> Document:
         """With the node-selector strategy each Job's nodes carry its name, and a taint that keeps the others out."""
         pods = {**spec, "restartPolicy": spec.get("restartPolicy") or "OnFailure"}
+        if claimed := volumes(self._jobset.metadata.name, self._document, spec):
+            pods["volumes"] = [*(spec.get("volumes") or ()), *claimed]
         if self._jobset.subdomain:
             pods["subdomain"] = self._jobset.subdomain
         if preselected:

@@ -22,7 +22,7 @@ class JobSetRestart(msgspec.Struct, frozen=True):
     """All of it, or with `job` that Job alone."""
 
     counts: bool  # towards the most restarts there may be
-    job: str = ""
+    job: PartialJob | None = None
 
 
 JobSetVerdict = JobSetCompleted | JobSetFailed | JobSetRestart
@@ -43,13 +43,13 @@ def _after_failure(jobset: JobSetObject, job: PartialJob) -> JobSetVerdict:
     if policy is None:
         return JobSetFailed("FailedJobs", because)
     action = next((rule.action for rule in policy.rules if _applies(rule, job)), "RestartJobSet")
-    alone = name if action.startswith("RestartJob") and not action.startswith("RestartJobSet") else ""
+    alone = job if action.startswith("RestartJob") and not action.startswith("RestartJobSet") else None
     match action:
         case "FailJobSet":
             return JobSetFailed("FailJobSetFailurePolicyAction", because)
         case "RestartJobSetAndIgnoreMaxRestarts" | "RestartJobAndIgnoreMaxRestarts":
             return JobSetRestart(counts=False, job=alone)
-    if jobset.status.restarts_count_towards_max >= policy.max_restarts:
+    if jobset.status.counted_restarts >= policy.max_restarts:
         return JobSetFailed("ReachedMaxRestarts", "jobset failed due to reaching max number of restarts")
     return JobSetRestart(counts=True, job=alone)
 

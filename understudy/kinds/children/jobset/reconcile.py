@@ -23,7 +23,10 @@ from understudy.kinds.children.jobset.state import (
     replicated_job_counts,
     succeeded,
 )
+from understudy.kinds.children.jobset.steering import resumption
+from understudy.kinds.children.jobset.volume_claims import claims, problem_of
 from understudy.kinds.children.partial_objects import PartialJob, find_condition, whole_seconds, with_condition
+from understudy.kinds.ownership import JOB_INDEX, REPLICATED_JOB
 from understudy.objects.meta import has_condition, seconds
 from understudy.objects.resources import JOBS
 
@@ -42,7 +45,8 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     status.setdefault("restarts", 0)
     if jobset.finished:
         return _after_the_end(jobset, standing, status, now)
-    verdict = verdict_of(jobset, standing)
+    wrong = problem_of(document)
+    verdict = JobSetFailed("InvalidSpec", wrong) if wrong else verdict_of(jobset, standing)
     if isinstance(verdict, JobSetCompleted | JobSetFailed):
         return _ended(standing, status, verdict, now)
     if isinstance(verdict, JobSetRestart):
@@ -78,16 +82,25 @@ def _ended(
 
 def _restarted(jobset: JobSetObject, status: Document, verdict: JobSetRestart) -> ChildActions:
     """Only the record changes: by it the Jobs that are there belong to an earlier attempt from now on."""
-    if verdict.job:
-        before = jobset.status.job_restarts
-        status["jobRestarts"] = {**before, verdict.job: before.get(verdict.job, 0) + 1}
-        words = f"restarting job {verdict.job}"
+    if verdict.job is not None:
+        _count_restart_alone(jobset, status, verdict.job, verdict.counts)
+        words = f"restarting job {verdict.job.metadata.name}"
     else:
         status["restarts"] = jobset.status.restarts + 1
         words = f"restarting jobset, attempt {status['restarts']}"
-    if verdict.counts:
-        status["restartsCountTowardsMax"] = jobset.status.restarts_count_towards_max + 1
+        if verdict.counts:
+            status["restartsCountTowardsMax"] = jobset.status.restarts_count_towards_max + 1
     return ChildActions(status=status, notes=(EventNote("Restarting", words, "Warning"),))
+
+
+def _count_restart_alone(jobset: JobSetObject, status: Document, job: PartialJob, counts: bool) -> None:
+    labels = job.metadata.labels
+    group = next(each for each in jobset.spec.replicated_jobs if each.name == labels[REPLICATED_JOB])
+    told = next(each for each in status["replicatedJobsStatus"] if each["name"] == group.name)
+    for name in ("jobRestarts", *(["jobRestartsCountTowardsMax"] if counts else ())):
+        figures = [*told.get(name, ()), *[0] * group.replicas][: group.replicas]
+        figures[int(labels[JOB_INDEX])] += 1
+        told[name] = figures
 
 
 class _Suspension(msgspec.Struct, frozen=True):
@@ -133,27 +146,34 @@ def _going_on(
     if jobset.subdomain and jobset.subdomain not in services:
         creates.append(service(jobset))
     maker = JobMaker(jobset, document)
-    creates += [maker.job(place) for place in standing.missing if _may_start(jobset, standing, place)]
+    jobs = [maker.job(place) for place in standing.missing if _may_start(jobset, standing, place)]
+    creates += [*(claims(jobset, document) if jobs else ()), *jobs]
     return ChildActions(
         status=suspension.status,
-        patches=_switched(jobset, standing),
+        patches=_switched(jobset, document, standing),
         deletes=_deleted(standing.stale),
         creates=tuple(creates),
         notes=suspension.notes,
     )
 
 
-def _switched(jobset: JobSetObject, standing: JobSetState) -> tuple[PatchChild, ...]:
+def _switched(jobset: JobSetObject, document: Document, standing: JobSetState) -> tuple[PatchChild, ...]:
     """Its Jobs pause when it pauses. When it goes on, they do as soon as it is their turn."""
-    patches = []
-    for group in jobset.spec.replicated_jobs:
+    patches: list[PatchChild] = []
+    for group, written in zip(jobset.spec.replicated_jobs, document["spec"].get("replicatedJobs", ()), strict=True):
         if not jobset.spec.suspend and not _in_turn(jobset, standing, group):
             continue
-        for job in standing.of(jobset, group):
-            if not finished(job) and job.spec.suspend != jobset.spec.suspend:
-                change = {"metadata": {"uid": job.metadata.uid}, "spec": {"suspend": jobset.spec.suspend}}
-                patches.append(PatchChild(JOBS, job.metadata.name, change))
+        template = written["template"]["spec"].get("template") or {}
+        patches += [
+            _paused(job) if jobset.spec.suspend else resumption(job, template)
+            for job in standing.of(jobset, group)
+            if not finished(job) and job.spec.suspend != jobset.spec.suspend
+        ]
     return tuple(patches)
+
+
+def _paused(job: PartialJob) -> PatchChild:
+    return PatchChild(JOBS, job.metadata.name, {"metadata": {"uid": job.metadata.uid}, "spec": {"suspend": True}})
 
 
 def _may_start(jobset: JobSetObject, standing: JobSetState, place: ChildJobSlot) -> bool:

@@ -1,7 +1,5 @@
 """JobSet as its controller reads it: groups of Jobs, what their ends mean for the whole, and what is on record."""
 
-from collections.abc import Mapping
-
 import msgspec
 
 from understudy.kinds.children.partial_objects import FullMeta
@@ -11,6 +9,7 @@ from understudy.objects.meta import Condition, Part
 OWN_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 PREFIX = "jobset.sigs.k8s.io/"
 ATTEMPT = f"{PREFIX}restart-attempt"
+JOB_ATTEMPT = f"{PREFIX}job-restart-attempt"  # of a Job that was restarted alone
 
 
 class DependsOn(Part, frozen=True, gc=False):
@@ -80,12 +79,29 @@ class JobSetSpec(Part, frozen=True, gc=False):
     ttl_seconds_after_finished: int | None = None
 
 
+class GroupRestarts(Part, frozen=True, gc=False):
+    """How often the Jobs of a group were restarted alone, by their index."""
+
+    name: str
+    job_restarts: tuple[int, ...] = ()
+    job_restarts_count_towards_max: tuple[int, ...] = ()
+
+
 class JobSetStatus(Part, frozen=True, gc=False):
     conditions: tuple[Condition, ...] = ()
     restarts: int = 0
     restarts_count_towards_max: int = 0
-    job_restarts: Mapping[str, int] = {}  # of Jobs that were restarted alone
+    replicated_jobs_status: tuple[GroupRestarts, ...] = ()
     terminal_state: str = ""
+
+    def of_group(self, name: str) -> GroupRestarts:
+        return next((group for group in self.replicated_jobs_status if group.name == name), GroupRestarts(name))
+
+    @property
+    def counted_restarts(self) -> int:
+        """Those of all Jobs, and of Jobs alone, that count towards the most restarts there may be."""
+        alone = sum(sum(group.job_restarts_count_towards_max) for group in self.replicated_jobs_status)
+        return self.restarts_count_towards_max + alone
 
 
 class JobSetObject(Part, frozen=True, gc=False):
@@ -106,6 +122,7 @@ class JobSetObject(Part, frozen=True, gc=False):
     def job_name(self, group: ReplicatedJob, index: int) -> str:
         return f"{self.metadata.name}-{group.name}-{index}"
 
-    def attempt(self, job: str) -> int:
-        """Which attempt of this Job is the current one."""
-        return self.status.restarts + self.status.job_restarts.get(job, 0)
+    def job_attempt(self, group: str, index: int) -> int:
+        """How often this Job was restarted alone."""
+        counts = self.status.of_group(group).job_restarts
+        return counts[index] if index < len(counts) else 0

@@ -6,7 +6,7 @@ import msgspec
 
 from understudy.kinds.children.actions import Document
 from understudy.kinds.children.jobset.jobs import ChildJobSlot, child_job_slots
-from understudy.kinds.children.jobset.spec import ATTEMPT, JobSetObject, ReplicatedJob
+from understudy.kinds.children.jobset.spec import ATTEMPT, JOB_ATTEMPT, GroupRestarts, JobSetObject, ReplicatedJob
 from understudy.kinds.children.partial_objects import PartialJob, find_condition
 from understudy.kinds.end_conditions import JOB_ENDS
 from understudy.objects.meta import Condition, seconds
@@ -55,13 +55,18 @@ def jobset_state(jobset: JobSetObject, jobs: Sequence[PartialJob]) -> JobSetStat
     stale: list[PartialJob] = []
     for job in jobs:
         name = job.metadata.name
-        attempt = job.metadata.labels.get(ATTEMPT, "0")
-        if name in wanted and attempt == str(jobset.attempt(name)) and not job.metadata.leaving:
+        if name in wanted and _is_current(jobset, wanted[name], job) and not job.metadata.leaving:
             current[name] = job
         else:
             stale.append(job)
     taken = {job.metadata.name for job in jobs}
     return JobSetState(current, tuple(stale), tuple(place for name, place in wanted.items() if name not in taken))
+
+
+def _is_current(jobset: JobSetObject, place: ChildJobSlot, job: PartialJob) -> bool:
+    labels = job.metadata.labels
+    wanted = (jobset.status.restarts, jobset.job_attempt(place.group.name, place.index))
+    return (labels.get(ATTEMPT, "0"), labels.get(JOB_ATTEMPT, "0")) == tuple(map(str, wanted))
 
 
 def replicated_job_counts(jobset: JobSetObject, standing: JobSetState) -> list[Document]:
@@ -70,14 +75,18 @@ def replicated_job_counts(jobset: JobSetObject, standing: JobSetState) -> list[D
     for group in jobset.spec.replicated_jobs:
         jobs = standing.of(jobset, group)
         running = [job for job in jobs if not finished(job)]
-        found.append(
-            {
-                "name": group.name,
-                "ready": sum(ready(job, group) for job in running),
-                "succeeded": sum(succeeded(job) for job in jobs),
-                "failed": sum(failed_condition(job) is not None for job in jobs),
-                "active": sum(job.status.active > 0 for job in running),
-                "suspended": sum(job.spec.suspend for job in running),
-            }
-        )
+        counts: Document = {
+            "name": group.name,
+            "ready": sum(ready(job, group) for job in running),
+            "succeeded": sum(succeeded(job) for job in jobs),
+            "failed": sum(failed_condition(job) is not None for job in jobs),
+            "active": sum(job.status.active > 0 for job in running),
+            "suspended": sum(job.spec.suspend for job in running),
+        }
+        found.append(counts | _restarts(jobset.status.of_group(group.name)))
     return found
+
+
+def _restarts(known: GroupRestarts) -> Document:
+    counts = {"jobRestarts": known.job_restarts, "jobRestartsCountTowardsMax": known.job_restarts_count_towards_max}
+    return {name: list(counted) for name, counted in counts.items() if counted}

@@ -44,7 +44,7 @@ def _problem(job: MPIJobModel) -> str:
     room = LONGEST_NAME - (len(longest) - len(job.name))
     if len(longest) > LONGEST_NAME:
         return f"metadata.name is too long: its pods are named like {longest}; use {room} characters at most"
-    return ""
+    return job.policy.too_many_available(job.workers + (job.launcher is not None))
 
 
 def deadline(job: MPIJobModel) -> float | None:

@@ -49,6 +49,10 @@ class TrainingKind(msgspec.Struct, frozen=True):
         return next((role for role in self.roles if role.lower() == written.lower()), "")
 
 
+class OperatorSchedulingPolicy(Part, frozen=True, gc=False):
+    min_available: int | None = None
+
+
 class OperatorRunPolicy(Part, frozen=True, gc=False):
     clean_pod_policy: str = ""
     ttl_seconds_after_finished: int | None = None
@@ -56,6 +60,15 @@ class OperatorRunPolicy(Part, frozen=True, gc=False):
     backoff_limit: int | None = None
     suspend: bool = False
     managed_by: str = ""
+    scheduling_policy: OperatorSchedulingPolicy = OperatorSchedulingPolicy()
+
+    def too_many_available(self, replicas: int) -> str:
+        """What is wrong with schedulingPolicy.minAvailable; '' where nothing is."""
+        least = self.scheduling_policy.min_available
+        if least is None or least <= replicas:
+            return ""
+        field = "spec.runPolicy.schedulingPolicy.minAvailable"
+        return f"{field} is {least}, but the job has {replicas} replicas: use {replicas} or less"
 
 
 class ReplicaStatus(Part, frozen=True, gc=False):

@@ -24,6 +24,8 @@ def _problems(job: TrainingJob) -> Iterator[str]:
         yield f"{field} has {' and '.join(leaders)}: only one of them can decide for all"
     if kind.needs_leader and job.roles and job.leader is None:
         yield f"{field}.{kind.leaders[0]} is missing: a {kind.name} has one {kind.leaders[0]}"
+    if problem := job.policy.too_many_available(job.total):
+        yield problem
     yield from _problems_of_name(job)
 
 
