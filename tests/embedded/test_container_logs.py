@@ -35,7 +35,7 @@ def end(folder: AttemptFolder) -> None:
 
 def shown(path: Path, **options: Any) -> str:
     async def whole() -> bytes:
-        pieces = container_logs.read(ClusterFolder(path), "u", "main", LogOptions(**options))
+        pieces = container_logs.read(ClusterFolder(path).pods, "u", "main", LogOptions(**options))
         return b"".join([piece async for piece in pieces])
 
     return asyncio.run(whole()).decode()
@@ -106,7 +106,7 @@ def test_no_log_in_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("uid", "container"), [("../u", "main"), ("u", "../main"), ("u/x", "main"), ("", "main")])
 def test_names_cannot_lead_elsewhere(tmp_path: Path, uid: str, container: str) -> None:
     with pytest.raises(NoLog, match="is not the"):
-        container_logs.read(ClusterFolder(tmp_path), uid, container, LogOptions())
+        container_logs.read(ClusterFolder(tmp_path).pods, uid, container, LogOptions())
 
 
 def test_following_goes_on_until_the_container_has_ended(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_following_goes_on_until_the_container_has_ended(tmp_path: Path) -> None
         folder = attempt(tmp_path)
         journal = ContainerLog(folder, 500)
         journal.write(b"stdout", b"at first\n")
-        pieces = container_logs.read(ClusterFolder(tmp_path), "u", "main", LogOptions(follow=True))
+        pieces = container_logs.read(ClusterFolder(tmp_path).pods, "u", "main", LogOptions(follow=True))
         assert await anext(pieces) == b"at first\n"
         expected = b""
         for number in range(40):  # over several rotations, more than one of them between two looks
@@ -143,7 +143,7 @@ def test_following_ends_when_the_pod_is_gone(tmp_path: Path) -> None:
     async def scene() -> None:
         folder = attempt(tmp_path)
         write(folder, b"here\n")
-        pieces = container_logs.read(ClusterFolder(tmp_path), "u", "main", LogOptions(follow=True))
+        pieces = container_logs.read(ClusterFolder(tmp_path).pods, "u", "main", LogOptions(follow=True))
         assert await anext(pieces) == b"here\n"
         folder.log.unlink()
         folder.path.rmdir()

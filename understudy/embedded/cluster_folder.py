@@ -90,6 +90,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
         return self.path / "pods"
 
     @property
+    def ended_pods(self) -> Path:
+        """A folder for each pod that is gone and whose logs are kept, by uid."""
+        return self.path / "ended-pods"
+
+    @property
     def nodes(self) -> Path:
         """A file for each node, with the pid of the process that represents the node."""
         return self.path / "nodes"

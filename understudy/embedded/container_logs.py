@@ -13,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.shim.pod_folders import AttemptFolder, BadName, pod_folder
 
 _TIME_WIDTH = len("2024-01-31T12:00:00.000000000Z")
@@ -37,12 +36,12 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     limit_bytes: int | None = None
 
 
-def read(folder: ClusterFolder, pod_uid: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
-    """Raises NoLog at once where there is nothing to read, before the first byte is asked for.
+def read(pods: Path, pod_uid: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+    """`pods` has the folders of pods. Raises NoLog where there is nothing to read, before the first byte is asked for.
 
     With `follow` the log ends when the container has ended and all of it was read.
     """
-    attempt = _attempt(folder, pod_uid, container, previous=options.previous)
+    attempt = _attempt(pods, pod_uid, container, previous=options.previous)
     chain = _Chain(attempt)
     try:
         if options.tail_lines is not None:
@@ -53,9 +52,9 @@ def read(folder: ClusterFolder, pod_uid: str, container: str, options: LogOption
     return _shown(chain, attempt, options)
 
 
-def _attempt(folder: ClusterFolder, pod_uid: str, container: str, *, previous: bool) -> AttemptFolder:
+def _attempt(pods: Path, pod_uid: str, container: str, *, previous: bool) -> AttemptFolder:
     try:
-        pod = pod_folder(folder.pods, pod_uid)
+        pod = pod_folder(pods, pod_uid)
         started = [number for number in pod.attempts(container) if pod.attempt(container, number).log.exists()]
     except BadName as problem:
         raise NoLog(str(problem)) from problem

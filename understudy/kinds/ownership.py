@@ -63,6 +63,13 @@ def pods_key(gang: str) -> str:
     return "JobSet" + gang.removeprefix("TrainJob") if gang.startswith("TrainJob/") else gang
 
 
+def place_of(meta: ObjectMeta) -> str:
+    """What pods that take each other's place have in common: a name that was made from a prefix ends in letters that
+    mean nothing."""
+    prefix = meta.generate_name
+    return prefix.rstrip("-") if prefix and meta.name.startswith(prefix) else meta.name
+
+
 def owner_of(pod: Pod) -> GangRef:
     meta = pod.metadata
     labels = meta.labels

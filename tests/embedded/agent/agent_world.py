@@ -86,7 +86,7 @@ class AgentWorld:
         await self.cluster.until(lambda: (PODS.key, "default", name) not in self.cluster.objects)
 
     async def log(self, uid: str, container: str = "main", **options: Any) -> str:
-        pieces = container_logs.read(self.folder, uid, container, LogOptions(**options))
+        pieces = container_logs.read(self.folder.pods, uid, container, LogOptions(**options))
         return b"".join([piece async for piece in pieces]).decode()
 
     async def logged(self, uid: str, text: str, container: str = "main") -> str:

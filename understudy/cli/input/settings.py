@@ -14,20 +14,27 @@ from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.input.documents import Text, load_text, mappings
 from understudy.control.view.node_health import HealthLimits
 from understudy.decide.policy import Policy
+from understudy.embedded.ended_pods import EndedPodLimits
 from understudy.kube.settings import KubeSettings
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 FILE_VARIABLE = "UNDERSTUDY_SETTINGS"  # the file, where no option names it
 DEFAULT = "default"
-_SECTIONS: dict[str, type[msgspec.Struct]] = {"policy": Policy, "health": HealthLimits, "kube": KubeSettings}
-EVERYWHERE = ("policy", "health")  # the sections that mean something in an embedded cluster, too
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "policy": Policy,
+    "health": HealthLimits,
+    "kube": KubeSettings,
+    "logs": EndedPodLimits,
+}
+EVERYWHERE = ("policy", "health", "logs")  # the sections that mean something in an embedded cluster
 
 
 class Settings(msgspec.Struct, frozen=True):
     policy: Policy = Policy()
     health: HealthLimits = HealthLimits()
     kube: KubeSettings = KubeSettings()
+    logs: EndedPodLimits = EndedPodLimits()
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -45,12 +52,14 @@ def read(path: str | None, environment: Mapping[str, str] = os.environ) -> Setti
         policy=_section(path or "", "policy", sections, Policy),
         health=_section(path or "", "health", sections, HealthLimits),
         kube=_section(path or "", "kube", sections, KubeSettings),
+        logs=_section(path or "", "logs", sections, EndedPodLimits),
     )
     given = _of_environment(environment)
     found = Settings(
         policy=msgspec.structs.replace(settings.policy, **_values(given, "policy")),
         health=msgspec.structs.replace(settings.health, **_values(given, "health")),
         kube=msgspec.structs.replace(settings.kube, **_values(given, "kube")),
+        logs=msgspec.structs.replace(settings.logs, **_values(given, "logs")),
     )
     if problem := found.kube.problem():
         raise BadInput(f"{path or 'the environment'}: kube.{problem}")

@@ -3,8 +3,10 @@
 import contextlib
 from collections.abc import Iterator
 
+import msgspec
+
 from understudy.cli.errors import BadInput, short_list, suggestion
-from understudy.cli.queries.instances import Instance
+from understudy.cli.queries.instances import EndedAttempt, Instance
 from understudy.cli.queries.jobs import JobSummary
 from understudy.ports import Refused
 
@@ -22,6 +24,16 @@ def choose_instance(job: JobSummary, wanted: str | None) -> Instance | None:
         return None
     hint = suggestion(wanted, [one.name for one in job.instances], f"{job.name} has")
     raise BadInput(f"--instance {wanted}: no such instance of {job.name}; {hint}")
+
+
+def choose_ended(job: JobSummary, wanted: str | None) -> list[EndedAttempt]:
+    """The attempts of an instance whose pods are gone, oldest first; of the first instance, or the one -i names."""
+    if job.instances:
+        chosen = choose_instance(job, wanted)
+    else:
+        chosen = choose_instance(msgspec.structs.replace(job, instances=job.last_instances), wanted)
+    same = [one for one in job.history if chosen is not None and one.instance.place == chosen.place]
+    return sorted(same, key=lambda one: one.number)
 
 
 def previous_attempt(job: JobSummary, instance: Instance) -> Instance | None:

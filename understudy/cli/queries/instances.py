@@ -16,6 +16,7 @@ from understudy.kinds.ownership import (
     MPI_ROLE,
     REPLICA_TYPE,
     REPLICATED_JOB,
+    place_of,
 )
 from understudy.objects.meta import seconds
 
@@ -72,11 +73,18 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
         return self.node or NONE
 
 
+class EndedAttempt(msgspec.Struct, frozen=True):
+    """An instance whose pod is gone; `number` counts the pods that had this place, from 1."""
+
+    number: int
+    instance: Instance
+
+
 def instance_of(pod: PodInfo, kind: str) -> Instance:
     meta, status, labels = pod.metadata, pod.status, pod.metadata.labels
     ended = list(ends_of(pod))
     role = labels.get(REPLICA_TYPE) or labels.get(JOB_ROLE) or labels.get(MPI_ROLE) or labels.get(REPLICATED_JOB, "")
-    last, place = last_end(pod), _place(meta.name, meta.generate_name)
+    last, place = last_end(pod), place_of(meta)
     return Instance(
         name=meta.name,
         uid=meta.uid,
@@ -134,8 +142,3 @@ def _leads(labels: Mapping[str, str], role: str, kind: str, place: str) -> bool:
 
 def _first(labels: Mapping[str, str], label: str) -> bool:
     return labels.get(label, "0") == "0"
-
-
-def _place(name: str, prefix: str) -> str:
-    """A pod that was made from a prefix ends in letters that mean nothing."""
-    return prefix.rstrip("-") if prefix and name.startswith(prefix) else name

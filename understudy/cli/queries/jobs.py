@@ -1,6 +1,7 @@
 """Reads jobs with their pods, and turns each job into one summary, the value that all reading verbs show."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import msgspec
 
 from understudy.cli.output.tables import NONE
-from understudy.cli.queries.instances import Instance, instance_of, instance_order
+from understudy.cli.queries.instances import EndedAttempt, Instance, instance_of, instance_order
 from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, list_job_objects
 from understudy.cli.queries.job_status import FINISHED, PENDING, QUEUING, SUSPENDED, status_of
 from understudy.cli.queries.lists import list_pods, pods_of_job
@@ -44,6 +45,7 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...] = ()  # as its object names them
     understudies: tuple[Instance, ...] = ()  # that are ready
     queue: str = ""  # of Kueue, which then suspends and resumes it
+    history: tuple[EndedAttempt, ...] = ()  # whose pods are gone; only `with_history` asks for them
 
     @property
     def kind(self) -> str:
@@ -86,10 +88,45 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
         return now - self.created
 
     def duration(self, now: float) -> float:
-        """How long it has trained: until it ended, and not at all where it has not begun."""
-        if self.started is None:
-            return 0.0
-        return max(0.0, (now if self.ended is None else self.ended) - self.started)
+        """How long it has trained, in all attempts that are known."""
+        runs = [(self.started, now if self.ended is None else self.ended), *_spans(self.past_instances, now)]
+        return sum(end - start for start, end in _merged((start, end) for start, end in runs if start is not None))
+
+    def attempts(self, now: float) -> int:
+        """How many times it has begun: its instances that run at the same time are one attempt."""
+        known = len(_merged(_spans((*self.past_instances, *self.instances), now)))
+        lowest: dict[str, int] = {}
+        for one in self.history:
+            lowest[one.instance.place] = min(one.number, lowest.get(one.instance.place, one.number))
+        kept = Counter(one.instance.place for one in self.history)
+        return known + min((number - 1 for place, number in lowest.items() if kept[place] <= known), default=0)
+
+    @property
+    def past_instances(self) -> tuple[Instance, ...]:
+        return tuple(one.instance for one in self.history)
+
+    @property
+    def last_instances(self) -> tuple[Instance, ...]:
+        """Those there are; of a job without any, those of the last attempt, as far as they are known."""
+        if self.instances:
+            return self.instances
+        newest = {one.instance.place: one.instance for one in sorted(self.history, key=lambda one: one.number)}
+        return tuple(sorted(newest.values(), key=lambda one: instance_order(one, self.roles)))
+
+
+def _spans(instances: Iterable[Instance], now: float) -> list[tuple[float, float]]:
+    return [(one.started, max(one.started, one.ended or now)) for one in instances if one.started is not None]
+
+
+def _merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The spans of time that these cover, without overlaps."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if found and (start < found[-1][1] or start == found[-1][0]):
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
 
 
 def gang_key(pod: PodInfo) -> str:

@@ -13,7 +13,8 @@ from understudy.model.quantity import format_quantity
 
 
 def job_figures(job: JobSummary, now: float) -> dict[str, Any]:
-    chief = job.chief
+    listed = job.last_instances if job.finished else job.instances
+    chief = listed[0] if listed else None
     return {
         "uuid": job.uid,
         "name": job.name,
@@ -33,7 +34,8 @@ def job_figures(job: JobSummary, now: float) -> dict[str, Any]:
         "allocatedGPUs": job.gpus_allocated,
         "requests": written(job.requested),
         "restarts": job.restarts,
-        "instances": [instance_figures(one, now, is_chief=one is chief) for one in job.instances],
+        "attempts": job.attempts(now),
+        "instances": [instance_figures(one, now, is_chief=one is chief) for one in listed],
     }
 
 

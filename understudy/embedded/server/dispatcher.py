@@ -13,6 +13,7 @@ from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.subresources import (
     binding,
     departures,
+    ended_pods,
     eviction,
     pod_exec,
     pod_log,
@@ -113,6 +114,12 @@ async def dispatch(state: ServerState, request: Request) -> Response | StreamedR
         case "understudy.dev", "v1", ["namespaces", namespace, "departures"] if namespace:
             _only(request, "POST")
             return await departures.delete_pods(state, request, namespace)
+        case "understudy.dev", "v1", ["namespaces", namespace, "endedpods"] if namespace:
+            _only(request, "GET")
+            return await ended_pods.list_ended_pods(state, request, namespace)
+        case "understudy.dev", "v1", ["namespaces", namespace, "endedpods", uid, "log"] if namespace:
+            _only(request, "GET")
+            return await ended_pods.read_log(state, request, namespace, uid)
         case _:
             return await review_endpoint.answer_review(state, request, group, version, rest)
 

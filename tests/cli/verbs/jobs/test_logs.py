@@ -1,6 +1,7 @@
 """Logs of instances: of those that run, have ended, have not begun, and of the attempt before."""
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.embedded.manifests import job, jobset
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import Document, Witness
+from tests.eventually import eventually_async
 
 
 def pods(witness: Witness, name: str, phase: str, count: int = 1) -> list[Document]:
@@ -77,6 +79,62 @@ def test_the_attempt_before_one_that_failed_and_one_that_has_not_begun(tmp_path:
         await waiting.wait()
 
     play(tmp_path, [node("n-0"), node("n-1", gpu="1")], scene)
+
+
+def test_the_logs_of_a_preempted_attempt_stay_with_the_job(tmp_path: Path) -> None:
+    program = "trap 'echo saved; exit 0' TERM; echo I am $UNDERSTUDY_POD_NAME; sleep 1000 & wait"
+    low = jobset("low", 1, job("any", "low", pods=2, gpus=1, program=program))
+    fails = job("fails", "low", gpus=2, program=program, on_preemption="fail")
+
+    async def scene(cluster: RealCluster) -> None:
+        witness = cluster.witness
+        await cluster.priorities(low=1, high=2)
+        await cluster.create(low)
+        await witness.until("it runs", lambda: pods(witness, "low", "Running", 2))
+        stays = f"until test -e {tmp_path}/go-on; do sleep 0.05; done"
+        await cluster.create(job("urgent", "high", gpus=2, program=stays))
+        await witness.until("it had to go", lambda: took_over(witness, "urgent", "low"))
+        assert (await shows(cluster, "get", "low"))[0] == "STATUS: QUEUING"
+        await eventually_prints(cluster, "saved", "logs", "low")
+        queued = await typed(cluster, "logs", "low", "-i", "job-0-1")
+        assert queued.lines[-1] == "saved"
+        told = r"understudy: low is QUEUING; this is attempt 1 of low-job-0-1-\S+, which ended with exit code 0 on n-0"
+        assert re.match(told, queued.err)
+        figures = json.loads("\n".join(await shows(cluster, "get", "low", "-o", "json")))
+        assert figures["attempts"] == 1
+        (tmp_path / "go-on").touch()
+        await witness.until("it goes on", lambda: pods(witness, "low", "Running", 2))
+        assert "ATTEMPTS: 2" in await shows(cluster, "get", "low")
+        assert "saved" not in await shows(cluster, "logs", "low")
+        before = await typed(cluster, "logs", "low", "--previous")
+        assert (before.code, before.lines[-1]) == (0, "saved")
+        assert (await typed(cluster, "logs", "low", "--attempt", "1")).out == before.out
+        assert "saved" not in (await typed(cluster, "logs", "low", "--attempt", "2")).out
+        said = await refuses(cluster, "logs", "low", "--attempt", "3")
+        assert said == "--attempt 3: low has the logs of attempts 1, 2"
+        await shows(cluster, "delete", "low")
+        await cluster.create(fails)
+        await witness.until("it runs", lambda: pods(witness, "fails", "Running"))
+        await cluster.create(job("again", "high", gpus=2, program="sleep 1000"))
+        await witness.until("it had to fail", lambda: took_over(witness, "again", "fails"))
+        await eventually_prints(cluster, "saved", "logs", "fails")
+        listed = await shows(cluster, "get", "fails")
+        assert (listed[0], listed[-1].split()[1], listed[-1].split()[-1]) == ("STATUS: FAILED", "FAILED", "n-0")
+
+    play(tmp_path, [node("n-0", gpu="2")], scene)
+
+
+def took_over(witness: Witness, name: str, victim: str) -> bool:
+    return bool(pods(witness, name, "Running")) and not witness.pods_of(victim)
+
+
+async def eventually_prints(cluster: RealCluster, line: str, *arguments: str) -> None:
+    """The agent moves the logs of a pod soon after the pod is gone."""
+
+    async def lines() -> list[str]:
+        return (await typed(cluster, *arguments)).lines
+
+    await eventually_async(lines, until=lambda found: line in found)
 
 
 def _restarted(witness: Witness, name: str) -> bool:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from understudy.cli.clusters.selection import choose_cluster
 from understudy.cli.errors import BadInput, one_line
 from understudy.cli.input.settings import DEFAULT, EVERYWHERE, Origin, Settings, origins, told
@@ -16,6 +18,7 @@ from understudy.cli.output.tables import table
 from understudy.cli.session import client_config
 from understudy.control.loop import LoopSettings
 from understudy.embedded.cluster_folder import OWN_ACCESS, home
+from understudy.embedded.ended_pods import EndedPodLimits
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 
 ABOUT = """\
@@ -82,7 +85,9 @@ def _of_cluster(name: str) -> list[Any]:
         return DEFAULT if own[full] == plain[full] else f"{DEFAULT} of embedded clusters"
 
     access = Origin("podAccess", running.pod_access, DEFAULT if running.pod_access == OWN_ACCESS else "understudy up")
-    return [access, *told(_settings(loop_settings(loop)), source, EVERYWHERE)]
+    logs = msgspec.convert(loop.get("logs", {}), EndedPodLimits)
+    running_with = msgspec.structs.replace(_settings(loop_settings(loop)), logs=logs)
+    return [access, *told(running_with, source, EVERYWHERE)]
 
 
 def _settings(loop: LoopSettings) -> Settings:

@@ -2,12 +2,15 @@
 
 import argparse
 import time
+from collections.abc import Sequence
 
 from understudy.cli.input.times import short_duration
 from understudy.cli.options import VerbParser, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import NONE, show, status_colours, table
+from understudy.cli.queries.ended_pods import with_history
 from understudy.cli.queries.events import read_job_events
+from understudy.cli.queries.instances import Instance
 from understudy.cli.queries.jobs import JobSummary, read_job
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures, events_block
@@ -41,7 +44,7 @@ def add_flags(parser: VerbParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
-        job = await read_job(session, options.job, options.type)
+        job = await with_history(session.client, await read_job(session, options.job, options.type))
         events = await read_job_events(session.client, job) if options.events else []
         now = time.time()
         told = {"events": [event_figures(event) for event in events]} if options.events else {}
@@ -69,6 +72,8 @@ def job_lines(job: JobSummary, now: float, *, wide: bool = False) -> list[str]:
         f"PRIORITY: {job.priority}",
         f"TRAINING DURATION: {short_duration(job.duration(now))}",
     ]
+    if (attempts := job.attempts(now)) > 1:
+        lines.append(f"ATTEMPTS: {attempts}")
     if job.reason and (wide or any(one.trouble for one in job.instances)):
         lines.append(f"REASON: {job.reason}")
     return [*lines, "", *table(_wide_rows(job, now) if wide else _rows(job, now), paint)]
@@ -77,17 +82,22 @@ def job_lines(job: JobSummary, now: float, *, wide: bool = False) -> list[str]:
 def _rows(job: JobSummary, now: float) -> list[list[str]]:
     """AGE is that of the job. A job without instances has one line."""
     age = short_duration(job.age(now))
-    if not job.instances:
+    if not _listed(job):
         return [HEAD, [job.name, job.status, job.trainer, age, NONE, NONE]]
-    return [HEAD, *([job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in job.instances)]
+    return [HEAD, *([job.name, one.shown_status, job.trainer, age, one.name, one.shown_node] for one in _listed(job))]
+
+
+def _listed(job: JobSummary) -> Sequence[Instance]:
+    """A job that has ended keeps its instances, as Arena lists them, also where their pods are gone."""
+    return job.last_instances if job.finished else job.instances
 
 
 def _wide_rows(job: JobSummary, now: float) -> list[list[str]]:
     head = [*HEAD, "ROLE", "DETAIL", "UP", "RESTARTS", "EXIT", "IP", "GPU(Requested)", "GPU(Allocated)"]
-    if not job.instances:
+    if not _listed(job):
         return _rows(job, now)
     rows = [head]
-    for row, one in zip(_rows(job, now)[1:], job.instances, strict=True):
+    for row, one in zip(_rows(job, now)[1:], _listed(job), strict=True):
         up = short_duration((one.ended or now) - one.started) if one.started is not None else NONE
         code = NONE if one.exit_code is None else str(one.exit_code)
         held = one.gpus if one.seated else 0

@@ -2,17 +2,25 @@
 
 import argparse
 import sys
+import time
 from urllib.parse import urlencode
 
 import msgspec
 
 from understudy.cli.errors import BadInput
-from understudy.cli.input.times import parse_duration, parse_time, rfc3339
+from understudy.cli.input.times import parse_duration, parse_time, rfc3339, short_duration
 from understudy.cli.options import VerbParser, add_cluster_options, add_type
 from understudy.cli.queries.container_states import last_end_of
+from understudy.cli.queries.ended_pods import log_path, with_history
 from understudy.cli.queries.events import read_job_events
-from understudy.cli.queries.instance_choice import choose_container, choose_instance, kubelet_errors, previous_attempt
-from understudy.cli.queries.instances import Instance
+from understudy.cli.queries.instance_choice import (
+    choose_container,
+    choose_ended,
+    choose_instance,
+    kubelet_errors,
+    previous_attempt,
+)
+from understudy.cli.queries.instances import EndedAttempt, Instance
 from understudy.cli.queries.jobs import JobSummary, read_job
 from understudy.cli.queries.lists import pod_selectors
 from understudy.cli.queries.objects import PodInfo
@@ -23,13 +31,15 @@ from understudy.ports import ChangeType, Ref, Refused
 
 ABOUT = """\
 Print the log of a job's first instance (its launcher or master, else the one with index 0), or of the instance
-that -i names. Instances that have ended keep their logs as long as their pods are there."""
+that -i names. On an embedded cluster the logs of attempts that have ended stay with the job: of a job without
+pods, such as one that is QUEUING, the log of the last attempt is printed."""
 EXAMPLES = """\
 examples:
   understudy logs medium -f                   as it comes; waits until the instance has started
   understudy logs medium -i medium-worker-0 --tail 20
   understudy logs medium -i worker-0 --since 5m --timestamps
-  understudy logs medium --previous           of the attempt before this one"""
+  understudy logs medium --previous           of the attempt before this one
+  understudy logs medium --attempt 1          of the first attempt"""
 
 
 def add_flags(parser: VerbParser) -> None:
@@ -42,14 +52,23 @@ def add_flags(parser: VerbParser) -> None:
     add("--since", metavar="TIME", help="only what is newer than this, such as 5s, 2m or 3h")
     add("--since-time", metavar="TIME", help="only what came after this moment (RFC 3339)")
     add("--timestamps", action="store_true", help="the time before every line")
-    add("-p", "--previous", action="store_true", help="of the attempt before the last")
+    which = parser.add_mutually_exclusive_group().add_argument
+    which("-p", "--previous", action="store_true", help="of the attempt before the last")
+    which("--attempt", metavar="N", type=int, help="of this attempt of the instance, the first being 1")
     add_type(parser)
     add_cluster_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    wanted = LogRequest(options.instance, options.container, options.follow, options.previous, log_query(options))
+    wanted = LogRequest(
+        instance=options.instance,
+        container=options.container,
+        follow=options.follow,
+        previous=options.previous,
+        attempt=options.attempt,
+        query=log_query(options),
+    )
 
     async def work(session: Session) -> int:
         return await print_log(session, (options.job, options.type), wanted)
@@ -60,11 +79,12 @@ def run(options: argparse.Namespace) -> int:
 BAD_REQUEST = 400
 
 
-class LogRequest(msgspec.Struct, frozen=True):
+class LogRequest(msgspec.Struct, frozen=True, kw_only=True):
     instance: str | None
     container: str | None
     follow: bool
     previous: bool
+    attempt: int | None
     query: dict[str, str]
 
 
@@ -92,14 +112,60 @@ async def print_log(session: Session, named: tuple[str, str | None], wanted: Log
         await _wait_for_start(session, job, instance)
         job = await read_job(session, *named)
         instance = choose_instance(job, wanted.instance)
-    if instance is None:
+    job = await with_history(session.client, job)
+    ended = choose_ended(job, wanted.instance)  # of the instance's place, or of the last attempt where it has no pod
+    if wanted.attempt is not None:
+        return await _print_attempt(session, job, (instance, ended), wanted)
+    if wanted.previous and (instance is None or not instance.restarts):
+        return await _print_previous(session, job, (instance, ended), wanted)
+    if instance is None and not ended:
         return _fail(f"{job.name} has no instances{_reason_suffix(job)}{await _explain(session, job, '')}")
-    if wanted.previous and not instance.restarts:
-        before = previous_attempt(job, instance)
-        if before is None:
-            return _fail(f"{instance.name} is the first attempt: there is none before it")
-        return await _print(session, job, before, wanted, previous=False)
+    if instance is None or (_is_pending(instance) and not instance.node and ended):
+        return await _print_ended(session, job, ended[-1], wanted)
     return await _print(session, job, instance, wanted, previous=wanted.previous)
+
+
+Attempts = tuple[Instance | None, list[EndedAttempt]]  # the pod that is there, and those that are gone, oldest first
+
+
+async def _print_attempt(session: Session, job: JobSummary, attempts: Attempts, wanted: LogRequest) -> int:
+    now, ended = attempts
+    newest = ended[-1].number + 1 if ended else 1
+    if now is not None and wanted.attempt == newest:
+        return await _print(session, job, now, wanted, previous=False)
+    for one in ended:
+        if one.number == wanted.attempt:
+            return await _print_ended(session, job, one, wanted)
+    known = [str(one.number) for one in ended] + ([str(newest)] if now is not None else [])
+    raise BadInput(f"--attempt {wanted.attempt}: {job.name} has the logs of attempts {', '.join(known) or 'none'}")
+
+
+async def _print_previous(session: Session, job: JobSummary, attempts: Attempts, wanted: LogRequest) -> int:
+    """Of the pod that had the place before: one that is still there, or one that is gone."""
+    now, ended = attempts
+    before = previous_attempt(job, now) if now is not None else None
+    if before is not None:
+        return await _print(session, job, before, wanted, previous=False)
+    gone = ended if now is not None else ended[:-1]
+    if gone:
+        return await _print_ended(session, job, gone[-1], wanted)
+    name = now.name if now is not None else ended[-1].instance.name if ended else job.name
+    return _fail(f"{name} is the first attempt: there is none before it")
+
+
+async def _print_ended(session: Session, job: JobSummary, ended: EndedAttempt, wanted: LogRequest) -> int:
+    """The pod is gone, its log is not. What is printed besides the log goes to stderr."""
+    one = ended.instance
+    container = choose_container(one, wanted.container or _failed_init_container(one))
+    ago = f", {short_duration(time.time() - one.ended)} ago" if one.ended is not None else ""
+    code = f" with exit code {one.exit_code}" if one.exit_code is not None else ""
+    said = f"this is attempt {ended.number} of {one.name}, which ended{code} on {one.node}{ago}"
+    print(f"understudy: {job.name} is {job.status}; {said}", file=sys.stderr)
+    try:
+        await _stream(session, f"{log_path(job, ended)}?{urlencode({'container': container, **wanted.query})}")
+    except Refused as error:
+        return _fail(error.message)
+    return 0
 
 
 async def _print(session: Session, job: JobSummary, instance: Instance, wanted: LogRequest, *, previous: bool) -> int:

@@ -15,10 +15,12 @@ from understudy.embedded.agent.network.address_pool import DEFAULT_NETWORK, Addr
 from understudy.embedded.agent.nodes import node_status
 from understudy.embedded.agent.nodes.node_processes import NodeProcesses
 from understudy.embedded.agent.pods import pod_records
+from understudy.embedded.agent.pods.ended_pods import EndedPods
 from understudy.embedded.agent.pods.pod_records import PodCleanup
 from understudy.embedded.agent.processes.fencing import ProcessSweeper
 from understudy.embedded.agent.volumes.service_account_token import TokenManager, TokenSource
 from understudy.embedded.cluster_folder import ClusterFolder
+from understudy.embedded.ended_pods import EndedPodLimits
 from understudy.ports import Cluster
 
 
@@ -41,6 +43,7 @@ class PodDependencies(msgspec.Struct, kw_only=True):
     nodes: Mapping[str, NodeFacts]
     sweeper: ProcessSweeper
     cleanup: PodCleanup
+    ended: EndedPods
     token_manager: TokenManager
     authority: bytes = b""  # the certificate of the authority that signed the API's certificate
     now: Callable[[], float] = time.time
@@ -61,6 +64,7 @@ def pod_dependencies(
 ) -> PodDependencies:
     """Restores from the records of pods which addresses and devices earlier agents have given out."""
     settings = folder.read_settings()
+    ended = EndedPods(folder, msgspec.convert(settings.loop.get("logs", {}), EndedPodLimits))
     deps = PodDependencies(
         folder=folder,
         cluster=cluster,
@@ -75,7 +79,8 @@ def pod_dependencies(
             for node in settings.nodes
         },
         sweeper=ProcessSweeper(),
-        cleanup=PodCleanup(folder),
+        cleanup=PodCleanup(folder, ended),
+        ended=ended,
         token_manager=TokenManager(tokens, time.time),
         authority=_authority(folder),
     )

@@ -87,6 +87,7 @@ class PodManager:
         if pod.spec.node_name not in self._registry.names:
             return
         if change.type is ChangeType.DELETED:
+            self._deps.ended.note(pod.metadata.uid, change.raw)
             self._deleted(pod.metadata.uid)
         elif self._initial is not None:
             self._initial[pod.metadata.uid] = pod

@@ -11,6 +11,7 @@ import msgspec
 
 from understudy.embedded.agent.containers.device_manager import DeviceShares
 from understudy.embedded.agent.pods import pod_records
+from understudy.embedded.agent.pods.ended_pods import EndedPods
 from understudy.embedded.agent.volumes.volumes import PodVolumes
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.shim import container_files
@@ -87,8 +88,9 @@ _PAUSE, _TRIES = 0.1, 50
 class PodCleanup:
     """Removes the folders of deleted pods off the event loop. `delay` are seconds that let replacements start first."""
 
-    def __init__(self, folder: ClusterFolder) -> None:
+    def __init__(self, folder: ClusterFolder, ended: EndedPods) -> None:
         self.delay = 0.0
+        self._ended = ended
         self._claims = folder.claims
         self._left: list[PodFolder] = []
         self._task: asyncio.Task[None] | None = None
@@ -116,6 +118,7 @@ class PodCleanup:
     def _remove_folders(self, left: list[PodFolder]) -> list[PodFolder]:
         """Returns the folders that still exist: something was written into them meanwhile, or they contain mounts."""
         for folder in left:
+            self._ended.keep(folder)
             for path in pod_records.paths_of(folder):
                 PodVolumes(PodFolder(path), self._claims).remove()
             pod_records.remove_pod_folder(folder)

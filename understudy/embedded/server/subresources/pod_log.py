@@ -20,7 +20,7 @@ async def read_log(state: ServerState, request: Request, target: Target) -> Stre
     assert isinstance(pod, Pod)
     container = container_of(pod, request.query.get("container", ""))
     try:
-        pieces = container_logs.read(state.folder, str(pod.metadata.uid), container, _options(request))
+        pieces = container_logs.read(state.folder.pods, str(pod.metadata.uid), container, log_options(request))
     except container_logs.NoLog as none:
         said = str(none).replace(f'container "{container}"', f'container "{container}" in pod "{target.name}"', 1)
         raise bad_request(said) from None
@@ -42,7 +42,7 @@ def container_of(pod: Pod, asked: str) -> str:
     return names[0]
 
 
-def _options(request: Request) -> container_logs.LogOptions:
+def log_options(request: Request) -> container_logs.LogOptions:
     since = request.query.get("sinceTime")
     seconds = request.number("sinceSeconds")
     if since and seconds is not None:
