@@ -14,7 +14,7 @@ import msgspec
 
 from understudy.client import Config
 
-TIMEOUT = 20.0
+TIMEOUT = 90.0  # seconds; the machine may be busy with other things
 
 
 class Reply(msgspec.Struct, frozen=True):
