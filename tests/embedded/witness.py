@@ -137,6 +137,14 @@ class Witness:
             except TimeoutError:
                 raise AssertionError(f"never seen: {what}\n{self.picture()}") from None
 
+    async def stirs(self, since: float, within: float) -> None:
+        """Returns when something has happened after `since`, a monotonic time, or after `within` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self.stirred_at <= since:
+                    self._changed.clear()
+                    await self._changed.wait()
+
     def picture(self) -> str:
         """What helps to find out why a test failed."""
         return "\n".join((*map(_pod_in_words, self.all(PODS)), *map(_event_in_words, self.all(EVENTS))))

@@ -28,6 +28,7 @@ from understudy.embedded.cluster_folder import ClusterFolder
 
 ROOT = Path(__file__).parents[2]
 _LOOK = 0.1
+_LONGEST_LOOK = 1.0  # seconds; output of pods comes without a change of the API
 _LOOKS = re.compile(
     r"(understudy (--\S+ \S+ )?(get|list|top|why|logs|events|incidents|describe|status|node list|priority list)\b"
     r"|kubectl (get|logs|events|describe)\b|cat )"
@@ -71,6 +72,7 @@ class Terminal:
     async def perform(self, step: Step) -> None:
         deadline = time.monotonic() + PATIENCE
         while True:
+            looked_at = time.monotonic()
             printed = await self.run(step.command)
             if (printed.code != 0) is step.fails and step.is_what_was_shown(printed.text):
                 return
@@ -79,7 +81,13 @@ class Terminal:
                     f"line {step.line}: {step.command}\n--- shows\n{step.shown}\n--- printed, and exit code "
                     f"{printed.code}\n{printed.text}\n--- seen\n{self.witness.picture() if self.witness else ''}"
                 )
-            await asyncio.sleep(_LOOK)
+            await self._until_something_happens(looked_at)
+
+    async def _until_something_happens(self, looked_at: float) -> None:
+        """A look starts a process, so it is repeated only when the cluster has changed, or after a second."""
+        await asyncio.sleep(_LOOK)
+        if self.witness is not None:
+            await self.witness.stirs(since=looked_at, within=_LONGEST_LOOK)
 
     async def types(self, command: str) -> str:
         """A command that is to go well; what it printed."""

@@ -21,6 +21,10 @@ IN_MAKE_TEST = {
     "placing/elastic-starts-small",
     "preempting/surplus-before-whole-gangs",
     "preempting/victim-that-asked-to-end",
+    "seeds/000-spare-slice-steps-in",
+    "seeds/001-critical-preempts-medium",
+    "seeds/003-leader-does-not-deadlock",
+    "seeds/004-one-gpu-is-enough-to-preempt-three-nodes",
     "swaps/exclusive-domain-moves-whole",
     "swaps/leaving-node-is-left-in-time",
     "swaps/spare-by-rule-on-loan-is-recalled",
@@ -34,7 +38,7 @@ def name(path: Path) -> str:
 
 def scenarios() -> Iterator[ParameterSet]:
     for path in files():
-        quick = name(path) in IN_MAKE_TEST or path.parent.name == "seeds"
+        quick = name(path) in IN_MAKE_TEST
         yield pytest.param(path, id=name(path), marks=() if quick else pytest.mark.thorough)
 
 
