@@ -1,11 +1,16 @@
 """The understudy.dev annotations, on any kind of job."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.kinds.gangs import gang
 from tests.objects.documents import MADE_AT, Document, job, owner, pod
+from understudy.kinds import annotations
 from understudy.model.gangs import Gang, OnPreemption, Topology, TopologyMode
 from understudy.objects.errors import BadObject
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "annotations.md"
 
 
 def noted(pods: list[Document] | None = None, parallelism: int = 4, **notes: str) -> Gang:
@@ -87,3 +92,10 @@ def test_annotations_that_make_no_sense(note: str, text: str, problem: str) -> N
 def test_two_topologies_are_one_too_many() -> None:
     with pytest.raises(BadObject, match="keep one of them"):
         noted(exclusive_topology="rack", preferred_topology="zone")
+
+
+def test_the_reference_describes_every_annotation() -> None:
+    constants = {value for name, value in vars(annotations).items() if name.isupper() and isinstance(value, str)}
+    text = REFERENCE.read_text()
+    missing = {name for name in constants - {annotations.PREFIX} if f"`{name}`" not in text and f"`{name}=" not in text}
+    assert not missing

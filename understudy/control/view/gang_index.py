@@ -12,9 +12,8 @@ from understudy.kinds.annotations import WARM_FOR
 from understudy.kinds.completion_indexes import parse_indexes
 from understudy.kinds.context import Context
 from understudy.kinds.gangs.group_gang import group_gang
-from understudy.kinds.gangs.job_gang import gang_of
+from understudy.kinds.gangs.job_gang import gang_of, gang_of_invalid_job, gang_of_jobless_pods
 from understudy.kinds.gangs.lone_pod import gang_of_one, is_live, is_unchanged, lone_gang
-from understudy.kinds.gangs.without_job import gang_of_invalid_job, gang_of_jobless_pods
 from understudy.kinds.job import is_plain_single
 from understudy.kinds.observed_pod import ObservedPod, observe_pod
 from understudy.kinds.ownership import GangRef, job_key, owner_of, pods_key

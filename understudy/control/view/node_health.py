@@ -23,7 +23,7 @@ class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     not_ready_lost: float = 30.0
     maintenance_notice: float = 3600.0  # seconds before announced maintenance from which on a node counts as leaving
     # Seconds beyond their grace period for which pods that were force-deleted may still run on a node that came back.
-    # None: whoever runs pods there proves that they have ended before it hands out what they had.
+    # None: nodes report the end of such pods before their resources are given to others.
     return_margin: float | None = 30.0
 
 
