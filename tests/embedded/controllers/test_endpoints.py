@@ -1,12 +1,17 @@
 """Who answers for a Service."""
 
+from collections.abc import Mapping
 from typing import Any
+
+import pytest
 
 from tests.embedded.controllers.controller_runner import Desk, at_work, story
 from tests.embedded.controllers.fake_cluster import FakeCluster, quiet
 from tests.objects.documents import Document, container, metadata, pod
+from understudy.embedded import label_index
 from understudy.embedded.controllers.endpoints import EndpointsController
 from understudy.embedded.controllers.runtime.controller import Controller
+from understudy.embedded.label_index import matches
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -102,5 +107,27 @@ def test_a_service_without_selector_is_left_to_its_owner() -> None:
             api.remove(SERVICES, "web")
             await quiet()
             assert api.names(ENDPOINTS) == ["web"]
+
+    story(tell)
+
+
+def test_an_event_of_a_pod_is_no_work_for_services_of_other_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def tell(api: FakeCluster) -> None:
+        async with at_work(api, endpoints):
+            for number in range(300):
+                api.put(SERVICES, service(f"web-{number}", selector={"app": f"app-{number}", "tier": "web"}))
+            api.put(SERVICES, service())
+            await quiet()
+            compared: list[Mapping[str, str]] = []
+
+            def counted(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+                compared.append(selector)
+                return matches(selector, labels)
+
+            monkeypatch.setattr(label_index, "matches", counted)
+            api.put(PODS, answering("up", "127.0.0.2"))
+            await api.clock.advance(1)
+            assert subsets(api)[0]["addresses"][0]["ip"] == "127.0.0.2"
+            assert len(compared) <= 10
 
     story(tell)

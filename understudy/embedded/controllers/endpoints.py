@@ -9,6 +9,7 @@ import msgspec
 from understudy.embedded.controllers.runtime.controller import ChangeHandler
 from understudy.embedded.controllers.runtime.object_version import ObjectChange, ObservedPod
 from understudy.embedded.controllers.runtime.work_queue import WorkQueue
+from understudy.embedded.label_index import LabeledObjects, LabelSelectors
 from understudy.kinds.children.partial_objects import PartialObject
 from understudy.objects.meta import Part
 from understudy.objects.resources import ENDPOINTS, PODS, SERVICES, Resource
@@ -36,19 +37,16 @@ class ServiceSpec(Part, frozen=True, gc=False):
 class Service(PartialObject, frozen=True, gc=False, kw_only=True):
     spec: ServiceSpec = ServiceSpec()
 
-    def selects(self, labels: Mapping[str, str]) -> bool:
-        return all(labels.get(key) == value for key, value in self.spec.selector.items())
-
 
 Ports = tuple[tuple[str, int, str], ...]  # name, number, protocol
 
 
 def subsets_of(service: Service, pods: Sequence[ObservedPod]) -> list[dict[str, Any]]:
-    """Pods with equal ports form one subset."""
+    """Of the pods that the Service selects. Those with equal ports form one subset."""
     groups: dict[Ports, dict[str, list[dict[str, Any]]]] = {}
     for pod in sorted(pods, key=lambda each: each.metadata.name):
         meta = pod.metadata
-        if not pod.status.pod_ip or pod.finished or not service.selects(meta.labels):
+        if not pod.status.pod_ip or pod.finished:
             continue
         ready = (pod.ready and not meta.leaving) or service.spec.publish_not_ready_addresses
         group = groups.setdefault(_ports(service, pod), {})
@@ -101,8 +99,10 @@ class EndpointsController:
         self.queue: WorkQueue[str] = WorkQueue(clock)
         self._cluster = cluster
         self._clock = clock
-        self._services: dict[str, dict[str, Service]] = {}
-        self._pods: dict[str, dict[str, ObservedPod]] = {}
+        self._services: dict[str, Service] = {}
+        self._selectors: LabelSelectors[str] = LabelSelectors()  # of Services
+        self._pods: dict[str, ObservedPod] = {}
+        self._labels: LabeledObjects[str] = LabeledObjects()  # of pods
         self._endpoints: dict[str, bytes] = {}
 
     def watches(self) -> Mapping[Resource, ChangeHandler]:
@@ -111,12 +111,14 @@ class EndpointsController:
     def _on_service(self, change: ObjectChange) -> None:
         service = change.read(Service)
         meta = service.metadata
-        of_namespace = self._services.setdefault(meta.namespace, {})
+        key = f"{meta.namespace}/{meta.name}"
         if change.is_deleted:
-            of_namespace.pop(meta.name, None)
+            self._services.pop(key, None)
+            self._selectors.remove(key)
         else:
-            of_namespace[meta.name] = service
-        self.queue.add(f"{meta.namespace}/{meta.name}")
+            self._services[key] = service
+            self._selectors.put(key, meta.namespace, service.spec.selector)
+        self.queue.add(key)
 
     def _on_endpoints(self, change: ObjectChange) -> None:
         meta = change.read(PartialObject).metadata
@@ -130,18 +132,28 @@ class EndpointsController:
     def _on_pod(self, change: ObjectChange) -> None:
         pod = change.read(ObservedPod)
         meta = pod.metadata
-        of_namespace = self._pods.setdefault(meta.namespace, {})
-        before = of_namespace.pop(meta.name, None)
-        if not change.is_deleted:
-            of_namespace[meta.name] = pod
-        labels = [meta.labels, *([before.metadata.labels] if before else [])]
-        for name, service in self._services.get(meta.namespace, {}).items():
-            if service.spec.selector and any(map(service.selects, labels)):
-                self.queue.add_at(f"{meta.namespace}/{name}", self._clock.now() + QUIET)
+        key = f"{meta.namespace}/{meta.name}"
+        before = self._pods.pop(key, None)
+        if change.is_deleted:
+            self._labels.remove(key)
+        else:
+            self._pods[key] = pod
+            self._labels.put(key, meta.namespace, meta.labels)
+        self._queue_services_of(meta.namespace, meta.labels)
+        if before is not None and before.metadata.labels != meta.labels:
+            self._queue_services_of(meta.namespace, before.metadata.labels)
+
+    def _queue_services_of(self, namespace: str, labels: Mapping[str, str]) -> None:
+        for key in self._selectors.matching(namespace, labels):
+            self.queue.add_at(key, self._clock.now() + QUIET)
+
+    def _pods_of(self, service: Service) -> list[ObservedPod]:
+        selected = self._labels.matching(service.metadata.namespace, service.spec.selector)
+        return [self._pods[key] for key in selected]
 
     async def reconcile(self, key: str) -> float | None:
         namespace, _, name = key.partition("/")
-        service = self._services.get(namespace, {}).get(name)
+        service = self._services.get(key)
         raw = self._endpoints.get(key)
         known = msgspec.json.decode(raw) if raw is not None else None
         ref = Ref(ENDPOINTS, namespace, name)
@@ -149,7 +161,7 @@ class EndpointsController:
             if service is None:
                 await self._take_away(ref, known)
             elif service.spec.selector and service.spec.type != "ExternalName":
-                await self._write(ref, known, subsets_of(service, list(self._pods.get(namespace, {}).values())))
+                await self._write(ref, known, subsets_of(service, self._pods_of(service)))
         except Refused as error:
             if error.code not in (
                 HTTPStatus.NOT_FOUND,

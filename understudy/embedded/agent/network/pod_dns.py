@@ -8,6 +8,7 @@ import msgspec
 
 from understudy.embedded.agent.api.pod_types import HostAlias
 from understudy.embedded.agent.network.hosts_file import HostsFile
+from understudy.embedded.label_index import LabeledObjects, LabelSelectors
 
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _WITH_PORT = re.compile(r"((?:[a-z][a-z0-9+.-]*://)?)([a-zA-Z0-9][a-zA-Z0-9.-]*)((?::\d+)?(?:/.*)?)", re.ASCII)
@@ -30,11 +31,6 @@ class NamedService(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     name: str
     selector: Mapping[str, str]
-
-    def picks(self, pod: NamedPod) -> bool:
-        if self.namespace != pod.namespace or not self.selector:
-            return False
-        return all(pod.labels.get(key) == value for key, value in self.selector.items())
 
 
 def names_in_namespace(pod: NamedPod) -> list[str]:
@@ -61,7 +57,9 @@ class PodNames:
         self._folder = folder
         self._machine = machine
         self._pods: dict[str, NamedPod] = {}
-        self._services: dict[str, dict[str, NamedService]] = {}  # by namespace and name
+        self._labels: LabeledObjects[str] = LabeledObjects()  # of pods, by uid
+        self._services: dict[tuple[str, str], NamedService] = {}  # by namespace and name
+        self._selectors: LabelSelectors[tuple[str, str]] = LabelSelectors()  # of services
         self._files: dict[str, HostsFile] = {}
         self._private: dict[
             str, tuple[str, HostsFile]
@@ -91,28 +89,33 @@ class PodNames:
         if known is not None:
             self._drop_lines(known)
         self._pods[pod.uid] = pod
+        self._labels.put(pod.uid, pod.namespace, pod.labels)
         for namespace, file in self._all_files():
             for key, line in self._lines_about(pod, namespace):
                 file.put(key, line)
 
     def remove_pod(self, uid: str) -> None:
         pod = self._pods.pop(uid, None)
+        self._labels.remove(uid)
         self._close_private(uid)
         if pod is not None:
             self._drop_lines(pod)
 
     def add_service(self, service: NamedService) -> None:
         self.remove_service(service.namespace, service.name)
-        self._services.setdefault(service.namespace, {})[service.name] = service
-        for pod in filter(service.picks, self._pods.values()):
+        key = (service.namespace, service.name)
+        self._services[key] = service
+        self._selectors.put(key, service.namespace, service.selector)
+        for pod in self._pods_of(service):
             for namespace, file in self._all_files():
                 file.put(*_service_line(service, pod, namespace))
 
     def remove_service(self, namespace: str, name: str) -> None:
-        service = self._services.get(namespace, {}).pop(name, None)
+        service = self._services.pop((namespace, name), None)
+        self._selectors.remove((namespace, name))
         if service is None:
             return
-        for pod in filter(service.picks, self._pods.values()):
+        for pod in self._pods_of(service):
             for _, file in self._all_files():
                 file.drop(_service_key(service, pod))
 
@@ -150,7 +153,10 @@ class PodNames:
             yield _service_line(service, pod, namespace)
 
     def _services_of(self, pod: NamedPod) -> list[NamedService]:
-        return [one for one in self._services.get(pod.namespace, {}).values() if one.picks(pod)]
+        return [self._services[key] for key in self._selectors.matching(pod.namespace, pod.labels)]
+
+    def _pods_of(self, service: NamedService) -> list[NamedPod]:
+        return [self._pods[uid] for uid in self._labels.matching(service.namespace, service.selector)]
 
     def _drop_lines(self, pod: NamedPod) -> None:
         keys = [pod.uid, *(_service_key(service, pod) for service in self._services_of(pod))]
