@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.embedded.agent.python.small_packages import wheel
 from tests.embedded.end_to_end.test_jobs import domain, seated, shared_slices, uids
 from tests.embedded.witness import Document, Witness
 from tests.eventually import eventually
@@ -14,8 +15,9 @@ from tests.seeds import texts
 
 LOOK = 0.05
 
-# The containers install packages first. A machine without a network tells them so, at once.
-NO_NETWORK = "#!/bin/sh\necho 'pip: no network' >&2; exit 1\n"
+# The containers install `jax[tpu]` first, hundreds of megabytes. A package of a few lines takes its place.
+JAX = "def device_count():\n    return 1\n"
+PIP = "[global]\nno-index = true\nretries = 0\ntimeout = 1\ndisable-pip-version-check = true\n"
 
 
 def test_a_spare_steps_in_and_then_the_less_important_jobset_goes_whole(tmp_path: Path) -> None:
@@ -24,7 +26,12 @@ def test_a_spare_steps_in_and_then_the_less_important_jobset_goes_whole(tmp_path
 
     async def story() -> None:
         async with terminal(tmp_path, [shared_slices]) as typing:
-            typing.program("pip", NO_NETWORK)
+            wheel(tmp_path / "wheels", "jax", "1.0", extra="tpu", text=JAX)
+            (tmp_path / "pip.conf").write_text(PIP)
+            typing.environment |= {
+                "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
+                "PIP_FIND_LINKS": str(tmp_path / "wheels"),
+            }
             await typing.types("understudy up --detach -f examples/clusters/slices.yaml")
             for number, block in enumerate(written):
                 (tmp_path / f"{number}.yaml").write_text(block)
@@ -41,6 +48,8 @@ async def _nodes_die(typing: Terminal, witness: Witness) -> None:
     home, [loan] = _slices(witness, high), _slices(witness, low)
     await asyncio.to_thread(_all_sleep, low + high)
     assert len(home) == 3
+    name = high[0]["metadata"]["name"]
+    assert "Global device count: 1" in await typing.types(f"understudy logs high-priority --instance {name}")
 
     # There is a spare slice: it steps in, and the less important JobSet does not notice.
     dying = high[0]["spec"]["nodeName"]
@@ -86,7 +95,7 @@ def _up(witness: Witness, name: str, count: int) -> list[Document]:
 
 
 def _all_sleep(pods: list[Document]) -> None:
-    """The last line of every container's script: what comes before it failed, as the machine has no network."""
+    """The last line of every container's script."""
     wanted = uids(pods)
     eventually(_sleepers, f"all of {wanted} sleep", until=lambda asleep: asleep >= wanted)
 

@@ -1,5 +1,6 @@
 """The folder of an embedded cluster: where each of its parts keeps what must outlive it."""
 
+import enum
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,18 @@ import msgspec
 DEFAULT_NAME = "default"
 PODS = "pods"  # the kubeconfig that all pods share, if they have no tokens of their own
 OWN_ACCESS, ADMIN_ACCESS = "service-account", "admin"  # whose permissions pods have at the API
+
+
+class PythonScope(enum.StrEnum):
+    """With which other pods a pod shares what it installs with pip."""
+
+    POD = "pod"  # with none
+    JOB = "job"
+    NAMESPACE = "namespace"
+    CLUSTER = "cluster"
+
+
+PYTHON_SCOPES = tuple(scope.value for scope in PythonScope)
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,6 +35,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     pod_network: str  # the addresses pods get, such as 127.77.0.0/16
     nodes: tuple[dict[str, Any], ...]  # Node documents to register
     pod_access: str = OWN_ACCESS
+    python_env: PythonScope = PythonScope.POD
     loop: dict[str, dict[str, Any]] = {}  # settings of policy and health that are not the default, by section and key
 
 
@@ -83,6 +97,11 @@ class ClusterFolder(msgspec.Struct, frozen=True):
     def programs(self) -> Path:
         """Programs that containers find at the end of their PATH."""
         return self.path / "programs"
+
+    @property
+    def python(self) -> Path:
+        """Python environments that pods share, and what all environments of pods have in common."""
+        return self.path / "python"
 
     @property
     def pods(self) -> Path:

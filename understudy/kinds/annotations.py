@@ -26,6 +26,7 @@ WARM_FOR = f"{PREFIX}warm-for"  # on an understudy: the key of the gang it is on
 UNDERSTUDY_OF = f"{PREFIX}understudy-of"  # a label: the name of its job
 WARM_IMPORTS = f"{PREFIX}warm-imports"  # modules that an understudy imports in addition to those of its program
 STEPS_IN = f"{PREFIX}steps-in"  # on a pod: the uid of the understudy that becomes it
+PYTHON_ENV = f"{PREFIX}python-env"  # on a pod: with which other pods it shares what it installs with pip
 MAX_UNDERSTUDIES = 64
 _TOPOLOGIES = {
     f"{PREFIX}{mode}-topology": mode for mode in (TopologyMode.EXCLUSIVE, TopologyMode.REQUIRED, TopologyMode.PREFERRED)

@@ -67,6 +67,8 @@ class AgentWorld:
 
     async def create_pod(self, name: str, spec: Mapping[str, Any], namespace: str = "default", **meta: Any) -> str:
         body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
             "metadata": {"name": name, **meta},
             "spec": {"nodeName": NODE, **spec},
             "status": {"phase": "Pending"},

@@ -8,13 +8,13 @@ import msgspec
 
 from understudy.cli.errors import BadInput, suggestion
 from understudy.cli.input.documents import Text, load_text, mappings
-from understudy.embedded.cluster_folder import ADMIN_ACCESS, OWN_ACCESS
+from understudy.embedded.cluster_folder import ADMIN_ACCESS, OWN_ACCESS, PYTHON_SCOPES
 from understudy.embedded.clusters.pools import Pool, Taint, Topology
 
 RUNTIMES = ("process", "docker", "podman")
 _WORDS = {"int": "a whole number", "float": "a number", "str": "text", "array": "a list", "object": "a mapping",
           "bool": "true or false"}  # fmt: skip
-_CHOICES_ARE = {"runtime": "the runtimes are", "podAccess": "it is one of"}
+_CHOICES_ARE = {"runtime": "the runtimes are", "podAccess": "it is one of", "pythonEnv": "it is one of"}
 _TYPES = re.compile(r"`([^`]+)`")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _CHOICES = {"spot": (True, False, "azure", "gke", "aws", "karpenter"), "spare": (True, False, "keep")}
@@ -25,6 +25,7 @@ class ClusterFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str = ""
     runtime: str = ""
     pod_access: str = ""
+    python_env: str = ""
 
 
 def read(path: str) -> ClusterFile:
@@ -45,6 +46,7 @@ def read(path: str) -> ClusterFile:
     for key, given, choices in (
         ("runtime", cluster.runtime, RUNTIMES),
         ("podAccess", cluster.pod_access, (OWN_ACCESS, ADMIN_ACCESS)),
+        ("pythonEnv", cluster.python_env, PYTHON_SCOPES),
     ):
         if given and given not in choices:
             raise BadInput(f"{path}: {key}: {suggestion(given, choices, _CHOICES_ARE[key])}")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import resource as limits
 import signal
 import time
@@ -22,6 +23,7 @@ from understudy.embedded.agent.nodes.node_registration import NodeRegistry
 from understudy.embedded.agent.pods.dependencies import PodDependencies, pod_dependencies
 from understudy.embedded.agent.pods.pod_manager import PodManager
 from understudy.embedded.agent.processes.fork_server_client import ForkServerClient
+from understudy.embedded.agent.python.pod_python import PodPythons
 from understudy.embedded.agent.volumes.service_account_token import TokenSource
 from understudy.embedded.cluster_folder import ClusterFolder, ClusterSettings
 from understudy.embedded.shim import node_pid_files
@@ -60,6 +62,10 @@ class Agent:
             node_processes = NodeProcesses(fork_server, self._folder.nodes, len(settings.nodes))
             stack.callback(node_processes.close)
             deps = pod_dependencies(self._folder, self._cluster, node_processes, machine, self._tokens)
+            if settings.runtime == PROCESS:  # the images of others bring a Python of their own
+                path = os.environ.get("PATH") or os.defpath
+                deps.pythons = PodPythons(self._folder.python, self._cluster, settings.python_env, path)
+                stack.push_async_callback(deps.pythons.close)
             stack.push_async_callback(deps.recorder.close)
             stack.push_async_callback(deps.cleanup.close)
             deps.recorder.delay = deps.cleanup.delay = self.event_delay
@@ -89,6 +95,7 @@ class Agent:
                 group.create_task(_register(registry)),
                 group.create_task(self._watch_disk(registry.names)),
                 group.create_task(_rewrite_hosts_files(names)),
+                *([group.create_task(deps.pythons.run())] if deps.pythons is not None else []),
                 group.create_task(self._follow(NODES, registry.changed)),
                 group.create_task(self._follow(PODS, pod_manager.changed)),
                 group.create_task(self._follow(SERVICES, lambda change: _service_changed(change, names))),

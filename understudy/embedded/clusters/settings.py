@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.cluster_folder import OWN_ACCESS, ClusterFolder, ClusterSettings, home
+from understudy.embedded.cluster_folder import OWN_ACCESS, ClusterFolder, ClusterSettings, PythonScope, home
 from understudy.embedded.clusters.nodes import LOCAL_POOL, POOL
 
 DEFAULT_ADDRESS = "127.0.0.1"
@@ -26,6 +26,7 @@ class RequestedSettings(msgspec.Struct, frozen=True, kw_only=True):
     port: int | None = None
     runtime: str | None = None
     pod_access: str | None = None
+    python_env: str | None = None
     nodes: Sequence[dict[str, Any]] | None = None
     loop: dict[str, dict[str, Any]] | None = None
 
@@ -50,6 +51,7 @@ def resolve_settings(
         fixed_port=bool(wanted.port) or (before is not None and before.fixed_port),
         runtime=wanted.runtime or (before.runtime if before else DEFAULT_RUNTIME),
         pod_access=wanted.pod_access or (before.pod_access if before else OWN_ACCESS),
+        python_env=PythonScope(wanted.python_env or (before.python_env if before else PythonScope.POD)),
         pod_network=before.pod_network if before else _pod_network(around),
         nodes=tuple(_nodes(wanted, before, around)),
         loop=wanted.loop if wanted.loop is not None else (before.loop if before else {}),
@@ -59,7 +61,7 @@ def resolve_settings(
 def settings_differences(wanted: RequestedSettings, running: ClusterSettings) -> list[str]:
     """How a running cluster differs from what the user asks for, in words."""
     found = []
-    for field in ("address", "port", "runtime", "pod_access"):
+    for field in ("address", "port", "runtime", "pod_access", "python_env"):
         asked = getattr(wanted, field)
         if asked and asked != getattr(running, field):
             found.append(f"its {field.replace('_', ' ')} is {getattr(running, field)}, not {asked}")

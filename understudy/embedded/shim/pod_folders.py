@@ -37,6 +37,11 @@ class PodFolder(msgspec.Struct, frozen=True):
         return self.path / "private"
 
     @property
+    def python(self) -> Path:
+        """The virtual environment of the pod, unless it shares one."""
+        return self.path / "python"
+
+    @property
     def volumes(self) -> Path:
         return self.path / "volumes"
 

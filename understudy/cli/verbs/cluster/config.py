@@ -17,7 +17,7 @@ from understudy.cli.output.formats import dump
 from understudy.cli.output.tables import table
 from understudy.cli.session import client_config
 from understudy.control.loop import LoopSettings
-from understudy.embedded.cluster_folder import OWN_ACCESS, home
+from understudy.embedded.cluster_folder import OWN_ACCESS, PythonScope, home
 from understudy.embedded.ended_pods import EndedPodLimits
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 
@@ -87,7 +87,9 @@ def _of_cluster(name: str) -> list[Any]:
     access = Origin("podAccess", running.pod_access, DEFAULT if running.pod_access == OWN_ACCESS else "understudy up")
     logs = msgspec.convert(loop.get("logs", {}), EndedPodLimits)
     running_with = msgspec.structs.replace(_settings(loop_settings(loop)), logs=logs)
-    return [access, *told(running_with, source, EVERYWHERE)]
+    shared = running.python_env is not PythonScope.POD
+    pythons = Origin("pythonEnv", running.python_env.value, "understudy up" if shared else DEFAULT)
+    return [access, pythons, *told(running_with, source, EVERYWHERE)]
 
 
 def _settings(loop: LoopSettings) -> Settings:

@@ -10,7 +10,7 @@ from understudy.cli.clusters.start import start_cluster
 from understudy.cli.errors import BadInput
 from understudy.cli.input.settings import given
 from understudy.cli.options import VerbParser
-from understudy.embedded.cluster_folder import DEFAULT_NAME
+from understudy.embedded.cluster_folder import DEFAULT_NAME, PYTHON_SCOPES
 from understudy.embedded.clusters.machine import this_machine
 from understudy.embedded.clusters.nodes import pool_nodes
 from understudy.embedded.clusters.pools import BadPool
@@ -57,6 +57,11 @@ def add_flags(parser: VerbParser) -> None:
     add("--pod-access", choices=("service-account", "admin"),
         help="whose rights pods have at the API: their service account's, or an administrator's, as all had "
              "before (default: service-account, or as it was)")  # fmt: skip
+    add(
+        "--python-env",
+        choices=PYTHON_SCOPES,
+        help="with which other pods a pod shares what it installs with pip (default: pod, with none, or as it was)",
+    )
     add("--wait", metavar="SECONDS", type=float, default=WAIT,
         help=f"for how long to wait until it is ready; what runs goes on either way (default: {WAIT:g})")  # fmt: skip
     parser.set_defaults(run=run)
@@ -68,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
 def wanted_cluster(options: argparse.Namespace) -> RequestedSettings:
     name, runtime, nodes, pod_access = options.name, options.runtime, None, options.pod_access
-    if options.file is not None:
-        file = cluster_file.read(options.file)
+    file = cluster_file.read(options.file) if options.file is not None else None
+    if file is not None:
         name, runtime, pod_access = name or file.name, runtime or file.runtime, pod_access or file.pod_access or None
         try:
             nodes = pool_nodes(file.pools, this_machine())
@@ -82,6 +87,7 @@ def wanted_cluster(options: argparse.Namespace) -> RequestedSettings:
         port=_port(options.port),
         runtime=_runtime(runtime),
         pod_access=pod_access,
+        python_env=options.python_env or (file.python_env if file is not None else None) or None,
         nodes=nodes,
         loop=given(options.settings),
     )

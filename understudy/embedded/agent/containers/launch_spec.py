@@ -15,6 +15,7 @@ from understudy.embedded.agent.containers.environment import environment, expand
 from understudy.embedded.agent.containers.machine import Machine
 from understudy.embedded.agent.containers.runtimes import ContainerRuntime, RuntimeRequest, remove_line, run_line
 from understudy.embedded.agent.network.pod_dns import PodNames, with_address
+from understudy.embedded.agent.python.layered_environment import PythonEnvironment
 from understudy.embedded.agent.volumes.volume_projection import BadVolume
 from understudy.embedded.agent.volumes.volumes import VolumeLocation, subfolder
 from understudy.embedded.agent_protocol import MARK, MOUNTS
@@ -46,6 +47,7 @@ class PodSetup(msgspec.Struct, frozen=True, kw_only=True):
     places: Mapping[str, VolumeLocation]
     shares: device_manager.DeviceShares
     hosts: Path
+    python: PythonEnvironment | None = None
     account: Path | None = None  # the folder with token, authority and namespace
 
 
@@ -107,13 +109,15 @@ class _Expanded(msgspec.Struct, frozen=True):
 def _as_process(machine: Machine, setup: PodSetup, filled: _Expanded) -> Launch:
     pod, attempt = setup.facts.pod, filled.attempt
     uid, name = pod.metadata.uid, attempt.container.name
+    path = machine.env.get("PATH") or os.defpath
+    given = {"PATH": path, **(setup.python.variables(path) if setup.python else {}), **filled.values}
     launch = Launch(
         argv=(*filled.command, *filled.args),
         env={
             **machine.env,
             "HOSTNAME": pod.hostname,
-            **filled.values,
-            "PATH": _with_programs({**machine.env, **filled.values}.get("PATH") or os.defpath, machine.programs),
+            **given,
+            "PATH": _with_programs(given["PATH"] or os.defpath, machine.programs),
             **device_manager.device_variables(setup.shares.get(name, {})),
             interposer.ADDRESS: setup.facts.address,
             MARK: process_mark(uid, name, attempt.number),

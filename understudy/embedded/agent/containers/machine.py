@@ -5,7 +5,6 @@ import hashlib
 import logging
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from understudy.embedded.agent.containers.runtimes import (
     ContainerRuntime,
 )
 from understudy.embedded.agent.network.pod_dns import PodNames
+from understudy.embedded.agent.python.layered_environment import path_of_pods
 from understudy.embedded.cluster_folder import ADMIN_ACCESS, PODS, ClusterFolder, ClusterSettings
 from understudy.embedded.mpi.program_scripts import install
 from understudy.embedded.niceness import INITIAL_NICENESS
@@ -131,11 +131,15 @@ def _access(folder: ClusterFolder) -> dict[str, str]:
     return {ACCESS: str(path)} if path.exists() else {}
 
 
-_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIBRARY_PATH")
+_INHERITED = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ", "LD_LIBRARY_PATH"),
+    # Where pip finds packages. Where it puts them is left to the pod.
+    *("PIP_CONFIG_FILE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"),
+)
 
 
 def machine_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the agent that programs need on this machine; `python` is always on PATH."""
+    """The variables of the agent that programs need on this machine. The programs of Understudy's own virtual
+    environment are not among them: its pip would change that environment."""
     env = {name: given[name] for name in _INHERITED if name in given}
-    path = env.get("PATH") or os.defpath
-    return env | {"PATH": f"{path}{os.pathsep}{os.path.dirname(sys.executable)}"}
+    return env | {"PATH": path_of_pods(env.get("PATH") or os.defpath)}

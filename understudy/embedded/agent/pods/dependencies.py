@@ -18,6 +18,7 @@ from understudy.embedded.agent.pods import pod_records
 from understudy.embedded.agent.pods.ended_pods import EndedPods
 from understudy.embedded.agent.pods.pod_records import PodCleanup
 from understudy.embedded.agent.processes.fencing import ProcessSweeper
+from understudy.embedded.agent.python.pod_python import PodPythons
 from understudy.embedded.agent.volumes.service_account_token import TokenManager, TokenSource
 from understudy.embedded.cluster_folder import ClusterFolder
 from understudy.embedded.ended_pods import EndedPodLimits
@@ -45,6 +46,7 @@ class PodDependencies(msgspec.Struct, kw_only=True):
     cleanup: PodCleanup
     ended: EndedPods
     token_manager: TokenManager
+    pythons: PodPythons | None = None  # None where containers do not run as processes, or there is no Python
     authority: bytes = b""  # the certificate of the authority that signed the API's certificate
     now: Callable[[], float] = time.time
     on_freed: Callable[[], None] = lambda: None  # called when devices are free again, for pods that wait for them

@@ -9,12 +9,15 @@ import msgspec
 from understudy.embedded.agent.api.config_objects import sources_of_volume
 from understudy.embedded.agent.api.downward_api import PodFacts
 from understudy.embedded.agent.api.pod_types import Pod, TokenProjection, Volume
+from understudy.embedded.agent.containers.environment import BadEnvironment
 from understudy.embedded.agent.containers.launch_spec import PodSetup
 from understudy.embedded.agent.network.address_pool import AddressPoolExhausted
 from understudy.embedded.agent.network.pod_dns import NamedPod
 from understudy.embedded.agent.pods import pod_records
 from understudy.embedded.agent.pods.dependencies import PodDependencies
 from understudy.embedded.agent.pods.pod_records import PodRecord
+from understudy.embedded.agent.python.layered_environment import PythonEnvironment
+from understudy.embedded.agent.python.pod_python import BadScope
 from understudy.embedded.agent.volumes import service_account_token
 from understudy.embedded.agent.volumes.volume_projection import BadVolume, safe_path
 from understudy.embedded.agent.volumes.volumes import PodVolumes, VolumeLocation
@@ -66,7 +69,7 @@ def _named_pod(pod: Pod, address: str) -> NamedPod:
 
 
 async def set_up_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, record: PodRecord) -> PodSetup:
-    """Raises BadVolume, and the exceptions of the cluster."""
+    """Raises BadVolume, BadEnvironment, OSError, and the exceptions of the cluster."""
     node = deps.nodes[record.node]
     facts = PodFacts(pod=pod, address=record.address, host=node.address, allocatable=node.allocatable)
     storage = PodVolumes(folder, deps.folder.claims)
@@ -78,9 +81,17 @@ async def set_up_pod(deps: PodDependencies, pod: Pod, folder: PodFolder, record:
         facts=facts,
         places={volume.name: await _place(deps, storage, facts, volume) for volume in pod.spec.volumes},
         shares=record.shares,
+        python=await _python(deps, pod, folder),
         hosts=_hosts(deps, pod, folder, record),
         account=folder.account if wants_account else None,
     )
+
+
+async def _python(deps: PodDependencies, pod: Pod, folder: PodFolder) -> PythonEnvironment | None:
+    try:
+        return None if deps.pythons is None else await deps.pythons.environment_of(pod, folder)
+    except BadScope as problem:
+        raise BadEnvironment(str(problem)) from problem
 
 
 async def _write_service_account(deps: PodDependencies, pod: Pod, folder: PodFolder) -> None:
