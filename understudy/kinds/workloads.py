@@ -1,7 +1,7 @@
-"""The controllers of Kubernetes' own workloads that run on, and of CronJobs: their pods are gangs of one. For clusters
-where no kube-controller-manager runs."""
+"""The controllers of Kubernetes' own workloads that run on, of CronJobs and of EndpointSlices, for clusters where no
+kube-controller-manager runs. Pods of workloads that run on are gangs of one."""
 
-from understudy.kinds.children import daemonset, replicaset
+from understudy.kinds.children import daemonset, endpoint_slices, replicaset
 from understudy.kinds.children.cronjob import reconcile as cronjob
 from understudy.kinds.children.deployment import reconcile as deployment
 from understudy.kinds.children.statefulset import reconcile as statefulset
@@ -11,6 +11,8 @@ from understudy.objects.resources import (
     CRON_JOBS,
     DAEMON_SETS,
     DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    ENDPOINTS,
     JOBS,
     NODES,
     PODS,
@@ -23,5 +25,6 @@ WORKLOADS: tuple[JobController, ...] = (
     JobController(REPLICA_SETS, (PODS,), replicaset.reconcile),
     JobController(STATEFUL_SETS, (PODS, CONTROLLER_REVISIONS), statefulset.reconcile),
     JobController(DAEMON_SETS, (PODS, CONTROLLER_REVISIONS), daemonset.reconcile, reads=(NODES,)),
+    JobController(ENDPOINTS, (ENDPOINT_SLICES,), endpoint_slices.reconcile),
     JobController(CRON_JOBS, (JOBS,), cronjob.reconcile),
 )

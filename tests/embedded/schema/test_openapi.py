@@ -25,15 +25,20 @@ def references(value: Any) -> set[str]:
 def test_there_is_a_document_for_every_group_and_version() -> None:
     assert set(DOCUMENTS) == {
         "api/v1",
+        "apis/admissionregistration.k8s.io/v1",
         "apis/apiextensions.k8s.io/v1",
         "apis/apps/v1",
+        "apis/autoscaling/v2",
         "apis/batch/v1",
         "apis/coordination.k8s.io/v1",
+        "apis/discovery.k8s.io/v1",
         "apis/example.com/v1",
+        "apis/networking.k8s.io/v1",
         "apis/policy/v1",
         "apis/rbac.authorization.k8s.io/v1",
         "apis/scheduling.k8s.io/v1",
         "apis/scheduling.k8s.io/v1beta1",
+        "apis/storage.k8s.io/v1",
     }
 
 

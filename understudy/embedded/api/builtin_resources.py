@@ -1,5 +1,6 @@
 """The built-in resources as data: their names, schemas and sub-resources."""
 
+from understudy.embedded.api.stored_only import STORED_ONLY
 from understudy.embedded.schema.custom.definitions import DefinitionForm
 from understudy.embedded.schema.served_resource import ServedResource
 from understudy.embedded.schema.typed_form import KindRules, TypedForm
@@ -11,7 +12,7 @@ from understudy.embedded.schema.types.persistent_volumes import PersistentVolume
 from understudy.embedded.schema.types.pods import Pod
 from understudy.embedded.schema.types.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from understudy.embedded.schema.types.scheduling import PodDisruptionBudget, PriorityClass
-from understudy.embedded.schema.types.services import Endpoints, Service
+from understudy.embedded.schema.types.services import Endpoints, EndpointSlice, Service
 from understudy.embedded.schema.validation import apps, batch, core, cron, names, pods, rbac, services, storage
 from understudy.objects import resources as at
 
@@ -75,6 +76,7 @@ _CLUSTER_ROLE_BINDING_RULES = KindRules[ClusterRoleBinding](
 )
 
 BUILTIN: tuple[ServedResource, ...] = (
+    *STORED_ONLY,
     ServedResource(
         at.NAMESPACES,
         TypedForm(at.NAMESPACES, Namespace, _NAMESPACE_RULES),
@@ -113,6 +115,11 @@ BUILTIN: tuple[ServedResource, ...] = (
         TypedForm(at.ENDPOINTS, Endpoints, KindRules(check=services.check_endpoints)),
         "endpoints",
         short_names=("ep",),
+    ),
+    ServedResource(
+        at.ENDPOINT_SLICES,
+        TypedForm(at.ENDPOINT_SLICES, EndpointSlice, KindRules(check=services.check_slice)),
+        "endpointslice",
     ),
     ServedResource(
         at.CONFIG_MAPS, TypedForm(at.CONFIG_MAPS, ConfigMap, _CONFIG_MAP_RULES), "configmap", short_names=("cm",)

@@ -99,3 +99,4 @@ class ServedResource(msgspec.Struct, frozen=True):
     keeps_versions: bool = False  # objects stay in the version they were created in, whichever version is requested
     kept_columns: tuple[tuple[str, PrinterColumns], ...] = ()  # by apiVersion, where objects keep their version
     deprecations: tuple[tuple[str, str], ...] = ()  # deprecated versions, and what a client is warned of
+    warning: str = ""  # said with every create and update: what the object does not do here

@@ -7,7 +7,7 @@ import msgspec
 
 from understudy.kinds.annotations import format_time
 from understudy.objects.meta import Condition, Part, Time, has_condition, seconds
-from understudy.objects.resources import CONTROLLER_REVISIONS, JOB_SETS, JOBS, PODS, REPLICA_SETS
+from understudy.objects.resources import CONTROLLER_REVISIONS, ENDPOINT_SLICES, JOB_SETS, JOBS, PODS, REPLICA_SETS
 
 
 class FullOwnerReference(Part, frozen=True, gc=False):
@@ -191,12 +191,18 @@ class PartialRevision(PartialObject, frozen=True, gc=False, kw_only=True):
     data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class PartialEndpointSlice(PartialObject, frozen=True, gc=False, kw_only=True):
+    endpoints: tuple[dict[str, Any], ...] = ()
+    ports: tuple[dict[str, Any], ...] = ()
+
+
 _STRUCTS: dict[str, type[PartialObject]] = {
     PODS.key: PartialPod,
     JOBS.key: PartialJob,
     JOB_SETS.key: PartialJobSet,
     REPLICA_SETS.key: PartialReplicaSet,
     CONTROLLER_REVISIONS.key: PartialRevision,
+    ENDPOINT_SLICES.key: PartialEndpointSlice,
 }
 
 

@@ -183,6 +183,38 @@ LINES: list[tuple[Resource, dict[str, Any], dict[str, Any]]] = [
         {"Name": "a", "Controller": "statefulset.apps/db", "Revision": 7, "Age": "5m"},
     ),
     (
+        resources.ENDPOINT_SLICES,
+        {
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [f"10.0.0.{number}"]} for number in range(5)],
+            "ports": [{"port": 80}],
+        },
+        {"AddressType": "IPv4", "Ports": "80", "Endpoints": "10.0.0.0,10.0.0.1,10.0.0.2 + 2 more...", "Age": "5m"},
+    ),
+    (
+        resources.INGRESSES,
+        {"spec": {"ingressClassName": "nginx", "rules": [{"host": "a.com"}, {"host": "b.com"}], "tls": [{}]}},
+        {"Class": "nginx", "Hosts": "a.com,b.com", "Address": "", "Ports": "80, 443", "Age": "5m"},
+    ),
+    (resources.INGRESSES, {}, {"Class": "<none>", "Hosts": "*", "Ports": "80"}),
+    (
+        resources.INGRESS_CLASSES,
+        {"spec": {"controller": "x/y", "parameters": {"kind": "P", "apiGroup": "g", "name": "n"}}},
+        {"Controller": "x/y", "Parameters": "P.g/n"},
+    ),
+    (resources.NETWORK_POLICIES, {"spec": {"podSelector": {"matchLabels": {"b": "1"}}}}, {"Pod-Selector": "b=1"}),
+    (
+        resources.AUTOSCALERS,
+        {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 5}},
+        {"Reference": "Deployment/web", "Targets": "<unknown>", "MinPods": "1", "MaxPods": 5, "Replicas": 0},
+    ),
+    (
+        resources.STORAGE_CLASSES,
+        {"provisioner": "p", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
+        {"Provisioner": "p", "ReclaimPolicy": "Delete", "AllowVolumeExpansion": False},
+    ),
+    (resources.VALIDATING_WEBHOOKS, {"webhooks": [{"name": "x"}]}, {"Webhooks": 1, "Age": "5m"}),
+    (
         resources.CRON_JOBS,
         {
             "spec": {"schedule": "@hourly", "jobTemplate": {"spec": workload({})["spec"]}},

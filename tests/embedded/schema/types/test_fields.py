@@ -1,4 +1,5 @@
-"""Every field of Kubernetes 1.33 is declared for the kinds served, except below volumes that are not mounted."""
+"""Every field of Kubernetes 1.33 is declared for the kinds served, except below volumes that are not mounted and specs
+that have no effect."""
 
 import json
 from pathlib import Path

@@ -10,7 +10,17 @@ from typing import Any
 import msgspec
 
 from understudy.embedded.api.partial_objects import partial_metadata
-from understudy.embedded.api.tables import events, jobs, nodes, other_kinds, pods, services, volumes, workloads
+from understudy.embedded.api.tables import (
+    events,
+    jobs,
+    nodes,
+    other_kinds,
+    pods,
+    services,
+    stored_kinds,
+    volumes,
+    workloads,
+)
 from understudy.embedded.api.tables.custom_columns import custom
 from understudy.embedded.api.tables.printer import AnyPrinter, Row
 from understudy.embedded.schema.served_resource import ServedResource
@@ -27,6 +37,15 @@ PRINTERS: Mapping[str, AnyPrinter] = {
     resources.STATEFUL_SETS.key: workloads.STATEFUL_SETS,
     resources.DAEMON_SETS.key: workloads.DAEMON_SETS,
     resources.CONTROLLER_REVISIONS.key: workloads.CONTROLLER_REVISIONS,
+    resources.ENDPOINT_SLICES.key: stored_kinds.ENDPOINT_SLICES,
+    resources.REPLICATION_CONTROLLERS.key: other_kinds.ANYTHING,
+    resources.INGRESSES.key: stored_kinds.INGRESSES,
+    resources.INGRESS_CLASSES.key: stored_kinds.INGRESS_CLASSES,
+    resources.NETWORK_POLICIES.key: stored_kinds.NETWORK_POLICIES,
+    resources.AUTOSCALERS.key: stored_kinds.AUTOSCALERS,
+    resources.STORAGE_CLASSES.key: stored_kinds.STORAGE_CLASSES,
+    resources.VALIDATING_WEBHOOKS.key: stored_kinds.WEBHOOKS,
+    resources.MUTATING_WEBHOOKS.key: stored_kinds.WEBHOOKS,
     resources.SERVICES.key: services.SERVICES,
     resources.ENDPOINTS.key: services.ENDPOINTS,
     resources.CLAIMS.key: volumes.CLAIMS,

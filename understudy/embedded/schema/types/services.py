@@ -1,4 +1,4 @@
-"""Services and Endpoints: a name for a group of pods, and the addresses behind it."""
+"""Services, Endpoints and EndpointSlices: a name for a group of pods, and the addresses behind it."""
 
 from typing import Annotated, Literal
 
@@ -127,3 +127,56 @@ class Endpoints(KubeObject, kw_only=True):
     api_version: str = "v1"
     kind: str = "Endpoints"
     subsets: Maybe[list[EndpointSubset]] = UNSET
+
+
+class EndpointConditions(ApiStruct):
+    """Whether an endpoint takes requests."""
+
+    ready: Maybe[bool] = UNSET
+    serving: Maybe[bool] = UNSET
+    terminating: Maybe[bool] = UNSET
+
+
+class ObjectName(ApiStruct):
+    """A zone or a node."""
+
+    name: str
+
+
+class EndpointHints(ApiStruct):
+    """Who should use the endpoint."""
+
+    for_nodes: Maybe[list[ObjectName]] = UNSET
+    for_zones: Maybe[list[ObjectName]] = UNSET
+
+
+class Endpoint(ApiStruct):
+    """One address behind a service, with what is known about it."""
+
+    addresses: list[str]
+    conditions: EndpointConditions = field(default_factory=EndpointConditions)
+    deprecated_topology: Maybe[dict[str, str]] = UNSET
+    hints: Maybe[EndpointHints] = UNSET
+    hostname: Maybe[str] = UNSET
+    node_name: Maybe[str] = UNSET
+    target_ref: Maybe[ObjectReference] = UNSET
+    zone: Maybe[str] = UNSET
+
+
+class EndpointSlicePort(ApiStruct):
+    """A port of the addresses. Without a number: every port."""
+
+    app_protocol: Maybe[str] = UNSET
+    name: str = ""
+    port: Maybe[Port] = UNSET
+    protocol: Protocol = "TCP"
+
+
+class EndpointSlice(KubeObject, kw_only=True):
+    """Some of the addresses behind a service."""
+
+    api_version: str = "discovery.k8s.io/v1"
+    kind: str = "EndpointSlice"
+    address_type: Literal["IPv4", "IPv6", "FQDN"]
+    endpoints: list[Endpoint]
+    ports: Maybe[list[EndpointSlicePort]] = UNSET

@@ -13,6 +13,7 @@ from understudy.embedded.schema.served_resource import Lookup
 from understudy.embedded.schema.types.services import (
     ClientIPConfig,
     Endpoints,
+    EndpointSlice,
     Service,
     ServiceSpec,
     ServiceStatus,
@@ -137,3 +138,13 @@ def check_endpoints(endpoints: Endpoints) -> Iterator[Cause]:
         for n, port in enumerate(subset.ports or ()):
             if not port.name and len(subset.ports or ()) > 1:
                 yield causes.required(f"{where}.ports[{n}].name")
+
+
+def check_slice(piece: EndpointSlice) -> Iterator[Cause]:
+    for i, endpoint in enumerate(piece.endpoints):
+        where = member("endpoints", i)
+        if not endpoint.addresses:
+            yield causes.required(child(where, "addresses"), "must contain at least 1 address")
+        for n, address in enumerate(endpoint.addresses):
+            if piece.address_type != "FQDN" and not is_address(address):
+                yield causes.bad_value(member(child(where, "addresses"), n), address, _BAD_ADDRESS)

@@ -15,7 +15,9 @@ AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _READ = ["get", "list", "watch"]
 _WRITE = ["create", "delete", "deletecollection", "patch", "update"]
-_JOB_GROUPS = ["apps", "batch", "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org"]
+_WORKLOAD_GROUPS = [
+    "apps", "autoscaling", "batch", "jobset.x-k8s.io", "kubeflow.org", "networking.k8s.io", "trainer.kubeflow.org",
+]  # fmt: skip
 _PATHS = [
     "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
     "/version/",
@@ -31,8 +33,9 @@ def _rule(group: str, resources: list[str], verbs: list[str]) -> Document:
 _VIEW = [
     _rule("", [*_OBJECTS, *_PARTS, "events", "namespaces", "namespaces/status"], _READ),
     _rule("policy", ["poddisruptionbudgets", "poddisruptionbudgets/status"], _READ),
+    _rule("discovery.k8s.io", ["endpointslices"], _READ),
     _rule("understudy.dev", ["incidents"], _READ),
-    *(_rule(group, ["*"], _READ) for group in _JOB_GROUPS),
+    *(_rule(group, ["*"], _READ) for group in _WORKLOAD_GROUPS),
 ]
 _EDIT = [
     _rule("", [*_OBJECTS, "secrets"], _WRITE),
@@ -42,7 +45,7 @@ _EDIT = [
     _rule("", ["serviceaccounts"], ["impersonate"]),
     _rule("policy", ["poddisruptionbudgets"], _WRITE),
     _rule("coordination.k8s.io", ["leases"], [*_READ, *_WRITE]),
-    *(_rule(group, ["*"], _WRITE) for group in _JOB_GROUPS),
+    *(_rule(group, ["*"], _WRITE) for group in _WORKLOAD_GROUPS),
 ]
 _ADMIN = [
     _rule("authorization.k8s.io", ["localsubjectaccessreviews"], ["create"]),

@@ -1,5 +1,6 @@
 """What a path points at: the resource, namespace, name and sub-resource."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 import msgspec
@@ -30,6 +31,11 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     def api_version(self) -> str:
         group = self.served.resource.group
         return f"{group}/{self.version}" if group else self.version
+
+
+def warnings_for(target: Target, found: Sequence[str]) -> Sequence[str]:
+    """What is said with an answer to a write."""
+    return (*found, target.served.warning) if target.served.warning and not target.sub else found
 
 
 def not_allowed() -> ApiError:

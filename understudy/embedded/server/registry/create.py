@@ -11,7 +11,7 @@ from understudy.embedded.server.authorization import escalation
 from understudy.embedded.server.http.object_response import object_response
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_body import read_json
-from understudy.embedded.server.http.request_target import Target, not_allowed
+from understudy.embedded.server.http.request_target import Target, not_allowed, warnings_for
 from understudy.embedded.server.http.response import Response, with_warnings
 from understudy.embedded.server.registry import admission
 from understudy.embedded.server.registry.state import ServerState
@@ -52,7 +52,7 @@ async def store_new(state: ServerState, request: Request, target: Target, readin
     else:
         writes = [put(key, draft), *admission.default_account_writes(state, key)]
         body = (await state.store.submit(writes))[0].body
-    return with_warnings(object_response(request, target, body, 201), reading.warnings)
+    return with_warnings(object_response(request, target, body, 201), warnings_for(target, reading.warnings))
 
 
 def _check_place(target: Target, meta: ObjectMeta) -> None:

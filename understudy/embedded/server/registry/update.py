@@ -21,7 +21,7 @@ from understudy.embedded.server.authorization import escalation
 from understudy.embedded.server.http.object_response import object_response
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_body import read_json
-from understudy.embedded.server.http.request_target import Target
+from understudy.embedded.server.http.request_target import Target, warnings_for
 from understudy.embedded.server.http.response import Response, with_warnings
 from understudy.embedded.server.registry.graceful_deletion import is_deletion_complete, mismatch
 from understudy.embedded.server.registry.state import ServerState
@@ -85,7 +85,7 @@ async def store_update(state: ServerState, request: Request, target: Target, cha
     if not change.applied:
         _track_fields(draft, old, field_writer(request, target, state.timestamp()), target.served.form.list_keys)
     body = await store_draft(state, change.record, draft, dry_run=request.dry_run)
-    return with_warnings(object_response(request, target, body), change.warnings)
+    return with_warnings(object_response(request, target, body), warnings_for(target, change.warnings))
 
 
 def field_writer(request: Request, target: Target, now: str, *, applying: bool = False) -> Writer:
