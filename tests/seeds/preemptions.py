@@ -54,6 +54,12 @@ def without_instances(step: Step) -> Step:
     return msgspec.structs.replace(step, shown=f"{head}\n\n{heading}\n{name} {status} {trainer} {age} N/A N/A")
 
 
+def runs_again(step: Step) -> Step:
+    """The job is shown as it was when it ran first, with one attempt more."""
+    head, _, table = step.shown.partition("\n\n")
+    return msgspec.structs.replace(step, shown=f"{head}\nATTEMPTS: 2\n\n{table}")
+
+
 async def perform_in_any_order(typing: Terminal, step: Step) -> None:
     """kubectl shows events in the order of their names."""
     head, *rows = step.shown.splitlines()

@@ -4,9 +4,8 @@ import asyncio
 from pathlib import Path
 
 from tests.guides.terminal import Terminal, terminal
-from tests.guides.transcripts import Step
 from tests.seeds import texts
-from tests.seeds.preemptions import HOW_IT_FARES, OTHERWISE, as_asked, needs, perform_in_any_order, start
+from tests.seeds.preemptions import HOW_IT_FARES, OTHERWISE, as_asked, needs, perform_in_any_order, runs_again, start
 
 HERE = (
     *OTHERWISE,
@@ -31,11 +30,7 @@ def test_the_only_gpu_changes_hands(tmp_path: Path, fails: bool) -> None:
                 await (perform_in_any_order if "kubectl get events" in step.command else Terminal.perform)(typing, step)
             if not fails:
                 await typing.types("understudy delete critical")
-                await typing.perform(_runs_again(steps))
+                first_look = next(step for step in steps if step.command == "understudy get medium")
+                await typing.perform(runs_again(first_look))
 
     asyncio.run(story())
-
-
-def _runs_again(steps: list[Step]) -> Step:
-    """As it did when the document looked first."""
-    return next(step for step in steps if step.command == "understudy get medium")

@@ -40,6 +40,8 @@ def test_the_pods_of_a_gang_are_one_attempt_and_so_is_one_that_was_swapped() -> 
 def test_attempts_in_the_same_second_and_attempts_that_are_not_kept_any_more_count() -> None:
     assert with_history(QUEUING, ended(1, 50, 50, "train-0"), ended(1, 50, 50, "train-1")).attempts(NOW) == 1
     assert with_history(QUEUING, ended(4, 100, 70), ended(5, 60, 50)).attempts(NOW) == 5
+    twice = [ended(number, 50, until, name) for number, until in ((1, 50), (2, 30)) for name in ("train-0", "train-1")]
+    assert with_history(QUEUING, *twice).attempts(NOW) == 2
 
 
 def test_pods_that_share_a_place_are_not_attempts_each() -> None:

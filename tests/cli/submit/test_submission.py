@@ -47,7 +47,7 @@ def test_what_goes_with_the_job_belongs_to_it(api: Api) -> None:
     assert out.splitlines() == [
         "job.batch/j created",
         f"configmap/{config} created",
-        "pod/j-tensorboard created",
+        "deployment.apps/j-tensorboard created",
         "service/j-tensorboard created",
     ]
     owner, stored = api.get(f"{JOBS_URL}/j"), api.get(f"{CONFIGS_URL}/{config}")

@@ -1,7 +1,6 @@
 """A TensorBoard beside the job, and where the two meet."""
 
 from tests.cli.shell import Shell
-from tests.cli.submit.api import Api
 from tests.cli.submit.making import made
 
 
@@ -27,10 +26,3 @@ def test_with_shared_data_they_meet_there(shell: Shell) -> None:
     job, board, _ = made(shell, "job", "--tensorboard", "--data=runs:/runs", "--logdir=/runs/logs")
     for spec in (job["spec"]["template"]["spec"], board["spec"]["template"]["spec"]):
         assert [volume["persistentVolumeClaim"]["claimName"] for volume in spec["volumes"]] == ["runs"]
-
-
-def test_a_cluster_without_deployments_gets_a_pod(api: Api) -> None:
-    assert "pod/j-tensorboard created" in api.run("submit", "job", "--name=j", "--tensorboard", "true")
-    pod = api.get("/api/v1/namespaces/default/pods/j-tensorboard")
-    assert pod is not None
-    assert pod["spec"]["restartPolicy"] == "Always"

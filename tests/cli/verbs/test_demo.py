@@ -246,7 +246,7 @@ def test_a_cluster_that_is_to_be_kept_goes_on(shell: Shell, temporary: Path, mon
             "--incidents: a dry run has no incidents to time; leave out one of the two",
         ),
         (("--incidents", "few"), "argument --incidents: invalid int value: 'few'"),
-        (("hamlet",), "argument STORY: invalid choice: 'hamlet' (choose from 'hotswap')"),
+        (("hamlet",), "argument STORY: invalid choice: 'hamlet'; there are: hotswap"),
     ],
 )
 def test_what_cannot_be_played_is_refused(shell: Shell, words: tuple[str, ...], complaint: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -94,7 +95,8 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     def attempts(self, now: float) -> int:
         """How many times it has begun: its instances that run at the same time are one attempt."""
-        known = len(_merged(_spans((*self.past_instances, *self.instances), now)))
+        instances = (*self.past_instances, *self.instances)
+        known = max(len(_merged(_spans(instances, now))), _turns(instances, now))
         lowest: dict[str, int] = {}
         for one in self.history:
             lowest[one.instance.place] = min(one.number, lowest.get(one.instance.place, one.number))
@@ -112,6 +114,16 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
             return self.instances
         newest = {one.instance.place: one.instance for one in sorted(self.history, key=lambda one: one.number)}
         return tuple(sorted(newest.values(), key=lambda one: instance_order(one, self.roles)))
+
+
+def _turns(instances: Iterable[Instance], now: float) -> int:
+    """How many times every place was taken, by one pod after the other. Times in whole seconds do not separate two
+    attempts that began in the same second; this does. A place that several pods had at the same time says nothing."""
+    places: dict[str, list[tuple[float, float]]] = {}
+    for one in instances:
+        places.setdefault(one.place, []).extend(_spans([one], now))
+    spans = [sorted(taken) for taken in places.values() if taken]
+    return min((len(taken) for taken in spans if all(a[1] <= b[0] for a, b in pairwise(taken))), default=0)
 
 
 def _spans(instances: Iterable[Instance], now: float) -> list[tuple[float, float]]:

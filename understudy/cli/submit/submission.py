@@ -21,7 +21,7 @@ from understudy.cli.submit.pod_template import labels_of
 from understudy.cli.submit.request import Document, JobRequest
 from understudy.cli.submit.volumes import check_code, config_maps
 from understudy.kube.settings import SCHEDULER_NAME
-from understudy.objects.resources import CONFIG_MAPS, PODS, SERVICES, Resource
+from understudy.objects.resources import CONFIG_MAPS, SERVICES, Resource
 from understudy.ports import Ref
 
 
@@ -57,7 +57,7 @@ def _check_warm(warm: int, *, embedded: bool) -> None:
 
 
 QUIET = ("warn", "error")
-_BESIDE = {one.kind: one for one in (CONFIG_MAPS, SERVICES, PODS, tensorboard.DEPLOYMENTS)}
+_BESIDE = {one.kind: one for one in (CONFIG_MAPS, SERVICES, tensorboard.DEPLOYMENTS)}
 
 
 def submit(options: argparse.Namespace) -> int:
@@ -66,7 +66,7 @@ def submit(options: argparse.Namespace) -> int:
     kind, request = options.kind, fit_request(_request(options), embedded=goes_to_embedded(options))
     if options.dry_run:
         resource = _asked_version(kind, request) or kind.RESOURCES[0]
-        return _print([_job(kind, request, resource, options.set), *_beside(request, kind, deployments=True)], options)
+        return _print([_job(kind, request, resource, options.set), *_beside(request, kind)], options)
 
     async def work(session: Session) -> int:
         checks.check_source(session, request.sync_source)
@@ -74,9 +74,7 @@ def submit(options: argparse.Namespace) -> int:
         resource = await _served(catalogue, kind, request)
         job = _job(kind, request, resource, options.set)
         await checks.check(session, resource, job)
-        deployments = await catalogue.first([tensorboard.DEPLOYMENTS]) is not None
-        others = _beside(request, kind, deployments=deployments)
-        return await _made(session, options, ApiObject(resource, job), others)
+        return await _made(session, options, ApiObject(resource, job), _beside(request, kind))
 
     return run_in_session(options, work)
 
@@ -142,9 +140,9 @@ def _job(kind: SubmitKind, request: JobRequest, resource: Resource, settings: li
     return set_fields(kind.document(request, resource), settings)
 
 
-def _beside(request: JobRequest, kind: SubmitKind, *, deployments: bool) -> list[Document]:
+def _beside(request: JobRequest, kind: SubmitKind) -> list[Document]:
     found = config_maps(request, labels_of(request, kind.RESOURCES[0].kind, request.workers))
-    return [*found, *tensorboard.documents(request, deployments=deployments)] if request.tensorboard else found
+    return [*found, *tensorboard.documents(request)] if request.tensorboard else found
 
 
 def _print(documents: list[Document], options: argparse.Namespace) -> int:

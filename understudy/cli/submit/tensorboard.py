@@ -9,18 +9,13 @@ DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 PORT = 6006
 
 
-def documents(request: JobRequest, *, deployments: bool) -> list[Document]:
-    """A Deployment; on a cluster without Deployments, a lone Pod with restartPolicy Always."""
+def documents(request: JobRequest) -> list[Document]:
+    """A Deployment, and a Service that leads to it."""
     labels = {"app": "tensorboard", "release": request.name, MANAGED_BY: "understudy"}
     metadata = {"name": f"{request.name}-tensorboard", "labels": labels}
-    pod = _pod(request)
-    if deployments:
-        template = {"metadata": {"labels": labels}, "spec": pod}
-        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-        board: Document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
-    else:
-        spec = {**pod, "restartPolicy": "Always"}
-        board = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    template = {"metadata": {"labels": labels}, "spec": _pod(request)}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    board: Document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
     port = {"name": "tensorboard", "port": PORT, "targetPort": PORT}
     service = {"type": "NodePort", "selector": labels, "ports": [port]}
     return [board, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}]

@@ -266,6 +266,7 @@ def test_the_working_folder_is_the_pods_own_unless_it_says_otherwise(tmp_path: P
         assert await world.log(uid, "own") == f"{root}\nkept\n"
         assert await world.log(uid, "etc") == "/etc\n"
         assert await world.log(uid, "missing") == f"{root}\n"
+        await world.cluster.until(lambda: "NotAsAsked" in dict(world.cluster.events("where")))
         noted = dict(world.cluster.events("where"))["NotAsAsked"]
         assert noted == f"working folder /no/such/folder: No such file or directory; started in {root} instead"
 
