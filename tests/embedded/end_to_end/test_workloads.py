@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.embedded.real_cluster import RealCluster, Setup, node, play
 from tests.embedded.witness import Document, Witness
+from tests.eventually import eventually_async
 from understudy.objects.resources import CRON_JOBS, DEPLOYMENTS, JOBS, PODS, STATEFUL_SETS
 
 NODES = [node("a"), node("b")]
@@ -92,8 +93,8 @@ def _both(witness: Witness) -> list[Document]:
 def test_a_stateful_set_starts_in_order_keeps_its_files_and_is_updated_from_the_end(tmp_path: Path) -> None:
     order = tmp_path / "order"
     (tmp_path / "data").mkdir()  # the mount point
-    program = f'echo "$HOSTNAME $(cat "$DATA"/seen 2>/dev/null)" >> {order}; '
-    program += f'echo "$HOSTNAME" > "$DATA"/seen; {STAYS}'
+    program = f'seen=$(cat "$DATA"/seen 2>/dev/null); echo "$HOSTNAME" > "$DATA"/seen; '
+    program += f'echo "$HOSTNAME $seen" >> {order}; {STAYS}'
 
     async def scene(cluster: RealCluster) -> None:
         witness = cluster.witness
@@ -110,10 +111,11 @@ def test_a_stateful_set_starts_in_order_keeps_its_files_and_is_updated_from_the_
         ]
         await cluster.create(made)
         await witness.until("both pods are ready", lambda: len(ready(witness, "db")) == 2)
-        assert order.read_text().split() == ["db-0", "db-1"]
+        await eventually_async(lambda: order.read_text().split(), until=lambda names: names == ["db-0", "db-1"])
         await cluster.patch(STATEFUL_SETS, "db", to_version("2"))
         await witness.until("both are new", lambda: len(ready(witness, "db", "2")) == 2)
-        assert order.read_text().splitlines()[2:] == ["db-1 db-1", "db-0 db-0"]
+        updated = ["db-1 db-1", "db-0 db-0"]  # pods are ready when their processes run, which may be before they write
+        await eventually_async(lambda: order.read_text().splitlines()[2:], until=lambda lines: lines == updated)
 
     play(tmp_path, NODES, scene, Setup(looks=(STATEFUL_SETS,)))
 
