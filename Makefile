@@ -44,10 +44,10 @@ test-thorough: setup ## Run the thorough tests: kills at every write, long waits
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "thorough or law" $(ARGS)
 
 # What needs no processes of its own, with fewer examples of each law.
-QUICK := $(addprefix tests/,model decide objects kinds control client deploy seeds train/test_cluster.py test_pythons.py) \
+QUICK := $(addprefix tests/,model decide objects kinds control client deploy seeds train/test_job_client.py test_pythons.py) \
 	$(addprefix tests/embedded/,schema api store server controllers bundled_manifests clusters/test_certificates.py)
 SLOW := $(addprefix tests/,decide/test_oracle.py decide/test_determinism.py client/test_pool.py) \
-	$(addprefix tests/embedded/,store/test_kill.py server/test_serving.py controllers/test_worklist.py)
+	$(addprefix tests/embedded/,store/test_crash.py server/test_process.py controllers/runtime/test_work_queue.py)
 
 test-quick: setup ## Run the tests that need no processes of their own: a minute
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not thorough" $(QUICK) $(SLOW:%=--ignore=%) $(ARGS)

@@ -3,6 +3,7 @@
 import ast
 import re
 import shlex
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,20 @@ def broken_links(page: Path) -> Iterator[str]:
 
 def test_links_lead_somewhere() -> None:
     assert not [complaint for page in PAGES for complaint in broken_links(page)]
+
+
+def test_paths_and_test_files_that_are_named_exist() -> None:
+    """In code spans of the documents, and in the Makefile, where a renamed file would drop out of `make test-quick`."""
+    spans = {
+        span for page in PAGES if page.name != "CHANGELOG.md" for span in re.findall(r"`([^`\s]+)`", page.read_text())
+    }
+    paths = {span for span in spans if re.fullmatch(r"(?:understudy|tests|bench|docs|examples|deploy)/[\w./-]+", span)}
+    assert not {path for path in paths if "NAME" not in path and not (ROOT / path).exists()}
+    assert not {span for span in spans if re.fullmatch(r"test_\w+\.py", span)} - {path.name for path in SOURCES}
+    quick = subprocess.run(["make", "-n", "test-quick"], cwd=ROOT, capture_output=True, text=True, check=True)
+    named = set(re.findall(r"(?<![\w/])tests/[\w./]+", quick.stdout))
+    assert len(named) > 10
+    assert not {path for path in named if not (ROOT / path).exists()}
 
 
 def test_every_decision_is_listed_in_order() -> None:
