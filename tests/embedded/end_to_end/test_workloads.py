@@ -93,7 +93,7 @@ def _both(witness: Witness) -> list[Document]:
 def test_a_stateful_set_starts_in_order_keeps_its_files_and_is_updated_from_the_end(tmp_path: Path) -> None:
     order = tmp_path / "order"
     (tmp_path / "data").mkdir()  # the mount point
-    program = f'seen=$(cat "$DATA"/seen 2>/dev/null); echo "$HOSTNAME" > "$DATA"/seen; '
+    program = 'seen=$(cat "$DATA"/seen 2>/dev/null); echo "$HOSTNAME" > "$DATA"/seen; '
     program += f'echo "$HOSTNAME $seen" >> {order}; {STAYS}'
 
     async def scene(cluster: RealCluster) -> None:
