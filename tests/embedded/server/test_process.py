@@ -311,12 +311,13 @@ def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     async def scenario() -> None:
         folder = cluster(tmp_path)
         with socket.socket() as taken:
-            taken.bind(("127.0.0.1", json.loads(folder.settings.read_text())["port"]))
+            port = json.loads(folder.settings.read_text())["port"]
+            taken.bind(("127.0.0.1", port))
             taken.listen()
             process = await start(folder)
             _, said = await asyncio.wait_for(process.communicate(), 20)
         assert process.returncode == 1
         assert said.count(b"\n") == 1
-        assert b"the server cannot start" in said
+        assert f"INFO port {port} is taken by another program".encode() in said
 
     asyncio.run(scenario())

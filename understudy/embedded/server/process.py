@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import errno
 import gc
 import logging
 import signal
@@ -36,6 +37,10 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of mallopt
 log = logging.getLogger(__name__)
 
 
+class PortTaken(Exception):
+    """Another program listens on the port of the cluster."""
+
+
 class Settings(msgspec.Struct, frozen=True):
     """What the server needs of the cluster's settings."""
 
@@ -52,6 +57,9 @@ def run(folder: ClusterFolder) -> None:
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve_until_signal(folder))
+    except PortTaken as taken:  # not an error of the server: the supervisor reports it, and chooses another port
+        log.info("%s", taken)
+        sys.exit(1)
     except (OSError, StoreUnusable, WriteFailed) as problem:
         log.error("the server cannot start: %s", problem)
         sys.exit(1)
@@ -171,6 +179,11 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((settings.address, settings.port))
-        listener.listen(_BACKLOG)
+        try:
+            listener.bind((settings.address, settings.port))
+            listener.listen(_BACKLOG)
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE:
+                raise
+            raise PortTaken(f"port {settings.port} is taken by another program") from problem
         yield listener
