@@ -172,3 +172,34 @@ def test_it_works_on_uvloop_as_well(tmp_path: Path) -> None:
             assert [event.record.revision for event in events] == list(range(2, 202))
 
     uvloop.run(scenario())
+
+
+def test_writes_that_accompany_a_submission_become_durable_with_it_and_are_not_answered(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path / "db") as store:
+            store.accompany(lambda events: [put("count", f"after {events[-1].record.key.name}")])
+            watch = store.watch("pods")
+            (record,) = await store.submit([put("web")])
+            assert record.key.name == "web"
+            assert told(await watch.take()) == ["ADDED web 2", "ADDED count 3"]
+            assert sorted(names(store.list_newest("pods", ""))) == ["count", "web"]
+
+    asyncio.run(scenario())
+
+
+def test_an_accompaniment_that_fails_leaves_the_submission_undone(tmp_path: Path) -> None:
+    def fails(_: object) -> list[Put]:
+        raise RuntimeError("cannot be counted")
+
+    async def scenario() -> None:
+        async with opened(tmp_path / "db") as store:
+            await store.submit([put("web", "first")])
+            store.accompany(fails)
+            with pytest.raises(RuntimeError, match="cannot be counted"):
+                await store.submit([put("web", "second"), put("other")])
+            newest = store.newest(key("web"))
+            assert newest is not None
+            assert newest.body == b"web first 2"
+            assert store.newest(key("other")) is None
+
+    asyncio.run(scenario())

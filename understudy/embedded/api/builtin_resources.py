@@ -10,10 +10,11 @@ from understudy.embedded.schema.types.claims import PersistentVolumeClaim
 from understudy.embedded.schema.types.core import ConfigMap, Event, Lease, Namespace, Node, Secret, ServiceAccount
 from understudy.embedded.schema.types.persistent_volumes import PersistentVolume
 from understudy.embedded.schema.types.pods import Pod
+from understudy.embedded.schema.types.quotas import ResourceQuota
 from understudy.embedded.schema.types.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from understudy.embedded.schema.types.scheduling import PodDisruptionBudget, PriorityClass
 from understudy.embedded.schema.types.services import Endpoints, EndpointSlice, Service
-from understudy.embedded.schema.validation import apps, batch, core, cron, names, pods, rbac, services, storage
+from understudy.embedded.schema.validation import apps, batch, core, cron, names, pods, quotas, rbac, services, storage
 from understudy.objects import resources as at
 
 _POD_RULES = KindRules[Pod](
@@ -65,6 +66,7 @@ _PRIORITY_RULES = KindRules[PriorityClass](
     counted=True,
 )
 _BUDGET_RULES = KindRules[PodDisruptionBudget](begin=core.begin_budget, check=core.check_budget, counted=True)
+_QUOTA_RULES = KindRules[ResourceQuota](begin=quotas.begin, check=quotas.check, changed=quotas.changed)
 
 _ROLE_RULES = KindRules[Role](named=names.path_segment, check=rbac.check_role)
 _CLUSTER_ROLE_RULES = KindRules[ClusterRole](named=names.path_segment, check=rbac.check_cluster_role)
@@ -159,6 +161,13 @@ BUILTIN: tuple[ServedResource, ...] = (
         TypedForm(at.BUDGETS, PodDisruptionBudget, _BUDGET_RULES),
         "poddisruptionbudget",
         short_names=("pdb",),
+        subresources=("status",),
+    ),
+    ServedResource(
+        at.RESOURCE_QUOTAS,
+        TypedForm(at.RESOURCE_QUOTAS, ResourceQuota, _QUOTA_RULES),
+        "resourcequota",
+        short_names=("quota",),
         subresources=("status",),
     ),
     ServedResource(at.JOBS, TypedForm(at.JOBS, Job, _JOB_RULES), "job", categories=("all",), subresources=("status",)),

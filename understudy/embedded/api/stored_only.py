@@ -6,6 +6,7 @@ from understudy.embedded.schema.types.stored_only import (
     HorizontalPodAutoscaler,
     Ingress,
     IngressClass,
+    LimitRange,
     MutatingWebhookConfiguration,
     NetworkPolicy,
     ReplicationController,
@@ -55,6 +56,13 @@ STORED_ONLY: tuple[ServedResource, ...] = (
         short_names=("rc",),
         subresources=("status",),
         warning="ReplicationController has no effect on an embedded cluster: use a Deployment",
+    ),
+    ServedResource(
+        at.LIMIT_RANGES,
+        TypedForm(at.LIMIT_RANGES, LimitRange, KindRules()),
+        "limitrange",
+        short_names=("limits",),
+        warning="LimitRange has no effect on an embedded cluster: pods get no defaults and no bounds from it",
     ),
     ServedResource(
         at.STORAGE_CLASSES,

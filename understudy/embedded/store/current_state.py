@@ -32,6 +32,10 @@ class CurrentState:
         found = self._resources.get(key.resource, {}).get(key.namespace)
         return found.records.get(key.name) if found else None
 
+    def resources(self) -> set[str]:
+        """Those that had objects."""
+        return set(self._resources)
+
     def list(self, resource: str, namespace: str) -> list[Record]:
         """Ordered by namespace and name. No namespace: all namespaces."""
         namespaces = self._resources.get(resource, {})

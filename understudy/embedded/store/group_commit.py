@@ -24,6 +24,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     """Events that become durable together, or not at all."""
 
     events: tuple[StoreEvent, ...]
+    asked: int  # the first of the events answer the writes that were submitted; the others accompany them
     done: asyncio.Future[tuple[Record, ...]]
 
 

@@ -6,7 +6,7 @@ Writers read `newest` and submit without an await in between, so that no other w
 import asyncio
 import builtins
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -31,6 +31,8 @@ from understudy.embedded.store.subscriptions import Feed, Subscription
 
 DEFAULT_LIMITS = Limits()
 
+Accompaniment = Callable[[Sequence[StoreEvent]], Sequence[Write]]
+
 
 class Store:
     """Made by `Store.open`, and used from one event loop."""
@@ -44,6 +46,7 @@ class Store:
         self._pending: dict[Key, StoreEvent] = {}  # the newest of each key that is not durable yet
         self._in_flight: deque[Submission] = deque()
         self._closing: asyncio.Future[None] | None = None
+        self._accompaniment: Accompaniment | None = None
         self._committer = GroupCommitter(log, limits, Outcome(self._on_durable, self._on_failed))
         self._committer.forget(loaded.forgotten)
 
@@ -85,6 +88,25 @@ class Store:
         """The durable state, ordered by namespace and name. No namespace: all namespaces."""
         return self._state.list(resource, namespace)
 
+    def list_newest(self, resource: str, namespace: str) -> builtins.list[Record]:
+        """What a list will be when all that was submitted is durable, in no order."""
+        found = {record.key: record for record in self._state.list(resource, namespace)}
+        for key, event in self._pending.items():
+            if key.resource == resource and key.namespace == namespace:
+                found.pop(key, None)
+                if event.type is not EventType.DELETED:
+                    found[key] = event.record
+        return [*found.values()]
+
+    def resources(self) -> builtins.list[str]:
+        """The resources that have objects, durable or not."""
+        return sorted({*self._state.resources(), *(key.resource for key in self._pending)})
+
+    def accompany(self, accompaniment: Accompaniment) -> None:
+        """Further writes, made from the events of every submission, become durable with it. `newest` shows the events
+        to it; its own writes are not shown to it again."""
+        self._accompaniment = accompaniment
+
     def submit(self, writes: Sequence[Write]) -> asyncio.Future[tuple[Record, ...]]:
         """All of the writes or none: `newest` shows them at once, readers and watchers when the future is done.
         Raises KeyError for a removal of a missing object; the future may raise WriteFailed."""
@@ -94,7 +116,7 @@ class Store:
         if not writes:
             done.set_result(())
             return done
-        submission = Submission(self._stage(writes), done)
+        submission = Submission(self._stage(writes), len(writes), done)
         self._in_flight.append(submission)
         self._committer.submit(submission)
         return done
@@ -118,6 +140,23 @@ class Store:
 
     def _stage(self, writes: Sequence[Write]) -> tuple[StoreEvent, ...]:
         """Changes nothing if it raises, also if one of the bodies raises."""
+        if self._accompaniment is None:
+            return self._stage_alone(writes)
+        assigned, before = self._assigned, {write.key: self._pending.get(write.key) for write in writes}
+        events = self._stage_alone(writes)
+        try:
+            more = self._accompaniment(events)
+            return events + self._stage_alone(more) if more else events
+        except BaseException:
+            self._assigned = assigned
+            for key, event in before.items():
+                if event is None:
+                    del self._pending[key]
+                else:
+                    self._pending[key] = event
+            raise
+
+    def _stage_alone(self, writes: Sequence[Write]) -> tuple[StoreEvent, ...]:
         staged: dict[Key, StoreEvent] = {}
         events = []
         for revision, write in enumerate(writes, self._assigned + 1):
@@ -140,7 +179,8 @@ class Store:
         for submission in batch:
             self._in_flight.popleft()
             if not submission.done.done():
-                submission.done.set_result(tuple([event.record for event in submission.events]))
+                asked = submission.events[: submission.asked]
+                submission.done.set_result(tuple([event.record for event in asked]))
 
     def _on_failed(self, error: Exception) -> None:
         """All submissions in flight fail with the commit, because they may depend on it. Their revisions are not used

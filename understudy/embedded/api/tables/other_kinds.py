@@ -1,5 +1,5 @@
 """Kinds that mostly hold data, as kubectl prints them: config maps, secrets, service accounts, namespaces, leases,
-priority classes, disruption budgets, role bindings, definitions."""
+priority classes, disruption budgets, quotas, role bindings, definitions."""
 
 from typing import Any
 
@@ -54,6 +54,16 @@ class PriorityClassFields(PrintedFields, frozen=True):
     value: int = 0
     global_default: bool = False
     preemption_policy: str = ""
+
+
+class QuotaStatusFields(PrintedFields, frozen=True):
+    hard: dict[str, str] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+
+
+class QuotaFields(PrintedFields, frozen=True):
+    metadata: MetaFields = MetaFields()
+    status: QuotaStatusFields = QuotaStatusFields()
 
 
 class BudgetSpecFields(PrintedFields, frozen=True):
@@ -135,6 +145,15 @@ def _named(one: NamedFields, _now: float) -> Row:
 _DATA = Column("Data", "integer", description="How many keys it has.")
 _CREATED = Column("Created At", "date", description="When it was created.")
 
+
+def _quota(one: QuotaFields, now: float) -> Row:
+    used = one.status.used
+    shown = {name: f"{name}: {used.get(name, '0')}/{hard}" for name, hard in sorted(one.status.hard.items())}
+    requests = ", ".join(text for name, text in shown.items() if not name.startswith("limits."))
+    limits = ", ".join(text for name, text in shown.items() if name.startswith("limits."))
+    return Row([one.metadata.name, requests, limits, age(one.metadata.creation_timestamp, now)])
+
+
 CONFIG_MAPS = Printer((NAME, _DATA, AGE), ConfigMapFields, _config_map)
 SECRETS = Printer((NAME, Column("Type", description="What the secret is for."), _DATA, AGE), SecretFields, _secret)
 SERVICE_ACCOUNTS = Printer(
@@ -167,6 +186,16 @@ BUDGETS = Printer(
     ),
     BudgetFields,
     _budget,
+)
+QUOTAS = Printer(
+    (
+        NAME,
+        Column("Request", description="What is used, and what may be used, of all but limits."),
+        Column("Limit", description="The same of limits."),
+        AGE,
+    ),
+    QuotaFields,
+    _quota,
 )
 BINDINGS = Printer(
     (

@@ -57,6 +57,8 @@ PRINTERS: Mapping[str, AnyPrinter] = {
     resources.LEASES.key: other_kinds.LEASES,
     resources.PRIORITY_CLASSES.key: other_kinds.PRIORITY_CLASSES,
     resources.BUDGETS.key: other_kinds.BUDGETS,
+    resources.RESOURCE_QUOTAS.key: other_kinds.QUOTAS,
+    resources.LIMIT_RANGES.key: other_kinds.ANYTHING,
     resources.ROLES.key: other_kinds.ANYTHING,
     resources.CLUSTER_ROLES.key: other_kinds.ANYTHING,
     resources.ROLE_BINDINGS.key: other_kinds.BINDINGS,

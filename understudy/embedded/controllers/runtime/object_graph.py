@@ -33,6 +33,8 @@ BUILT_IN = (
     resources.LEASES,
     resources.PRIORITY_CLASSES,
     resources.BUDGETS,
+    resources.RESOURCE_QUOTAS,
+    resources.LIMIT_RANGES,
     resources.ENDPOINT_SLICES,
     resources.REPLICATION_CONTROLLERS,
     resources.INGRESSES,

@@ -52,6 +52,14 @@ class ReplicationController(KubeObject, kw_only=True):
     status: Maybe[Opaque] = UNSET
 
 
+class LimitRange(KubeObject, kw_only=True):
+    """Defaults and bounds for the resources of each pod."""
+
+    api_version: str = "v1"
+    kind: str = "LimitRange"
+    spec: Maybe[Opaque] = UNSET
+
+
 class StorageClass(KubeObject, kw_only=True):
     """A kind of storage that claims can ask for."""
 

@@ -23,6 +23,7 @@ _PATHS = [
     "/version/",
 ]  # fmt: skip
 _OBJECTS = ["configmaps", "endpoints", "persistentvolumeclaims", "pods", "serviceaccounts", "services"]
+_LIMITS = ["limitranges", "resourcequotas", "resourcequotas/status"]
 _PARTS = ["persistentvolumeclaims/status", "pods/log", "pods/status", "services/status"]
 
 
@@ -31,7 +32,7 @@ def _rule(group: str, resources: list[str], verbs: list[str]) -> Document:
 
 
 _VIEW = [
-    _rule("", [*_OBJECTS, *_PARTS, "events", "namespaces", "namespaces/status"], _READ),
+    _rule("", [*_OBJECTS, *_PARTS, *_LIMITS, "events", "namespaces", "namespaces/status"], _READ),
     _rule("policy", ["poddisruptionbudgets", "poddisruptionbudgets/status"], _READ),
     _rule("discovery.k8s.io", ["endpointslices"], _READ),
     _rule("understudy.dev", ["incidents"], _READ),

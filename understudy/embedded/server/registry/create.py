@@ -47,6 +47,7 @@ async def store_new(state: ServerState, request: Request, target: Target, readin
     admission.admit_definition(state, draft)
     escalation.check(state.authorizer, request.user, target, draft)
     admission.admit_service_account(state, draft)
+    state.quotas.check(target.served.resource, key, draft)
     if request.dry_run:
         body = draft.encode()
     else:

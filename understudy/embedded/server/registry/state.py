@@ -11,6 +11,7 @@ from understudy.embedded.server.authentication.authenticator import Authenticato
 from understudy.embedded.server.authentication.service_account_tokens import ServiceAccountTokens
 from understudy.embedded.server.authentication.signing_key import SigningKey
 from understudy.embedded.server.authorization.authorizer import Authorizer
+from understudy.embedded.server.registry.quotas import QuotaAccounts
 from understudy.embedded.server.watch.watch_stream import WatchServer
 from understudy.embedded.store.records import Key, Record
 from understudy.embedded.store.store import Store
@@ -34,6 +35,7 @@ class ServerState:
         self.accounts = ServiceAccountTokens(store, self.signing_key, now)
         self.authenticator = Authenticator(tokens, self.accounts.user)
         self.authorizer = Authorizer(store, resources)
+        self.quotas = QuotaAccounts(store, resources)
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.watches = WatchServer(store, now)
         self._second = 0
