@@ -21,7 +21,7 @@ def quota(name: str = "team", hard: Json | None = None, **spec: Any) -> Json:
 
 
 def taking(name: str, requests: Json | None = None, limits: Json | None = None, **spec: Any) -> Json:
-    made: Json = dict(pod(name, **spec) or {})
+    made: Json = pod(name, **spec)
     made["spec"]["containers"][0]["resources"] = {"requests": requests or {}, "limits": limits or {}}
     return made
 
