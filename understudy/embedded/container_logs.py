@@ -5,6 +5,7 @@ it goes on.
 """
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -50,6 +51,15 @@ def read(pods: Path, pod_uid: str, container: str, options: LogOptions) -> Async
         chain.close()
         raise
     return _shown(chain, attempt, options)
+
+
+def follow_streams(pods: Path, pod_uid: str, container: str) -> AsyncIterator[tuple[str, bytes]]:
+    """What the container writes from now on until it ends: `stdout` or `stderr`, and the text. Raises NoLog where it
+    has not started."""
+    attempt = _attempt(pods, pod_uid, container, previous=False)
+    chain = _Chain(attempt)
+    chain.skip_to_tail(0)
+    return _by_stream(chain, attempt)
 
 
 def _attempt(pods: Path, pod_uid: str, container: str, *, previous: bool) -> AttemptFolder:
@@ -191,6 +201,23 @@ async def _blocks(chain: _Chain, attempt: AttemptFolder, *, follow: bool) -> Asy
             return
         await asyncio.sleep(nap)
         nap = min(nap * 1.5, _LONGEST_NAP)
+
+
+async def _by_stream(chain: _Chain, attempt: AttemptFolder) -> AsyncIterator[tuple[str, bytes]]:
+    try:
+        async for block in _blocks(chain, attempt, follow=True):
+            for stream, lines in itertools.groupby(block.split(b"\n")[:-1], _stream_of):
+                yield stream.decode(), b"".join(line[_TEXT_AT:] + _end_of(line) for line in lines)
+    finally:
+        chain.close()
+
+
+def _stream_of(line: bytes) -> bytes:
+    return line[_TIME_WIDTH + 1 : _TAG_AT - 1]
+
+
+def _end_of(line: bytes) -> bytes:
+    return b"" if line[_TAG_AT : _TAG_AT + 1] == b"P" else b"\n"
 
 
 class _Layout:

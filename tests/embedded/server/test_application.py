@@ -107,7 +107,7 @@ def test_methods_that_are_not_allowed(tmp_path: Path, method: str, path: str) ->
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("sub", ["attach", "portforward", "ephemeralcontainers"])
+@pytest.mark.parametrize("sub", ["ephemeralcontainers", "proxy"])
 def test_an_unsupported_sub_resource_names_an_alternative(tmp_path: Path, sub: str) -> None:
     async def scenario() -> None:
         async with server(tmp_path) as ask:

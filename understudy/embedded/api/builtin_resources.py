@@ -99,7 +99,7 @@ BUILTIN: tuple[ServedResource, ...] = (
         "pod",
         short_names=("po",),
         categories=("all",),
-        subresources=("status", "binding", "eviction", "log", "exec"),
+        subresources=("status", "attach", "binding", "eviction", "exec", "log", "portforward"),
     ),
     ServedResource(
         at.EVENTS, TypedForm(at.EVENTS, Event, KindRules(check=core.check_event)), "event", short_names=("ev",)

@@ -5,12 +5,11 @@ from http import HTTPStatus
 
 from understudy.embedded.schema.errors import ApiError, Details
 from understudy.embedded.server.authorization.impersonation import IMPERSONATED, WITH_IMPERSONATION, impersonated
-from understudy.embedded.server.dispatcher import dispatch, target_of
+from understudy.embedded.server.dispatcher import dispatch, socket_handler_for, target_of
 from understudy.embedded.server.http.request import Receive, Request, Scope, Send, read_query
 from understudy.embedded.server.http.response import Response, StreamedResponse, refusal, send_response, send_stream
 from understudy.embedded.server.http.websocket import WebSocket
 from understudy.embedded.server.registry.state import ServerState
-from understudy.embedded.server.subresources.pod_exec import serve_exec
 from understudy.embedded.store.records import StoreClosed, StoreFull, WriteFailed
 
 MAX_IN_FLIGHT = 400  # requests with one answer; the same limit as in Kubernetes
@@ -67,11 +66,7 @@ class Application:
             target = target_of(self.state, request)
             if self._streams > MAX_STREAMS:
                 raise _busy()
-            if (target.served.resource.key, target.sub) != ("pods", "exec"):
-                raise ApiError(
-                    HTTPStatus.BAD_REQUEST, "BadRequest", "only pods/{name}/exec can be spoken to over a WebSocket"
-                )
-            await serve_exec(self.state, request, target, socket)
+            await socket_handler_for(target)(self.state, request, target, socket)
         except OSError:
             return  # the client disconnected
         except Exception as problem:

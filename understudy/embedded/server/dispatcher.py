@@ -8,6 +8,7 @@ from understudy.embedded.server import non_resource_paths, review_endpoint
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_target import Target, locate, not_allowed, resource_parts
 from understudy.embedded.server.http.response import Response, StreamedResponse, with_warnings
+from understudy.embedded.server.http.websocket import WebSocket
 from understudy.embedded.server.registry import create, delete, get, patch, update
 from understudy.embedded.server.registry.state import ServerState
 from understudy.embedded.server.subresources import (
@@ -15,8 +16,10 @@ from understudy.embedded.server.subresources import (
     departures,
     ended_pods,
     eviction,
+    pod_attach,
     pod_exec,
     pod_log,
+    pod_port_forward,
     scale,
     token_request,
 )
@@ -49,15 +52,35 @@ SUBRESOURCES: Mapping[tuple[str, str], Handlers] = {
     ("pods", "eviction"): {"POST": eviction.evict_pod},
     ("pods", "log"): {"GET": pod_log.read_log},
     ("pods", "exec"): {"GET": pod_exec.exec_without_upgrade, "POST": pod_exec.exec_without_upgrade},
+    ("pods", "attach"): {"GET": pod_attach.attach_without_upgrade, "POST": pod_attach.attach_without_upgrade},
+    ("pods", "portforward"): {
+        "GET": pod_port_forward.port_forward_without_upgrade,
+        "POST": pod_port_forward.port_forward_without_upgrade,
+    },
     ("serviceaccounts", "token"): {"POST": token_request.create_token},
     ("namespaces", "finalize"): {"PUT": update.finalize_namespace},
 }
 
 
+# What is spoken to over a WebSocket.
+SocketHandler = Callable[[ServerState, Request, Target, WebSocket], Awaitable[None]]
+SOCKETS: Mapping[tuple[str, str], SocketHandler] = {
+    ("pods", "attach"): pod_attach.serve_attach,
+    ("pods", "exec"): pod_exec.serve_exec,
+    ("pods", "portforward"): pod_port_forward.serve_port_forward,
+}
+
+
+def socket_handler_for(target: Target) -> SocketHandler:
+    found = SOCKETS.get((target.served.resource.key, target.sub))
+    if found is None:
+        spoken = ", ".join(f"{resource}/{{name}}/{sub}" for resource, sub in SOCKETS)
+        raise ApiError(HTTPStatus.BAD_REQUEST, "BadRequest", f"only {spoken} can be spoken to over a WebSocket")
+    return found
+
+
 # Sub-resources of pods that Kubernetes has and this server has not, and what to use instead.
 NOT_SERVED: Mapping[str, str] = {
-    "attach": "use kubectl logs -f, or kubectl exec",
-    "portforward": "pods run on this machine: use their ports as they are",
     "proxy": "pods run on this machine: use their ports as they are",
     "ephemeralcontainers": "use kubectl exec",
 }

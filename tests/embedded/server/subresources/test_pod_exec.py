@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.embedded.server.in_process_server import PODS, STRATEGIC, TOKEN, Server, pod, server
+from tests.embedded.server.in_process_server import PODS, STRATEGIC, Server, pod, server
+from tests.embedded.server.terminal import terminal
 from understudy.embedded import agent_protocol
 from understudy.embedded.agent_protocol import (
     CONTROL,
@@ -63,60 +64,6 @@ async def serve_door(path: Path, behave: Agent) -> AsyncIterator[None]:
 
 def agent(ask: Server, behave: Agent) -> contextlib.AbstractAsyncContextManager[None]:
     return serve_door(ask.state.folder.agent_socket, behave)
-
-
-class Terminal:
-    """kubectl's end."""
-
-    def __init__(self) -> None:
-        self.inward: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.outward: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-
-    async def send(self, message: Any) -> None:
-        self.outward.put_nowait(message)
-
-    def type(self, channel: int, data: bytes) -> None:
-        self.inward.put_nowait({"type": "websocket.receive", "bytes": bytes([channel]) + data})
-
-    def hang_up(self) -> None:
-        self.inward.put_nowait({"type": "websocket.disconnect", "code": 1006})
-
-    async def next(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self.outward.get(), 10)
-
-    async def read(self) -> tuple[int, bytes]:
-        data = (await self.next())["bytes"]
-        return data[0], data[1:]
-
-    async def refusal(self) -> tuple[int, Any]:
-        start, body = await self.next(), await self.next()
-        assert start["type"] == "websocket.http.response.start"
-        return start["status"], msgspec.json.decode(body["body"])
-
-
-@contextlib.asynccontextmanager
-async def terminal(
-    ask: Server,
-    query: str,
-    *,
-    path: str = f"{PODS}/one/exec",
-    protocols: tuple[str, ...] = ("v5.channel.k8s.io",),
-    token: str = TOKEN,
-) -> AsyncIterator[Terminal]:
-    talk = Terminal()
-    scope = {
-        "type": "websocket",
-        "path": path,
-        "query_string": query.encode(),
-        "headers": [(b"authorization", f"Bearer {token}".encode())],
-        "subprotocols": list(protocols),
-    }
-    task = asyncio.create_task(ask.application(scope, talk.inward.get, talk.send))
-    try:
-        yield talk
-    finally:
-        talk.hang_up()
-        await asyncio.wait_for(task, 10)
 
 
 async def cat(door: Door) -> None:

@@ -41,7 +41,7 @@ _VIEW = [
 _EDIT = [
     _rule("", [*_OBJECTS, "secrets"], _WRITE),
     _rule("", ["secrets"], _READ),
-    _rule("", ["pods/eviction", "pods/exec", "serviceaccounts/token"], ["create"]),
+    _rule("", ["pods/attach", "pods/eviction", "pods/exec", "pods/portforward", "serviceaccounts/token"], ["create"]),
     _rule("", ["events"], ["create", "patch", "update"]),
     _rule("", ["serviceaccounts"], ["impersonate"]),
     _rule("policy", ["poddisruptionbudgets"], _WRITE),
