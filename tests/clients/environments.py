@@ -26,6 +26,7 @@ _LONG_DAY = (
     "select",
     "logs",
     "exec",
+    "port-forward",
     "inside",
     "job",
     "custom",

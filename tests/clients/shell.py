@@ -33,7 +33,7 @@ class Shell(msgspec.Struct, frozen=True):
             text=True,
             timeout=90,
             check=False,
-            env={**os.environ, "KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true"},
+            env=self._environment(),
         )
         if (done.returncode != 0) is not fails:
             verdict = "did not fail" if fails else f"failed with {done.returncode}"
@@ -45,10 +45,22 @@ class Shell(msgspec.Struct, frozen=True):
         """kubectl 1.29 has to be told to; before that, exec knows only SPDY, which we do not serve."""
         return tuple(map(int, self.kubectl.version.split("."))) >= (1, 29)
 
+    @property
+    def forwards_over_websockets(self) -> bool:
+        """kubectl 1.30 has to be told to; before that, port-forward knows only SPDY without a WebSocket."""
+        return tuple(map(int, self.kubectl.version.split("."))) >= (1, 30)
+
     def command(self, *arguments: str) -> list[str]:
         return [self.kubectl.path, f"--kubeconfig={self.kubeconfig}", "-n", self.namespace, *arguments]
 
     def start(self, *arguments: str, stdin: int | None = None) -> "subprocess.Popen[str]":
         """For what does not end by itself; the caller ends it."""
         pipe = subprocess.PIPE
-        return subprocess.Popen(self.command(*arguments), stdin=stdin, stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(
+            self.command(*arguments), stdin=stdin, stdout=pipe, stderr=pipe, text=True, env=self._environment()
+        )
+
+    @staticmethod
+    def _environment() -> dict[str, str]:
+        wanted = ("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "KUBECTL_PORT_FORWARD_WEBSOCKETS")
+        return {**os.environ, **dict.fromkeys(wanted, "true")}

@@ -1,8 +1,11 @@
 """A day with kubectl, in every minor version at hand: what a person types, and what they expect to see."""
 
+import http
 import json
+import re
 import signal
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +86,62 @@ def _enter(kubectl: Shell) -> None:
     assert kubectl("exec", "greeter", "--", "echo", "inside").out == "inside\n"
     assert kubectl("exec", "-i", "greeter", "--", "cat", stdin="typed\n").out == "typed\n"
     assert kubectl("exec", "greeter", "--", "sh", "-c", "exit 7", fails=True).code == 7
+
+
+SERVES = """
+import http.server, os
+os.chdir("/tmp")
+http.server.HTTPServer((os.environ["ADDRESS"], 8000), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+
+
+def test_a_port_of_a_pod_is_forwarded(kubectl: Shell) -> None:
+    document = json.loads(pod("web", "unused"))
+    document["spec"]["containers"][0] |= {
+        "command": ["python3", "-c", SERVES],
+        "env": [{"name": "ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+        "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
+    }
+    kubectl("create", "-f", "-", stdin=json.dumps(document))
+    kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+    if not kubectl.forwards_over_websockets:
+        assert "over WebSockets only" in kubectl("port-forward", "pod/web", ":8000", fails=True).err
+        return
+    forwarding = kubectl.start("port-forward", "pod/web", ":8000", "--address=127.0.0.1")
+    try:
+        assert forwarding.stdout is not None
+        said = forwarding.stdout.readline()
+        local = re.fullmatch(r"Forwarding from 127.0.0.1:(\d+) -> 8000\n", said)
+        assert local is not None, said
+        for _ in range(3):
+            with urllib.request.urlopen(f"http://127.0.0.1:{local[1]}/", timeout=20) as answer:
+                assert answer.status == http.HTTPStatus.OK
+                assert b"Directory listing" in answer.read()
+    finally:
+        forwarding.send_signal(signal.SIGINT)
+        forwarding.communicate(timeout=10)
+    kubectl("delete", "pod", "web", "--now")
+
+
+def test_attach_prints_what_a_container_writes_until_it_ends(kubectl: Shell) -> None:
+    kubectl(
+        "create",
+        "-f",
+        "-",
+        stdin=pod("speaker", "while [ ! -e /tmp/$HOSTNAME ]; do echo here; sleep 0.2; done; rm /tmp/$HOSTNAME"),
+    )
+    kubectl("wait", "--for=condition=Ready", "pod/speaker", "--timeout=30s")
+    if not kubectl.speaks_websockets:
+        assert "over WebSockets only" in kubectl("attach", "speaker", fails=True).err
+        return
+    attached = kubectl.start("attach", "speaker")
+    assert attached.stdout is not None
+    assert attached.stdout.readline() == "here\n"
+    kubectl("exec", "speaker", "--", "sh", "-c", "touch /tmp/$HOSTNAME")
+    out, _ = attached.communicate(timeout=30)
+    assert set(out.split()) <= {"here"}
+    assert attached.returncode == 0
+    kubectl("delete", "pod", "speaker", "--now")
 
 
 def test_logs_are_followed_to_the_end(kubectl: Shell) -> None:

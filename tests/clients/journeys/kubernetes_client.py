@@ -126,6 +126,42 @@ def execute(core):
     step("exec")
 
 
+def forward(core):
+    """The library has one WebSocket for each connection."""
+    serves = (
+        "import os, socket\n"
+        "door = socket.create_server((os.environ['ADDRESS'], 8000))\n"
+        "while True:\n"
+        "    talk, _ = door.accept()\n"
+        "    talk.sendall(b'you said ' + talk.recv(100))\n"
+        "    talk.close()\n"
+    )
+    container = {
+        "name": "main",
+        "image": "x",
+        "command": [sys.executable, "-c", serves],
+        "env": [{"name": "ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+        "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
+    }
+    body = {"metadata": {"name": "door"}, "spec": {"containers": [container], "terminationGracePeriodSeconds": 1}}
+    core.create_namespaced_pod(NAMESPACE, body)
+    deadline = time.monotonic() + 60
+    while "True" not in [
+        one.status for one in core.read_namespaced_pod("door", NAMESPACE).status.conditions or () if one.type == "Ready"
+    ]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    forwarded = stream.portforward(core.connect_get_namespaced_pod_portforward, "door", NAMESPACE, ports="8000")
+    talk = forwarded.socket(8000)
+    talk.setblocking(True)
+    talk.sendall(b"hello")
+    assert talk.recv(100) == b"you said hello"
+    assert forwarded.error(8000) is None
+    talk.close()
+    core.delete_namespaced_pod("door", NAMESPACE)
+    step("port-forward")
+
+
 def inside(core):
     """A pod with the library, and nothing but what the cluster gives it."""
     program = f"NAMESPACE = {NAMESPACE!r}{INSIDE}"
@@ -224,6 +260,7 @@ def main():
     pods(core)
     logs(core)
     execute(core)
+    forward(core)
     inside(core)
     jobs(client.BatchV1Api(api))
     custom(api)
