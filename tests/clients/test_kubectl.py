@@ -144,6 +144,21 @@ def test_attach_prints_what_a_container_writes_until_it_ends(kubectl: Shell) -> 
     kubectl("delete", "pod", "speaker", "--now")
 
 
+def test_top_shows_what_pods_and_nodes_use(kubectl: Shell) -> None:
+    kubectl("create", "-f", "-", stdin=pod("busy", "while :; do :; done"))
+    kubectl("wait", "--for=condition=Ready", "pod/busy", "--timeout=30s")
+    rows = kubectl("top", "pods").rows()
+    assert rows[0] == ["NAME", "CPU(cores)", "MEMORY(bytes)"]
+    [busy] = [row for row in rows[1:] if row[0] == "busy"]
+    assert int(busy[1].removesuffix("m")) > 0
+    assert busy[2].endswith("Mi")
+    assert kubectl("top", "pod", "busy", "--containers").rows()[1][:2] == ["busy", "main"]
+    nodes = kubectl("top", "nodes").rows()
+    assert nodes[0][:2] == ["NAME", "CPU(cores)"]
+    assert len(nodes) == len(kubectl("get", "nodes").rows())
+    kubectl("delete", "pod", "busy", "--now")
+
+
 def test_logs_are_followed_to_the_end(kubectl: Shell) -> None:
     kubectl("create", "-f", "-", stdin=pod("counter", "for i in 1 2 3; do echo $i; sleep 0.2; done"))
     kubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod/counter", "--timeout=30s")

@@ -1,4 +1,4 @@
-"""Requests to the agent over its socket: run a command in a container, fail a node, recover it.
+"""Requests to the agent over its socket: run a command in a container, fail a node, recover it, read what is used.
 
 Both sides send frames: one byte for the channel, four for the length, then the data.
 """
@@ -21,6 +21,7 @@ GOING = "is on its way out"  # the reason why no command can be run in a pod tha
 STDIN, STDOUT, STDERR, CONTROL = 0, 1, 2, 3
 LARGEST_FRAME = 1 << 20
 _HEADER = 5
+_CONTAINERS_IN_FRAME = 2_000
 _LONGEST_ADDRESS = 100  # Linux limits the address of a socket to 108 bytes
 
 
@@ -54,7 +55,23 @@ class RecoverNode(msgspec.Struct, frozen=True, tag_field="verb", tag="recover-no
     node: str
 
 
-AgentRequest = ExecRequest | FailNode | RecoverNode
+class ReadUsage(msgspec.Struct, frozen=True, tag_field="verb", tag="read-usage"):
+    """What all running containers of this machine use."""
+
+
+AgentRequest = ExecRequest | FailNode | RecoverNode | ReadUsage
+
+
+class ContainerUsage(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    pod_uid: str
+    container: str
+    cpu: int  # billionths of one CPU
+    memory: int  # bytes
+
+
+class UsageReport(msgspec.Struct, frozen=True):
+    window: float  # seconds over which the CPU was measured
+    containers: list[ContainerUsage]
 
 
 class Resize(msgspec.Struct, frozen=True, tag="resize"):
@@ -141,6 +158,31 @@ async def ask_agent(socket: Path, request: FailNode | RecoverNode) -> None:
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
+
+
+async def read_usage(socket: Path) -> UsageReport:
+    """Raises AgentRefused."""
+    reader, writer = await _asked(socket, ReadUsage())
+    try:
+        report = UsageReport(0.0, [])
+        while True:  # a report may take more than one frame
+            channel, data = await read_frame(reader)
+            if channel == CONTROL:
+                return report
+            part = msgspec.json.decode(data, type=UsageReport)
+            report = UsageReport(part.window, [*report.containers, *part.containers])
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+async def send_usage(writer: asyncio.StreamWriter, report: UsageReport) -> None:
+    """The answer to ReadUsage, after Accepted."""
+    for start in range(0, max(1, len(report.containers)), _CONTAINERS_IN_FRAME):
+        part = UsageReport(report.window, report.containers[start : start + _CONTAINERS_IN_FRAME])
+        await write_frame(writer, STDOUT, msgspec.json.encode(part))
+    await write_frame(writer, CONTROL, msgspec.json.encode(Ended(0)))
 
 
 async def _asked(socket: Path, request: AgentRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from understudy.embedded.agent.agent_socket import AgentSocket
 from understudy.embedded.agent.pods.pod_containers import NotRunning
 from understudy.embedded.agent.processes.fork_server_connection import ExecProcess, ExecResult
-from understudy.embedded.agent_protocol import GOING, MARK, ExecRequest
+from understudy.embedded.agent_protocol import GOING, MARK, ExecRequest, UsageReport
 from understudy.embedded.mpi.worker_exec import WorkerExec
 
 
@@ -62,6 +62,9 @@ class Workers:
 
     async def recover_node(self, name: str) -> None:
         raise LookupError(name)
+
+    async def usage(self) -> UsageReport:
+        return UsageReport(0.0, [])
 
     @contextlib.asynccontextmanager
     async def at(self, folder: Path, patience: float = 10.0) -> AsyncIterator[WorkerExec]:

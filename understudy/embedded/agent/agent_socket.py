@@ -29,8 +29,10 @@ from understudy.embedded.agent_protocol import (
     ExecRequest,
     FailNode,
     Failure,
+    ReadUsage,
     RecoverNode,
     Resize,
+    UsageReport,
 )
 
 _BLOCK = 1 << 15
@@ -45,6 +47,8 @@ class AgentRequests(Protocol):
     async def fail_node(self, name: str, how: Failure) -> None: ...
 
     async def recover_node(self, name: str) -> None: ...
+
+    async def usage(self) -> UsageReport: ...
 
 
 class AgentSocket:
@@ -88,6 +92,10 @@ class AgentSocket:
                 case RecoverNode(node):
                     await self._requests.recover_node(node)
                     await _send(writer, Accepted())
+                case ReadUsage():
+                    report = await self._requests.usage()
+                    await _send(writer, Accepted())
+                    await agent_protocol.send_usage(writer, report)
         except (LookupError, NotRunning, OSError, msgspec.DecodeError) as problem:
             with contextlib.suppress(AgentRefused):
                 await _send(writer, Denied(str(problem)))

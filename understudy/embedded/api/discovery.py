@@ -12,6 +12,7 @@ import msgspec
 
 from understudy.embedded.api.negotiation import DISCOVERY_VIEWS, View, negotiated
 from understudy.embedded.api.reviews import REVIEWS
+from understudy.embedded.api.usage_metrics import METRICS
 from understudy.embedded.schema.errors import no_such_path
 from understudy.embedded.schema.served_resource import ServedResource
 from understudy.objects.resources import NAMESPACES, Resource
@@ -62,9 +63,11 @@ _VERBS_OF_SUBRESOURCES = {"log": ("get",), "finalize": ("update",), "status": ("
 
 
 def discovered_resources(served: Iterable[ServedResource]) -> tuple[DiscoveredResource, ...]:
-    """Every resource in every served version. Reviews come first, so that a custom resource cannot take their names."""
+    """Every resource in every served version. Reviews and metrics come first, so that a custom resource cannot take
+    their names."""
     asked = [DiscoveredResource(one, Offer(one.plural, one.kind, ("create",)), one.kind.lower()) for one in REVIEWS]
-    return (*asked, *(_in_version(one, version) for one in served for version in _versions_of(one)))
+    measured = [DiscoveredResource(one, Offer(one.plural, one.kind, ("get", "list")), "") for one in METRICS]
+    return (*asked, *measured, *(_in_version(one, version) for one in served for version in _versions_of(one)))
 
 
 def core(resources: Iterable[DiscoveredResource], accept: str, address: str) -> DiscoveryDocument:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 
 from understudy.embedded.schema.errors import ApiError, no_such_path
-from understudy.embedded.server import non_resource_paths, review_endpoint
+from understudy.embedded.server import metrics_endpoint, non_resource_paths, review_endpoint
 from understudy.embedded.server.http.request import Request
 from understudy.embedded.server.http.request_target import Target, locate, not_allowed, resource_parts
 from understudy.embedded.server.http.response import Response, StreamedResponse, with_warnings
@@ -131,6 +131,8 @@ async def dispatch(state: ServerState, request: Request) -> Response | StreamedR
         case _, _, []:
             _only(request, "GET", "HEAD")
             return non_resource_paths.group_version(state, group, version)
+        case "metrics.k8s.io", "v1beta1", _:
+            return await metrics_endpoint.read_metrics(state, request, rest)
         case "understudy.dev", "v1", ["namespaces", namespace, "seatings"] if namespace:
             _only(request, "POST")
             return await binding.bind_gang(state, request, namespace)

@@ -88,7 +88,8 @@ def set_name(name: str) -> None:
     _call("prctl", _SET_NAME, ctypes.c_char_p(name.encode()), zero, zero, zero)
 
 
-def _stat(pid: int) -> list[str] | None:
+def stat_fields(pid: int) -> list[str] | None:
+    """Of /proc/PID/stat, from the state on; None where no such process exists."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -98,7 +99,7 @@ def _stat(pid: int) -> list[str] | None:
 
 def start_ticks(pid: int) -> int | None:
     """When a process started, in the kernel's ticks; None where none runs. A reused pid has another start time."""
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     return None if fields is None or fields[_STATE_FIELD] in "ZX" else int(fields[_BIRTH_FIELD])
 
 
@@ -149,12 +150,12 @@ def all_pids() -> list[int]:
 
 def is_stopped(pid: int) -> bool:
     """Whether a signal has stopped the process: until SIGCONT it reacts to SIGKILL only."""
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     return fields is not None and fields[_STATE_FIELD] == "T"
 
 
 def session(pid: int) -> int | None:
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     return None if fields is None else int(fields[_SESSION_FIELD])
 
 
@@ -181,4 +182,4 @@ def descendants(pid: int) -> set[int]:
 
 def _children_by_search(pid: int) -> list[int]:
     """Not every kernel lists children."""
-    return [one for one in all_pids() if (fields := _stat(one)) is not None and int(fields[_PARENT_FIELD]) == pid]
+    return [one for one in all_pids() if (fields := stat_fields(one)) is not None and int(fields[_PARENT_FIELD]) == pid]

@@ -182,6 +182,10 @@ class PodContainers:
         if name not in self._shims:
             self._shims[name] = watch_process(shim, lambda: self._shim_ended(name))
 
+    def shims(self) -> list[tuple[str, int]]:
+        """Running containers, and the process of the shim of each."""
+        return [(name, shim.pid) for name, shim in self._shims.items() if self.observations[name].is_running]
+
     def _shim_ended(self, name: str) -> None:
         """A shim without an exit file was killed, perhaps with its node: the node's failure must be handled first."""
         self._shims.pop(name, None)

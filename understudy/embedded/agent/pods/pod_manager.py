@@ -11,6 +11,7 @@ import msgspec
 
 from understudy.embedded.agent.api.pod_types import Container, Pod, PodMetadata, PodSpec, decode_pod
 from understudy.embedded.agent.containers.attempts import has_running_shim
+from understudy.embedded.agent.containers.resource_usage import UsageMeter
 from understudy.embedded.agent.nodes.node_failure import NodeFailures
 from understudy.embedded.agent.nodes.node_registration import NodeRegistry
 from understudy.embedded.agent.pods import pod_records, warm_start
@@ -19,7 +20,7 @@ from understudy.embedded.agent.pods.pod_setup import forget_pod
 from understudy.embedded.agent.pods.pod_worker import PodWorker
 from understudy.embedded.agent.processes.fork_server_connection import ExecProcess, ShimMessage
 from understudy.embedded.agent.volumes import service_account_token
-from understudy.embedded.agent_protocol import GOING, ExecRequest, Failure
+from understudy.embedded.agent_protocol import GOING, ExecRequest, Failure, UsageReport
 from understudy.embedded.shim import messages
 from understudy.embedded.shim.pod_folders import BadName, PodFolder, pod_folder
 from understudy.kinds.annotations import STEPS_IN
@@ -43,6 +44,7 @@ class PodManager:
         self._uids_by_name: dict[str, set[str]] = {}  # by namespace and name, the uids of the pods that have a worker
         self._waiting: dict[str, Pod] = {}  # by namespace and name, pods that wait for the end of an earlier one
         self._node_failures = NodeFailures(deps, registry, self._workers_on)
+        self._usage_meter = UsageMeter()
         deps.on_freed = self._retry_refused
         deps.node_processes.listener = self
         registry.has_heartbeats = deps.node_processes.has_heartbeats
@@ -242,6 +244,19 @@ class PodManager:
         if worker.pod.is_doomed or (found and staying is None):
             raise LookupError(f'pod "{worker.pod.metadata.name if worker.pod.is_doomed else name}" {GOING}')
         return staying
+
+    async def usage(self) -> UsageReport:
+        """Of all running containers, but those on nodes that do not answer."""
+        if (tool := self._deps.machine.tool) is not None:
+            raise LookupError(f"containers are run by {tool.name}: see {tool.name} stats")
+        return await self._usage_meter.report(
+            {
+                (uid, name): shim
+                for uid, worker in self._workers.items()
+                if not self._node_failures.is_silent(worker.pod.spec.node_name)
+                for name, shim in worker.containers.shims()
+            }
+        )
 
     async def fail_node(self, name: str, how: Failure) -> None:
         """Waits for the initial list of pods, since the processes of all pods on the node are killed with it."""

@@ -35,6 +35,7 @@ _VIEW = [
     _rule("", [*_OBJECTS, *_PARTS, *_LIMITS, "events", "namespaces", "namespaces/status"], _READ),
     _rule("policy", ["poddisruptionbudgets", "poddisruptionbudgets/status"], _READ),
     _rule("discovery.k8s.io", ["endpointslices"], _READ),
+    _rule("metrics.k8s.io", ["nodes", "pods"], ["get", "list"]),
     _rule("understudy.dev", ["incidents"], _READ),
     *(_rule(group, ["*"], _READ) for group in _WORKLOAD_GROUPS),
 ]

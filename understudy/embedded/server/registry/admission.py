@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from understudy.embedded.api.partial_objects import decode_partial
 from understudy.embedded.api.reviews import REVIEWS
+from understudy.embedded.api.usage_metrics import METRICS
 from understudy.embedded.schema.errors import (
     ApiError,
     Cause,
@@ -61,7 +62,7 @@ def admit_definition(state: ServerState, draft: Draft) -> None:
     if not isinstance(draft, CustomResourceDefinition):
         return
     key = f"{draft.spec.names.plural}.{draft.spec.group}"
-    if not state.resources.may_define(key) or any(key == review.key for review in REVIEWS):
+    if not state.resources.may_define(key) or any(key == one.key for one in (*REVIEWS, *METRICS)):
         cause = Cause("FieldValueInvalid", f'Invalid value: "{key}": is a built-in resource', "spec.names.plural")
         raise invalid(DEFINITIONS.kind, DEFINITIONS.group, str(draft.metadata.name), [cause])
     finalizers = draft.metadata.finalizers or []
