@@ -67,6 +67,7 @@ def test_our_own_clusters_say_what_they_are(tmp_path: Path) -> None:
     extensions = [{"name": "other"}, {"name": "understudy.dev", "extension": {"gangBinding": True}}]
     own, other = read(tmp_path, {**CLUSTER, "extensions": extensions}), read(tmp_path)
     assert (own.gang_binding, other.gang_binding) == (True, False)
+    assert (own.embedded, other.embedded) == (True, False)
     assert own.connect_retry > other.connect_retry == 0.0
     assert (own.connections, other.connections) == (FEW, MANY)
 

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from understudy.ports import Refused, Unreachable
 
 FAILED = 1
 CONNECTIONS = 4  # for a handful of small requests, waiting a turn is cheaper than one more handshake
-NOT_FOUND, INVALID = 404, (400, 422)
+_BAD_INPUT = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)  # the input is wrong
 _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -39,11 +40,11 @@ def run_in_session(options: argparse.Namespace, work: Work) -> int:
     try:
         return asyncio.run(_run(config, options.namespace, work))
     except Refused as error:
-        if error.code in INVALID or error.code == NOT_FOUND:
+        if error.code in _BAD_INPUT:
             raise BadInput(error.message) from None
         print(f"understudy: {error.message}", file=sys.stderr)
     except Unreachable as error:
-        hint = "; `understudy status` tells whether it is up" if config.gang_binding else ""
+        hint = "; `understudy status` tells whether it is up" if config.embedded else ""
         print(f"understudy: no answer from {config.server}: {error}{hint}", file=sys.stderr)
     return FAILED
 

@@ -65,6 +65,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     server_name: str = ""  # the name in the server's certificate, if it differs from the host
     proxy: str = ""  # http://host:port through which the server is reached
     namespace: str = "default"
+    embedded: bool = False  # an embedded cluster: its kubeconfig says so
     gang_binding: bool = False  # the server can bind a whole gang in one request
     connections: int = FEW  # concurrent requests at most; further ones wait. Watches are not counted
     timeout: float = 30.0  # seconds until a request without a response fails

@@ -103,6 +103,7 @@ class Kubeconfig:
             server_name=cluster.text("tls-server-name"),
             proxy=_proxy(cluster),
             namespace=chosen.text("namespace") or "default",
+            embedded=bool(own),
             gang_binding=bool(own.get("gangBinding")),
             connect_retry=RESTART if own else 0.0,
             connections=FEW if own else MANY,

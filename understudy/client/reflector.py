@@ -24,7 +24,6 @@ FIRST_PAUSE, LONGEST_PAUSE, LONGER = 0.02, 2.0, 1.5
 SPREAD = 0.5  # seconds over which reflectors list again after an expired revision: all expire together
 SETTLED = 1.0  # seconds after which a silent watch counts as quiet, not as failing
 _FINAL = {400, 401, 403, 404, 405, 406, 415, 422}  # responses that a retry will not change
-_GONE = 410
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -98,7 +97,7 @@ class Reflector:
             except Refused as error:
                 if error.code in _FINAL and not self._revision:
                     raise
-                if error.code in _FINAL or error.code == _GONE:
+                if error.code in _FINAL or error.code == HTTPStatus.GONE:
                     await self._lose_place()
             except StreamSilent:
                 continue

@@ -31,6 +31,10 @@ class EndConditions(msgspec.Struct, frozen=True):
         """Whether the job has ended or is about to: its controller creates no more pods."""
         return self.has_ended(conditions, word) or _first_true(conditions, self.announced) is not None
 
+    def recorded(self, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+        """The conditions that record the end. Usually one; a client may have added the other one."""
+        return tuple(one for one in conditions if one.type in (self.succeeded, self.failed) and one.status == "True")
+
     def condition(self, conditions: Sequence[Condition]) -> Condition | None:
         """The condition that shows how the job ended. A success outranks a failure."""
         return _first_true(conditions, (self.succeeded,)) or _first_true(conditions, (self.failed,))

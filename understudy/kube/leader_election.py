@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -28,7 +29,6 @@ def steady_seconds() -> float:
     return time.clock_gettime(boot) if boot is not None else time.monotonic()
 
 
-NOT_FOUND, CONFLICT = 404, 409
 JITTER = 0.2  # share by which waits are randomly longer, so that candidates do not ask in step
 _log = logging.getLogger(__name__)
 
@@ -138,7 +138,8 @@ class LeaderElection:
         try:
             return await attempt()
         except Refused as error:
-            if error.code in (CONFLICT, NOT_FOUND) and attempt != self._look:  # another replica was quicker
+            another_was_quicker = error.code in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)
+            if another_was_quicker and attempt != self._look:
                 await self._tried(self._look)
             else:
                 _log.warning("lease %s: %s", self._candidate.name, error)
@@ -170,7 +171,7 @@ class LeaderElection:
         try:
             self._saw(await self._cluster.get(self._candidate.ref))
         except Refused as error:
-            if error.code != NOT_FOUND:
+            if error.code != HTTPStatus.NOT_FOUND:
                 raise
             self._lease = None
         return True

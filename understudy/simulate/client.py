@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from understudy.client.binding import bind_pods
@@ -12,7 +13,6 @@ from understudy.ports import Change, PatchForm, PodBinding, PodEviction, Ref, Re
 from understudy.simulate.api_server import Version
 from understudy.simulate.connection import Connection, Watch
 
-CONFLICT = 409
 TIMEOUT = 4.0  # seconds after which a request without an answer is given up
 REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 403: "Forbidden"}
 EVENT_KEYS = (EVENTS.key, SERIES_EVENTS.key)
@@ -78,7 +78,7 @@ class Client:
                     loop.call_soon(self._kill)
             if faults.refusals:
                 refusal = faults.refusals.pop(0)
-                if refusal == CONFLICT and not swaps:
+                if refusal == HTTPStatus.CONFLICT and not swaps:
                     refusal = 500  # a server reports a conflict only to a compare-and-swap
             elif faults.lost_answers:
                 faults.lost_answers -= 1

@@ -34,7 +34,7 @@ def local_clusters() -> list[LocalCluster]:
 
 def local_cluster_at(config: Config) -> LocalCluster | None:
     """The embedded cluster of this machine that a kubeconfig leads to; None: it leads elsewhere."""
-    for cluster in local_clusters() if config.gang_binding else ():
+    for cluster in local_clusters() if config.embedded else ():
         if url(cluster.settings) == config.server:
             return cluster
     return None

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Mapping
+from http import HTTPStatus
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -26,7 +27,7 @@ from understudy.objects.resources import CONFIG_MAPS, LEASES, NAMESPACES, Resour
 from understudy.ports import Ref, Refused
 
 ADMISSION = "admissionregistration.k8s.io"
-_HIDDEN = (403, 404)
+_HIDDEN = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 T = TypeVar("T")
 
 
@@ -55,7 +56,7 @@ async def collect_facts(session: Session, request: CheckupRequest) -> ClusterFac
         address=client.config.server,
         version=version,
         user=user,
-        embedded=client.config.gang_binding,
+        embedded=client.config.embedded,
         now=time.time(),
         skew=skew,
         served=served,

@@ -1,10 +1,11 @@
 """Attempts of a job whose pods are gone, as far as the cluster keeps them. Only embedded clusters do."""
 
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import msgspec
 
-from understudy.cli.queries.installation import NOT_FOUND, is_embedded
+from understudy.cli.queries.installation import is_embedded
 from understudy.cli.queries.instances import EndedAttempt, instance_of
 from understudy.cli.queries.jobs import JobSummary
 from understudy.cli.queries.objects import PodInfo
@@ -34,7 +35,7 @@ async def with_history(client: KubeClient, job: JobSummary) -> JobSummary:
     try:
         found = msgspec.json.decode(await client.request("GET", path), type=_EndedPods).items
     except Refused as error:
-        if error.code != NOT_FOUND:  # a cluster of an earlier version
+        if error.code != HTTPStatus.NOT_FOUND:  # a cluster of an earlier version
             raise
         return job
     there = {one.uid for one in job.instances}

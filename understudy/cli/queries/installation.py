@@ -1,5 +1,7 @@
 """How Understudy is installed in a cluster: embedded, by the chart, or not at all; and whose pods are ours."""
 
+from http import HTTPStatus
+
 from understudy.client import KubeClient
 from understudy.kube.settings import SCHEDULER_NAME
 from understudy.objects.resources import INCIDENTS
@@ -7,11 +9,10 @@ from understudy.ports import Refused
 
 INSTALL = "helm install understudy deploy/helm/understudy"
 NOT_INSTALLED = f"Understudy is not installed in this cluster: {INSTALL}"
-NOT_FOUND = 404
 
 
 def is_embedded(client: KubeClient) -> bool:
-    return client.config.gang_binding
+    return client.config.embedded
 
 
 def scheduler_of(client: KubeClient) -> str:
@@ -24,5 +25,5 @@ async def is_installed(client: KubeClient) -> bool:
     try:
         await client.request("GET", f"{INCIDENTS.path()}?limit=1")
     except Refused as error:
-        return error.code != NOT_FOUND
+        return error.code != HTTPStatus.NOT_FOUND
     return True

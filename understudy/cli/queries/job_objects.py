@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ from understudy.objects.jobs import Workload
 from understudy.objects.resources import JOB_SETS, MPI_JOBS, MPI_JOBS_V1, MPI_JOBS_V1ALPHA1, TRAIN_JOBS, Resource
 from understudy.ports import Ref, Refused
 
-NOT_FOUND = 404
 _OTHER_VERSIONS = {MPI_JOBS: (MPI_JOBS_V1, MPI_JOBS_V1ALPHA1)}  # of several, the first that is served
 _KINDS = frozenset(resource.kind for resource in JOB_RESOURCES)
 
@@ -153,6 +153,6 @@ async def _unless_absent(answer: Awaitable[bytes]) -> bytes | None:
     try:
         return await answer
     except Refused as error:
-        if error.code != NOT_FOUND:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
         return None

@@ -1,6 +1,7 @@
 """Asks a cluster for jobs, pods, events, nodes, incidents: lists of any length, page by page, into values of a type."""
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -15,7 +16,6 @@ from understudy.objects.resources import EVENTS, INCIDENTS, NODES, PODS, Resourc
 from understudy.ports import Refused
 
 PAGE = 1000
-NOT_FOUND = 404
 Item = TypeVar("Item")
 
 # The labels by which the pods of each kind know their job: any one of them does.
@@ -80,7 +80,7 @@ async def list_incidents(client: KubeClient, namespace: str) -> list[Incident]:
     try:
         return [kept.incident for kept in await _list(client, INCIDENTS, _INCIDENTS, namespace)]
     except Refused as error:
-        if error.code != NOT_FOUND:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
         return []
 

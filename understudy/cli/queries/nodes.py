@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -194,13 +195,10 @@ async def _leases(client: KubeClient) -> dict[str, Lease]:
     try:
         documents = await _items(client, LEASES, LEASE_NAMESPACE)
     except Refused as error:
-        if error.code not in (403, 404):
+        if error.code not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
             raise
         return {}
     return {lease.metadata.name: lease for lease in map(decode, documents) if isinstance(lease, Lease)}
-
-
-NOT_FOUND = 404
 
 
 async def find_nodes(client: KubeClient, names: Iterable[str]) -> list[Document]:
@@ -209,7 +207,7 @@ async def find_nodes(client: KubeClient, names: Iterable[str]) -> list[Document]
     try:
         found = await asyncio.gather(*(client.get(Ref(NODES, name=name)) for name in wanted))
     except Refused as error:
-        if error.code != NOT_FOUND:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
         listed = msgspec.json.decode(await client.get(Ref(NODES)))
         known = [item["metadata"]["name"] for item in listed["items"]]

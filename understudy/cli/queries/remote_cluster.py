@@ -43,7 +43,7 @@ def remote_config(options: argparse.Namespace) -> Config | None:
         if options.context or options.kubeconfig:
             raise
         return None
-    return None if config.gang_binding else config
+    return None if config.embedded else config
 
 
 async def read_remote_cluster(config: Config, seconds: float) -> RemoteCluster:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import msgspec
@@ -30,7 +31,6 @@ from understudy.ports import Refused
 PAGE = 500
 TRIES = 3  # a list that takes so long that its pages expire is begun anew
 _NEEDED = (known.NODES, known.PODS)  # without permission to list these, nothing can be planned
-_FORBIDDEN, _NOT_FOUND, _EXPIRED = 403, 404, 410
 
 
 class SchedulerObjects(msgspec.Struct, frozen=True):
@@ -73,9 +73,9 @@ class SchedulerObjectReader:
             try:
                 items = await self._listed(resource, source.namespace)
             except Refused as error:
-                if error.code not in (_FORBIDDEN, _NOT_FOUND) or resource in _NEEDED:
+                if error.code not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND) or resource in _NEEDED:
                     raise
-                if error.code == _FORBIDDEN:
+                if error.code == HTTPStatus.FORBIDDEN:
                     self._hidden.append(resource.key)
                     return []
                 continue
@@ -87,7 +87,7 @@ class SchedulerObjectReader:
             try:
                 return await self._pages(resource, namespace)
             except Refused as error:
-                if error.code != _EXPIRED:
+                if error.code != HTTPStatus.GONE:
                     raise
         return await self._pages(resource, namespace)
 

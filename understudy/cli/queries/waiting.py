@@ -1,6 +1,7 @@
 """Why pods wait where no event says so: Kueue's Workload of the job, or a scheduler that does not answer."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import msgspec
@@ -18,7 +19,6 @@ from understudy.ports import Refused
 
 GROUP, VERSIONS = "kueue.x-k8s.io", ("v1beta2", "v1beta1")
 JOB_UID = f"{GROUP}/job-uid"  # a label on Workloads
-NOT_FOUND = 404
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -39,13 +39,15 @@ class _KueueWorkloads(msgspec.Struct, frozen=True):
 
 
 async def kueue_reasons(client: KubeClient, job: JobSummary) -> list[str]:
-    """Nothing of a job that Kueue has not to decide on, or where its Workloads may not be read."""
+    """Empty for a job that does not wait for Kueue, and where the user may not read Workloads."""
     if not job.queue or job.status != SUSPENDED:
         return []
     try:
         workload = await _workload(client, job)
     except Refused as error:
-        return ["There is no Kueue in this cluster, so the job never starts."] if error.code == NOT_FOUND else []
+        if error.code != HTTPStatus.NOT_FOUND:
+            return []
+        return ["There is no Kueue in this cluster, so the job never starts."]
     if workload is None:
         return ["Kueue has no Workload for it yet; whether Kueue runs, its own logs tell."]
     if workload.spec.active is False:
@@ -64,7 +66,7 @@ async def _workload(client: KubeClient, job: JobSummary) -> _KueueWorkload | Non
         try:
             found = msgspec.json.decode(await client.request("GET", path), type=_KueueWorkloads).items
         except Refused as error:
-            if error.code != NOT_FOUND or number == len(VERSIONS):
+            if error.code != HTTPStatus.NOT_FOUND or number == len(VERSIONS):
                 raise
         else:
             return found[0] if found else None

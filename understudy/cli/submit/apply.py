@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from understudy.cli.input.documents import TOO_DEEP, Document
 from understudy.cli.session import Session
 from understudy.cli.submit import field_paths
 from understudy.cli.submit.create import ApiObject
-from understudy.cli.submit.discovery import NOT_FOUND, Discovery
+from understudy.cli.submit.discovery import Discovery
 from understudy.kinds.registry import KINDS
 from understudy.objects.resources import PRIORITY_CLASSES
 from understudy.ports import PatchForm, Ref, Refused
@@ -75,7 +76,7 @@ async def _stored(session: Session, item: ApplyItem) -> str:
         try:
             return await _applied(session, await _placed(Discovery(session.client), item))
         except (BadInput, Refused) as error:
-            absent = isinstance(error, BadInput) or error.code == NOT_FOUND
+            absent = isinstance(error, BadInput) or error.code == HTTPStatus.NOT_FOUND
             if not absent or time.monotonic() > deadline:
                 raise
         await asyncio.sleep(_LOOK)  # its kind was defined a moment ago, with a document before it
@@ -108,7 +109,7 @@ async def _there(session: Session, ref: Ref) -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = msgspec.json.decode(await session.client.get(ref))
     except Refused as error:
-        if error.code != NOT_FOUND:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
         return None
     return found

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 
 from understudy.cli.errors import BadInput, close_names, short_list
 from understudy.cli.queries.installation import is_embedded
-from understudy.cli.session import NOT_FOUND, Session
+from understudy.cli.session import Session
 from understudy.cli.submit import manifest
 from understudy.cli.submit.pod_template import NO_IMAGE
 from understudy.cli.submit.request import Document
@@ -73,7 +74,7 @@ async def _found(session: Session, ref: Ref) -> bool:
     try:
         await session.client.get(ref)
     except Refused as error:
-        if error.code == NOT_FOUND:
+        if error.code == HTTPStatus.NOT_FOUND:
             return False
         raise
     return True

@@ -1,6 +1,7 @@
 """What a cluster serves: which of several versions of a kind it has, and where objects of any kind go."""
 
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -9,8 +10,6 @@ from understudy.cli.errors import BadInput, suggestion
 from understudy.client import KubeClient
 from understudy.objects.resources import Resource
 from understudy.ports import Refused
-
-NOT_FOUND = 404
 
 
 class Discovery:
@@ -47,7 +46,7 @@ class Discovery:
         try:
             body = await self._client.request("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
         except Refused as error:
-            if error.code == NOT_FOUND:
+            if error.code == HTTPStatus.NOT_FOUND:
                 return {}
             raise
         offered = [one for one in msgspec.json.decode(body)["resources"] if "/" not in one["name"]]

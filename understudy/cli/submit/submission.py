@@ -28,7 +28,7 @@ from understudy.ports import Ref
 def goes_to_embedded(options: argparse.Namespace) -> bool:
     """Decided without a request. Without any cluster, the target is the embedded one that `up` would make."""
     try:
-        return client_config(options).gang_binding
+        return client_config(options).embedded
     except BadInput:
         if options.cluster or options.context or options.kubeconfig:
             raise

@@ -66,7 +66,7 @@ def _target(options: argparse.Namespace) -> list[Any]:
         if options.cluster or options.kubeconfig or options.context or options.namespace:
             raise
         return [*found, Origin("server", None, one_line(str(error)))]
-    found.append(Origin("server", config.server, _server_source(options, config.gang_binding)))
+    found.append(Origin("server", config.server, _server_source(options, config.embedded)))
     namespace = options.namespace or config.namespace
     source = "--namespace" if options.namespace else "the context" if namespace != "default" else DEFAULT
     return [*found, Origin("namespace", namespace, source)]

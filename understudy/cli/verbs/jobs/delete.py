@@ -5,6 +5,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from functools import partial
+from http import HTTPStatus
 
 from understudy.cli.errors import BadInput
 from understudy.cli.input.times import parse_duration
@@ -28,7 +29,7 @@ examples:
   understudy delete --all -T mpi           all MPIJobs of the namespace"""
 
 LIMIT = "5m"
-GONE = (404, 409)  # it is no more, or another one has its name now
+GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)  # it is no more, or another one has its name now
 
 
 def add_flags(parser: VerbParser) -> None:

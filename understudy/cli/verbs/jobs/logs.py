@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import msgspec
@@ -74,9 +75,6 @@ def run(options: argparse.Namespace) -> int:
         return await print_log(session, (options.job, options.type), wanted)
 
     return run_in_session(options, work)
-
-
-BAD_REQUEST = 400
 
 
 class LogRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +178,7 @@ async def _print(session: Session, job: JobSummary, instance: Instance, wanted: 
         with kubelet_errors(instance):
             is_empty = await _stream(session, f"{Ref(PODS, job.namespace, instance.name).path('log')}?{query}")
     except Refused as error:
-        if error.code != BAD_REQUEST:
+        if error.code != HTTPStatus.BAD_REQUEST:
             raise
         if not _is_pending(instance):
             return _fail(f"{error.message}{await _explain(session, job, instance.name)}")

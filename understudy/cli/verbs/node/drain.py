@@ -5,6 +5,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -97,7 +98,6 @@ def _say(line: str) -> None:
 
 MIRROR = "kubernetes.io/config.mirror"  # the pod is only the shadow of a file on the node
 AGAIN = 1.0  # seconds after which a pod that its budget kept is tried again
-NOT_FOUND, TOO_MANY = 404, 429
 ENDED = ("Succeeded", "Failed")
 
 
@@ -162,8 +162,8 @@ class Eviction(msgspec.Struct, frozen=True):
         try:
             await self.client.create(Ref(PODS, meta.namespace, meta.name), body, "eviction")
         except Refused as error:
-            if error.code == TOO_MANY:
+            if error.code == HTTPStatus.TOO_MANY_REQUESTS:
                 return error.message
-            if error.code not in (NOT_FOUND, 409):  # it is gone, or another one has its name
+            if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):  # it is gone, or another one has its name
                 raise
         return None

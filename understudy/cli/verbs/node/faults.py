@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ AGENT_FAILURES: dict[str, Failure] = {
 REASON = "Rehearsal"  # by which conditions of ours are known again
 GPU = "GPUUnhealthy"
 UNREACHABLE = "node.kubernetes.io/unreachable"
-NOT_FOUND = 404
 
 Document = dict[str, Any]
 
@@ -87,7 +87,7 @@ async def delete_node(client: KubeClient, name: str) -> None:
     try:
         await client.delete(Ref(NODES, name=name))
     except Refused as error:
-        if error.code != NOT_FOUND:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
 
 

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import sys
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from understudy.cli.input.times import parse_duration
 from understudy.cli.options import add_cluster_options
 from understudy.cli.session import FAILED, Session, client_config, run_in_session
 from understudy.cli.verbs.node.faults import (
-    NOT_FOUND,
     agent_socket_of,
     is_recovered,
     recovery_conditions,
@@ -76,7 +76,7 @@ async def _cure(session: Session, name: str) -> None:
     try:
         node = msgspec.json.decode(await session.client.get(Ref(NODES, name=name)))
     except Refused as error:
-        if error.code != NOT_FOUND:
+        if error.code != HTTPStatus.NOT_FOUND:
             raise
         return  # it registers anew, and well
     if found := recovery_conditions(node):

@@ -32,6 +32,7 @@ from understudy.kinds.children.job.pods import PodMaker
 from understudy.kinds.children.job.spec import OWN_CONTROLLER, TRACKING, JobObject
 from understudy.kinds.children.job.status import ending_status, running_status
 from understudy.kinds.children.partial_objects import PartialPod
+from understudy.kinds.end_conditions import JOB_ENDS
 from understudy.objects.meta import seconds
 from understudy.objects.resources import PODS
 
@@ -83,8 +84,8 @@ def _after_the_end(job: JobObject, pods: Sequence[PartialPod], now: float) -> Ch
 
 def _expiry(job: JobObject) -> float | None:
     allowed = job.spec.ttl_seconds_after_finished
-    sealed = [seconds(c.last_transition_time) for c in job.status.conditions if c.type in ("Complete", "Failed")]
-    ended = max((moment for moment in sealed if moment is not None), default=None)
+    recorded = [seconds(one.last_transition_time) for one in JOB_ENDS.recorded(job.status.conditions)]
+    ended = max((moment for moment in recorded if moment is not None), default=None)
     return None if allowed is None or ended is None else ended + allowed
 
 

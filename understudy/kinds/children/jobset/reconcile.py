@@ -26,6 +26,7 @@ from understudy.kinds.children.jobset.state import (
 from understudy.kinds.children.jobset.steering import resumption
 from understudy.kinds.children.jobset.volume_claims import claims, problem_of
 from understudy.kinds.children.partial_objects import PartialJob, find_condition, whole_seconds, with_condition
+from understudy.kinds.end_conditions import JOBSET_ENDS
 from understudy.kinds.ownership import JOB_INDEX, REPLICATED_JOB
 from understudy.objects.meta import has_condition, seconds
 from understudy.objects.resources import JOBS
@@ -57,7 +58,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
 
 def _after_the_end(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> ChildActions:
     """Jobs that still run are deleted. Another client may have ended the JobSet and set only the condition."""
-    ends = [c for c in jobset.status.conditions if c.type in ("Completed", "Failed") and c.status == "True"]
+    ends = JOBSET_ENDS.recorded(jobset.status.conditions)
     status.setdefault("terminalState", ends[0].type)
     ended = max((seconds(c.last_transition_time) or now for c in ends), default=now)
     ttl = jobset.spec.ttl_seconds_after_finished

@@ -15,14 +15,13 @@ from understudy.kinds.children.actions import (
 from understudy.kinds.children.partial_objects import PartialJobSet, find_condition, whole_seconds, with_condition
 from understudy.kinds.children.trainjob.jobset_template import MADE_OF, Unsupported, jobset_of, spec_digest
 from understudy.kinds.children.trainjob.spec import OWN_CONTROLLER, TrainJobObject
+from understudy.kinds.end_conditions import JOBSET_ENDS, TRAIN_JOB_ENDS
 from understudy.objects.errors import BadObject
 from understudy.objects.meta import Condition, has_condition, seconds
 from understudy.objects.resources import JOB_SETS
 
 JOB_SET_CREATED = EventNote("SuccessfulCreate", "Created jobset: {name}")
 NOT_SUPPORTED = "TrainingRuntimeNotSupported"
-# How a JobSet ends, and what a TrainJob calls it.
-_ENDS = {"Completed": "Complete", "Failed": "Failed"}
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -119,13 +118,14 @@ def _with_suspension(job: TrainJobObject, status: Document, now: float) -> Docum
 
 
 def _end_of(jobset: PartialJobSet) -> Condition | None:
-    return next((each for each in jobset.status.conditions if each.type in _ENDS and each.status == "True"), None)
+    return next(iter(JOBSET_ENDS.recorded(jobset.status.conditions)), None)
 
 
 def _ended(status: Document, end: Condition) -> ChildActions:
     """As its JobSet did, for the same reason and at the same time."""
-    condition = msgspec.structs.replace(end, type=_ENDS[end.type])
-    note = EventNote(condition.reason, condition.message, "Normal" if condition.type == "Complete" else "Warning")
+    succeeded = end.type == JOBSET_ENDS.succeeded
+    condition = msgspec.structs.replace(end, type=TRAIN_JOB_ENDS.succeeded if succeeded else TRAIN_JOB_ENDS.failed)
+    note = EventNote(condition.reason, condition.message, "Normal" if succeeded else "Warning")
     return ChildActions(status=_noted(status, condition, seconds(end.last_transition_time) or 0.0), notes=(note,))
 
 
