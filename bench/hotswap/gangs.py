@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import JOB_SETS, JOBS, PRIORITY_CLASSES, Resource
 
 Document = dict[str, Any]

@@ -20,7 +20,7 @@ from bench.hotswap import api_objects
 from bench.hotswap.invariants import KINDS, InvariantChecker
 from bench.hotswap.process_table import ProcessTable, is_living
 from understudy.client import KubeClient, connect
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import JOB_SETS, JOBS, PODS, Resource
 from understudy.ports import Change, ChangeType
 

@@ -14,7 +14,7 @@ from tests.chaos import api_objects
 from tests.chaos.api_objects import EventSight, IncidentSight, JobState, NodeSight, PodState, Sight
 from understudy.client import KubeClient
 from understudy.client.connection import split_lines
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import EVENTS, INCIDENTS, JOB_SETS, JOBS, MPI_JOBS, NODES, PODS, TRAIN_JOBS, Resource
 from understudy.ports import Refused, Unreachable
 

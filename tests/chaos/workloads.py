@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.chaos import member
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     JOB_SETS,

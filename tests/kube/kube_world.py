@@ -30,7 +30,7 @@ from understudy.control.view.cluster_view import ClusterView, WatchedCluster
 from understudy.control.view.invalid_objects import InvalidObjects
 from understudy.control.view.node_leases import LeaseClock
 from understudy.kinds.annotations import format_time
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects import resources
 from understudy.objects.resources import LEASES, NODES, PODS, Resource
 from understudy.ports import Ref, Refused

@@ -209,7 +209,7 @@ class SchedulingLoop:
                     self._retry_at = self._clock.now() + STALE_VIEW_RETRY
             except Unreachable as error:
                 self._try_again(error)
-            if self.view.stirred:  # by the turn itself
+            if self.view.has_changed:  # by the turn itself
                 self._view_updater.changed.set()
             self._idle, self._turn_began = True, None
             await wait_for(self._view_updater.changed, self._clock, self._next_turn_at())

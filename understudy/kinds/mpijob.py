@@ -9,7 +9,7 @@ from understudy.kinds.job_control import JobControl
 from understudy.kinds.job_kind import JobController, JobKind
 from understudy.kinds.outline import GangOutline, RoleOutline
 from understudy.kinds.ownership import JOB_ROLE, MPI_JOB, MPI_ROLE, OPERATOR, REPLICA_INDEX, REPLICA_TYPE, TRAINING_JOB
-from understudy.kinds.training_operator import RUN_POLICY_CONTROL, least_members, ordered_replicas
+from understudy.kinds.training_operator.training_kind import RUN_POLICY_CONTROL, least_members, ordered_replicas
 from understudy.model.gangs import PodCreation
 from understudy.objects.jobs import MPIJob
 from understudy.objects.pods import PodTemplate, Resources

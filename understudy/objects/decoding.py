@@ -150,13 +150,13 @@ def _path(document: Any, struct: type[KubeObject], path: str) -> str:
     for step in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\[(\.\.\.)\]", path):
         name, index, anything = step
         if anything:
-            field = at(field, _culprit(document, struct, field))
+            field = at(field, _wrong_field(document, struct, field))
         else:
             field = at(field, name or int(index))
     return field
 
 
-def _culprit(document: Any, struct: type[KubeObject], field: str) -> str:
+def _wrong_field(document: Any, struct: type[KubeObject], field: str) -> str:
     entries = _found(document, field)
     for key in list(entries):
         alone = _replaced(document, _steps(field), {key: entries[key]})

@@ -65,7 +65,7 @@ class ShapeCache:
         if known is not None and not own and known[0] == _of_template(spec):  # nothing is encoded: the quickest way
             return known[1]
         asked = claim_needs(spec, namespace, name, self.surroundings) if spec.volumes else _NOTHING
-        key = _encode(_essence(spec, namespace, labels, asked))
+        key = _encode(_shape_key(spec, namespace, labels, asked))
         shape = self._by_spec.get(key)
         if shape is None:
             made = _shape_of(spec, PodIdentity(namespace, labels), self.surroundings, asked)
@@ -94,7 +94,7 @@ def _is_plain(spec: PodSpec) -> bool:
     )  # fmt: skip
 
 
-def _essence(spec: PodSpec, namespace: str, labels: Mapping[str, str], asked: ClaimNeeds) -> tuple[object, ...]:
+def _shape_key(spec: PodSpec, namespace: str, labels: Mapping[str, str], asked: ClaimNeeds) -> tuple[object, ...]:
     """What makes the shape. Labels only count where a term looks at them."""
     plain = (spec.containers, spec.tolerations, spec.node_selector)
     if _is_plain(spec):

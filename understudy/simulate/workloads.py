@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.ownership import EXCLUSIVE
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import DEFINITIONS, JOB_SETS, JOBS, MPI_JOBS, TRAIN_JOBS, Resource
 from understudy.simulate.api_server import Version
 from understudy.simulate.patches import Document

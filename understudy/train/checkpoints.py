@@ -50,7 +50,7 @@ class Checkpoints:
         self.rank = job_environment.rank() if self.rank is None else self.rank
         self.writes = self.rank == 0 or not self.shared
         folder = Path(self.folder)
-        self._shelf = CheckpointFolder(folder if self.shared else folder / f"rank-{self.rank}", self.keep)
+        self._folder = CheckpointFolder(folder if self.shared else folder / f"rank-{self.rank}", self.keep)
         self._safe_step = 0  # what is saved
         self._tried_step = 0  # and what was to be
         self._tried_at = time.monotonic()
@@ -65,7 +65,7 @@ class Checkpoints:
                 "the others", job_environment.size()
             )  # fmt: skip
         if self.writes:
-            self._shelf.clear_up()
+            self._folder.clear_up()
         if self.report and self.rank == 0:
             self._reporter = _reporter()
         return self
@@ -83,7 +83,7 @@ class Checkpoints:
 
         Those that cannot be read are skipped with a warning. Raises NoneReadable where there are some and none will do.
         """
-        step = self._together(-self._shelf.newest(), least=True)
+        step = self._together(-self._folder.newest(), least=True)
         first = step
         while step:
             unreadable = self._problem_with(step)
@@ -91,14 +91,14 @@ class Checkpoints:
                 self._note(step, safe=True)
                 return step
             log.warning("the checkpoint of step %d is skipped: %s", step, unreadable or "another rank cannot read it")
-            step = self._together(-self._shelf.newest(below=step), least=True)
+            step = self._together(-self._folder.newest(below=step), least=True)
         if first:
-            raise NoneReadable(f"no checkpoint in {self._shelf.folder} can be read; move them away to begin anew")
+            raise NoneReadable(f"no checkpoint in {self._folder.folder} can be read; move them away to begin anew")
         return 0
 
     def _problem_with(self, step: int) -> str | None:
         try:
-            self.read(self._shelf.place(step))
+            self.read(self._folder.place(step))
         except Exception as problem:  # half a file shows itself in many ways
             return f"{type(problem).__name__}: {problem}"
         return None
@@ -124,7 +124,7 @@ class Checkpoints:
         """Now. What `write` raises comes through, and the checkpoints are as they were."""
         began = time.time()
         if self.writes:
-            self._shelf.put(step, self.write)
+            self._folder.put(step, self.write)
         self._note(step, safe=True)
         if self._reporter is not None:
             self._reporter.tell(began)

@@ -10,8 +10,8 @@ import pytest
 from understudy.cli.errors import BadInput
 from understudy.cli.queries.job_objects import JobObject, find_jobs, job_kinds, list_job_objects
 from understudy.client import KubeClient
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
 from understudy.kinds.registry import JOB_RESOURCES
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, TRAIN_JOBS, Resource
 from understudy.ports import Ref, Refused
 

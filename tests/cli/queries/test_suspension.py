@@ -17,7 +17,7 @@ from understudy.cli.queries.suspension import (
 )
 from understudy.kinds.annotations import HOLDS, REQUEUED_AT
 from understudy.kinds.decoding import decode
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.pods import Pod
 from understudy.objects.resources import JOBS, MPI_JOBS, Resource
 

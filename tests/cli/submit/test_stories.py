@@ -12,7 +12,7 @@ from tests.embedded.end_to_end.test_jobs import condition, running
 from tests.embedded.real_cluster import RealCluster, example_nodes, node, play
 from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import PATIENCE
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.main import main
 from understudy.objects.resources import CONFIG_MAPS, JOBS, MPI_JOBS, PODS, SERVICES
 

@@ -11,7 +11,7 @@ from tests.scenarios.test_random_walks import RACK, jobset, torch
 from understudy.control.loop import LoopSettings
 from understudy.kinds.annotations import PREFIX
 from understudy.kinds.ownership import EXCLUSIVE
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import INCIDENTS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1
 
 PATIENCE = LoopSettings().patience.make

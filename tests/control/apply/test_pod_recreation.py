@@ -6,7 +6,7 @@ from tests.control.apply.test_seat_release import ON_PREEMPTION, notes, with_vic
 from tests.control.loop_harness import LoopHarness, run_story
 from tests.objects.documents import Document, owner, pod, pod_spec
 from tests.scenarios.test_random_walks import torch
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import CONFIG_MAPS, PODS
 from understudy.ports import Refused
 

@@ -8,7 +8,7 @@ from tests.control.loop_harness import LoopHarness, run_story
 from tests.objects.documents import Document, job, node, owner, pod, pod_spec, priority_class
 from tests.scenarios.test_random_walks import jobset, torch
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import EVENTS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, NODES, PODS, TRAIN_JOBS, Resource
 
 ON_PREEMPTION = f"{PREFIX}on-preemption"

@@ -14,7 +14,7 @@ from understudy.control.apply.seats import MAX_ANNOTATION, seats_note
 from understudy.control.view.gang_parts import is_seatable, wants_a_seat
 from understudy.kinds.annotations import HOLDS, PREFIX
 from understudy.kinds.decoding import decode
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.model.gangs import Gang
 from understudy.objects.pods import Pod
 from understudy.objects.resources import CLAIMS, JOB_SETS, JOBS, MPI_JOBS_V1ALPHA1, NODES, PODS

@@ -9,7 +9,7 @@ from tests.scenarios.test_random_walks import torch
 from understudy.control.loop import LoopSettings, SchedulingLoop
 from understudy.control.record.incident_records import ABSENT_RETRY, WRITE_DELAY
 from understudy.kinds.annotations import PREFIX, format_time
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import INCIDENTS, NODES, PODS
 from understudy.ports import Refused
 

@@ -4,7 +4,7 @@ from tests.control.loop_harness import LoopHarness, run_story
 from tests.objects.documents import node, priority_class
 from tests.scenarios.test_random_walks import torch
 from understudy.kinds.annotations import REQUEUED_AT, format_time
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import PODS
 
 READY = {"type": "Ready", "status": "True"}

@@ -515,13 +515,13 @@ def test_a_gang_that_is_passed_over_is_planned_for_again_when_it_changes(change:
 def test_only_what_may_change_the_snapshot_stirs_the_view() -> None:
     view = viewed(node("n"), lease("n", "2026-01-01T00:59:58Z"), priority_class("high", 1))
     view.snapshot(NOW)
-    assert not view.stirred
+    assert not view.has_changed
     view.put(decode(lease("n", "2026-01-01T00:59:59Z")))
     view.put(decode(priority_class("high", 1) | {"metadata": {"name": "high", "resourceVersion": "9"}}))
-    assert not view.stirred
+    assert not view.has_changed
     assert view.next_look() == NOW - 2 + 15
     view.put(decode(priority_class("high", 2)))
-    assert view.stirred
+    assert view.has_changed
 
 
 def test_what_is_known_of_a_gang_can_be_asked_for() -> None:

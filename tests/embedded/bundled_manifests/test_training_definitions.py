@@ -12,8 +12,8 @@ from understudy.embedded.schema.custom.definitions import DefinitionForm, served
 from understudy.embedded.schema.errors import ApiError
 from understudy.embedded.schema.served_resource import Form, Strictness
 from understudy.embedded.schema.types.apiextensions import CustomResourceDefinition
-from understudy.kinds import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.kinds.children.training.spec import TrainingKind
+from understudy.kinds.training_operator import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 
 KINDS = {module.RULES.name: module.RULES for module in (pytorchjob, tfjob, xgboostjob, paddlejob, jaxjob)}
 OWN_FIELDS = ("nprocPerNode", "elasticPolicy", "successPolicy", "enableDynamicWorker")

@@ -19,8 +19,8 @@ from understudy.embedded.controllers.runtime.controller import Controller, run_c
 from understudy.embedded.controllers.runtime.event_aggregator import EventAggregator
 from understudy.embedded.controllers.runtime.object_graph import ObjectGraph
 from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
+from understudy.embedded.controllers.workload_controllers import WORKLOADS
 from understudy.kinds.registry import CONTROLLERS
-from understudy.kinds.workloads import WORKLOADS
 
 Made = Callable[["Desk"], Controller]
 

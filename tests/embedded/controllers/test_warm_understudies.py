@@ -8,7 +8,7 @@ from tests.objects.documents import Document, container, job, metadata, pod
 from understudy.embedded.controllers.runtime.controller import Controller
 from understudy.embedded.controllers.warm_understudies import ANEW_AFTER, REST, WarmUnderstudyController
 from understudy.kinds.annotations import UNDERSTUDY_OF, WARM, WARM_FOR, WARM_IMPORTS
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.kinds.understudies import GRACE
 from understudy.objects.resources import EVENTS, JOBS, PODS
 

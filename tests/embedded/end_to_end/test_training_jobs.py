@@ -16,7 +16,7 @@ from tests.embedded.real_cluster import KINDS, RealCluster, node, play
 from tests.embedded.shared_cluster import SharedClusters
 from tests.embedded.witness import PATIENCE, Document, Witness
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import PODS, SERVICES
 from understudy.ports import Refused
 

@@ -9,7 +9,7 @@ from tests.embedded.end_to_end.training_manifests import has, role, status_of, t
 from tests.embedded.manifests import STAYS
 from tests.embedded.real_cluster import RealCluster, node, play
 from tests.embedded.witness import Document
-from understudy.kinds.jaxjob import JAX_JOBS
+from understudy.kinds.training_operator.jaxjob import JAX_JOBS
 from understudy.objects.resources import PODS
 
 STEPS = 400

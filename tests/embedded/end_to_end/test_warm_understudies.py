@@ -10,7 +10,7 @@ from tests.embedded.witness import Document, Witness
 from understudy.embedded.agent.containers.attempts import state_of
 from understudy.embedded.shim.pod_folders import pod_folder
 from understudy.kinds.annotations import STEPS_IN, WARM
-from understudy.kinds.pytorchjob import PYTORCH_JOBS
+from understudy.kinds.training_operator.pytorchjob import PYTORCH_JOBS
 from understudy.objects.resources import PODS
 
 CODE = """

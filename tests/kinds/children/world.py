@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.objects.documents import Document
+from understudy.embedded.controllers.workload_controllers import WORKLOADS
 from understudy.kinds.children.actions import (
     ChildActions,
     CreateChild,
@@ -19,7 +20,6 @@ from understudy.kinds.children.actions import (
 )
 from understudy.kinds.job_kind import JobController
 from understudy.kinds.registry import CONTROLLERS
-from understudy.kinds.workloads import WORKLOADS
 from understudy.objects.resources import JOBS, PODS
 
 BEGIN = 1_767_225_600.0

@@ -20,7 +20,7 @@ from tests.embedded.real_cluster import KINDS, RealCluster, node, play
 from tests.embedded.witness import Document
 from tests.train.frameworks.held import PACE
 from understudy.kinds.annotations import PREFIX
-from understudy.kinds.jaxjob import JAX_JOBS
+from understudy.kinds.training_operator.jaxjob import JAX_JOBS
 from understudy.objects.resources import PODS
 
 ROOT = Path(__file__).parents[3]

@@ -28,7 +28,7 @@ class SuspendState(enum.Enum):
 def suspend_state(job: JobObject) -> SuspendState:
     if KINDS[job.resource.kind].is_ending(job.document):
         return SuspendState.ENDED
-    if not _is_paused(job.document, _lever(job)):
+    if not _is_paused(job.document, _control_of(job)):
         return SuspendState.ACTIVE
     notes = job.document["metadata"].get("annotations") or {}
     return SuspendState.REQUEUED if notes.get(REQUEUED_AT) else SuspendState.SUSPENDED
@@ -37,14 +37,14 @@ def suspend_state(job: JobObject) -> SuspendState:
 def suspension_patch(job: JobObject) -> MergePatch:
     """A merge patch: the owner suspends the job, and the seats that were held for it are released."""
     notes: dict[str, None] = {REQUEUED_AT: None, HOLDS: None}
-    return {**suspend_patch(_lever(job), True), "metadata": {"uid": job.uid, "annotations": notes}}
+    return {**suspend_patch(_control_of(job), True), "metadata": {"uid": job.uid, "annotations": notes}}
 
 
 def resumption_patch(job: JobObject) -> MergePatch:
-    return {**suspend_patch(_lever(job), False), "metadata": {"uid": job.uid}}
+    return {**suspend_patch(_control_of(job), False), "metadata": {"uid": job.uid}}
 
 
-def _lever(job: JobObject) -> JobControl:
+def _control_of(job: JobObject) -> JobControl:
     typed = job.typed()
     if kueue.manages_suspend(typed.metadata):
         raise BadInput(

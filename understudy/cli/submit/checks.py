@@ -50,7 +50,7 @@ async def _check_priorities(session: Session, names: Iterable[str]) -> None:
     for name in names:
         if await _found(session, Ref(PRIORITY_CLASSES, "", name)):
             continue
-        classes = sorted(await _listed(session, PRIORITY_CLASSES), key=_people_s_first)
+        classes = sorted(await _listed(session, PRIORITY_CLASSES), key=_class_order)
         close = close_names(name, map(_name, classes))
         hint = f"did you mean {' or '.join(close)}? There" if close else "there"
         known = short_list(f"{_name(one)} ({one['value']})" for one in classes)
@@ -86,7 +86,7 @@ async def _listed(session: Session, resource: Resource) -> list[dict[str, Any]]:
     return items
 
 
-def _people_s_first(one: dict[str, Any]) -> tuple[bool, int, str]:
+def _class_order(one: dict[str, Any]) -> tuple[bool, int, str]:
     return _name(one).startswith("system-"), -one["value"], _name(one)
 
 

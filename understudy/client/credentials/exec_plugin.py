@@ -55,15 +55,15 @@ class PluginRunner:
         return self._identity
 
     async def _run(self) -> bytes:
-        talks = self._talks()
-        environment = {**os.environ, **dict(self._plugin.env), "KUBERNETES_EXEC_INFO": self._info(talks)}
+        interactive = self._is_interactive()
+        environment = {**os.environ, **dict(self._plugin.env), "KUBERNETES_EXEC_INFO": self._info(interactive)}
         try:
             process = await asyncio.create_subprocess_exec(
                 self._plugin.command,
                 *self._plugin.args,
-                stdin=None if talks else asyncio.subprocess.DEVNULL,
+                stdin=None if interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
-                stderr=None if talks else asyncio.subprocess.PIPE,  # the user who logs in has to see the prompts
+                stderr=None if interactive else asyncio.subprocess.PIPE,  # the user who logs in has to see the prompts
                 env=environment,
             )
         except FileNotFoundError:
@@ -72,10 +72,12 @@ class PluginRunner:
         except OSError as error:
             raise self._failed((error.strerror or str(error)).lower()) from None
         try:
-            async with asyncio.timeout(INTERACTIVE_TIMEOUT if talks else TIMEOUT):
+            async with asyncio.timeout(INTERACTIVE_TIMEOUT if interactive else TIMEOUT):
                 said, complained = await process.communicate()
         except TimeoutError:
-            raise self._failed(f"gave no credentials within {INTERACTIVE_TIMEOUT if talks else TIMEOUT:g} s") from None
+            raise self._failed(
+                f"gave no credentials within {INTERACTIVE_TIMEOUT if interactive else TIMEOUT:g} s"
+            ) from None
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -86,15 +88,15 @@ class PluginRunner:
             raise self._failed(f"ended with {process.returncode}{f': {words}' if words else ''}")
         return said
 
-    def _talks(self) -> bool:
+    def _is_interactive(self) -> bool:
         """Whether the command may interact with the user at the terminal."""
         there = self._plugin.interactive != "Never" and sys.stdin is not None and sys.stdin.isatty()
         if self._plugin.interactive == "Always" and not there:
             raise self._failed("needs a terminal (interactiveMode: Always), and there is none")
         return there
 
-    def _info(self, talks: bool) -> str:
-        spec: dict[str, Any] = {"interactive": talks}
+    def _info(self, interactive: bool) -> str:
+        spec: dict[str, Any] = {"interactive": interactive}
         if self._plugin.cluster is not None:
             spec["cluster"] = self._plugin.cluster
         info = {"apiVersion": self._plugin.api_version, "kind": "ExecCredential", "spec": spec}

@@ -84,14 +84,14 @@ class ClusterView:
         if put is not None:
             put(obj)
         else:
-            self._surround(obj, gone=False)
+            self._update_context(obj, gone=False)
 
     def remove(self, obj: KubeObject) -> None:
         remove = self._remove.get(type(obj))
         if remove is not None:
             remove(obj)
         else:
-            self._surround(obj, gone=True)
+            self._update_context(obj, gone=True)
 
     def _put_pod(self, pod: Pod) -> None:
         known = self._gangs.pod(pod.metadata.namespace, pod.metadata.name)
@@ -104,7 +104,7 @@ class ClusterView:
         self._gangs.remove_pod(pod)
 
     @property
-    def stirred(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether an object was put or removed that may change the snapshot."""
         return self._context_stale or self._gangs.touched or self._nodes.touched or self._budgets.touched
 
@@ -173,18 +173,18 @@ class ClusterView:
             self._snapshot = msgspec.structs.replace(self._snapshot, budgets=budgets)
         return self._snapshot
 
-    def _surround(self, obj: KubeObject, gone: bool) -> None:
+    def _update_context(self, obj: KubeObject, gone: bool) -> None:
         """Objects that change the meaning of others. Most change rarely, and then all gangs are formed again. Claims
         and volumes change all day, and affect only the pods that name them."""
-        shelf, key = self._shelf(obj)
+        kept, key = self._kept_objects(obj)
         storage = self._context.surroundings
-        before, was_known = shelf.get(key), storage.is_known
+        before, was_known = kept.get(key), storage.is_known
         if gone:
-            shelf.pop(key, None)
+            kept.pop(key, None)
         else:
             metadata = msgspec.structs.replace(obj.metadata, resource_version="")
-            shelf[key] = msgspec.structs.replace(obj, metadata=metadata)
-        if shelf.get(key) == before:
+            kept[key] = msgspec.structs.replace(obj, metadata=metadata)
+        if kept.get(key) == before:
             return
         if storage.is_known != was_known or not isinstance(obj, PersistentVolumeClaim | PersistentVolume):
             self._context_stale = True
@@ -195,7 +195,7 @@ class ClusterView:
             for namespace, name in storage.claims_on(obj.metadata.name):
                 self._gangs.touch_claimants(namespace, name)
 
-    def _shelf(self, obj: KubeObject) -> tuple[dict[Any, Any], object]:
+    def _kept_objects(self, obj: KubeObject) -> tuple[dict[Any, Any], object]:
         meta, around = obj.metadata, self._context.surroundings
         match obj:
             case PriorityClass():

@@ -234,10 +234,10 @@ class GangIndex:
         group = self._group(entry.ref.key)
         group.entries.append(entry)
         group.passed_over = False
-        self._lend(entry, 1)
+        self._count_for_other_gang(entry, 1)
 
     def _drop(self, entry: GangPod) -> None:
-        self._lend(entry, -1)
+        self._count_for_other_gang(entry, -1)
         group = self._groups[entry.ref.key]
         entries = group.entries
         del entries[next(i for i, other in enumerate(entries) if other is entry)]
@@ -245,7 +245,7 @@ class GangIndex:
         self._dirty[entry.ref.key] = None
         self._emptied.add(entry.ref.key)
 
-    def _lend(self, entry: GangPod, count: int) -> None:
+    def _count_for_other_gang(self, entry: GangPod, count: int) -> None:
         """Records on a job how many of its pods count for another gang."""
         if entry.own.key != entry.ref.key and entry.own.kind != "Pod":
             self._group(entry.own.key).lent += count

@@ -37,7 +37,7 @@ class PodGroupIndex:
         touched = {name for name in (self._of.get(pod), _group_name(group)) if name is not None}
         before = {name: roll.is_a_gang for name in touched if (roll := self._rolls.get(name)) is not None}
         if (old := self._of.pop(pod, None)) is not None:
-            self._strike_out(pod, old)
+            self._remove_member(pod, old)
         if (new := _group_name(group)) is not None:
             roll = self._rolls.setdefault(new, GroupMembers())
             roll.members[pod] = own.key
@@ -46,7 +46,7 @@ class PodGroupIndex:
         turned = [name for name in before if name in self._rolls and self._rolls[name].is_a_gang != before[name]]
         return [other for name in turned for other in self._rolls[name].members if other != pod]
 
-    def _strike_out(self, pod: PodName, name: GroupName) -> None:
+    def _remove_member(self, pod: PodName, name: GroupName) -> None:
         roll = self._rolls[name]
         own = roll.members.pop(pod)
         roll.owners[own] -= 1

@@ -60,7 +60,7 @@ class ViewUpdater:
         was_awaited = self._expectations.saw(name, None if gone else obj)
         for listen in self._listeners:
             listen(obj, gone)
-        if was_awaited or (not self.changed.is_set() and self._view.stirred):
+        if was_awaited or (not self.changed.is_set() and self._view.has_changed):
             self.changed.set()
 
     def cannot_read(self, bare: ObjectHeader, error: BadObject, gone: bool) -> None:

@@ -82,12 +82,12 @@ def uncovered(wanted: Iterable[Rule], held: Sequence[Rule]) -> Rule | None:
     """The first wanted rule with a right that no held rule has; None where all are covered. Raises ValueError for a
     rule with too many combinations to compare."""
     for rule in wanted:
-        if not all(any(_contains(one, atom) for one in held) for atom in _atoms(rule)):
+        if not all(any(_contains(one, right) for one in held) for right in _single_rights(rule)):
             return rule
     return None
 
 
-def _atoms(rule: Rule) -> Iterator[Attributes]:
+def _single_rights(rule: Rule) -> Iterator[Attributes]:
     """Every single right of a rule. Only a wildcard covers a wildcard."""
     names = rule.names or {""}
     if len(rule.verbs) * (len(rule.groups) * len(rule.resources) * len(names) + len(rule.paths)) > MOST_COMBINATIONS:
@@ -99,9 +99,9 @@ def _atoms(rule: Rule) -> Iterator[Attributes]:
         yield Attributes(verb, path=path)
 
 
-def _contains(rule: Rule, atom: Attributes) -> bool:
-    """An atom without a name is about all names."""
-    return rule.allows(atom) and not (rule.names and not atom.name)
+def _contains(rule: Rule, right: Attributes) -> bool:
+    """An right without a name is about all names."""
+    return rule.allows(right) and not (rule.names and not right.name)
 
 
 def _has(values: frozenset[str], wanted: str) -> bool:

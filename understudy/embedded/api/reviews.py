@@ -141,7 +141,7 @@ def _rules(_: Asked, spec: Spec, authority: Authority) -> ReviewStatus:
     }
 
 
-def _oneself(asked: Asked, _: Spec, __: Authority) -> ReviewStatus:
+def _self_subject(asked: Asked, _: Spec, __: Authority) -> ReviewStatus:
     return {"userInfo": _user_info(asked.user)}
 
 
@@ -184,7 +184,7 @@ _ANSWERS: Mapping[str, Callable[[Asked, Spec, Authority], ReviewStatus]] = {
     "SelfSubjectRulesReview": _rules,
     "SubjectAccessReview": _access,
     "LocalSubjectAccessReview": _access,
-    "SelfSubjectReview": _oneself,
+    "SelfSubjectReview": _self_subject,
     "TokenReview": _token,
 }
 

@@ -107,14 +107,14 @@ async def _answering(folder: ClusterFolder) -> AsyncIterator[KubeClient]:
         while not access.exists():  # another `understudy up` may be writing it
             await asyncio.sleep(_LOOK)
         known = access.read_bytes()
-        async with connect(_impatient(access)) as client:
+        async with connect(_without_retries(access)) as client:
             if await _answers(client, access, known):
                 break
     async with connect(access) as client:
         yield client
 
 
-def _impatient(access: Path) -> Config:
+def _without_retries(access: Path) -> Config:
     return msgspec.structs.replace(read_kubeconfig(access), connect_retry=0.0)
 
 

@@ -65,7 +65,7 @@ def settings_differences(wanted: RequestedSettings, running: ClusterSettings) ->
         asked = getattr(wanted, field)
         if asked and asked != getattr(running, field):
             found.append(f"its {field.replace('_', ' ')} is {getattr(running, field)}, not {asked}")
-    if wanted.nodes is not None and _essence(wanted.nodes) != _essence(running.nodes):
+    if wanted.nodes is not None and _chosen_fields(wanted.nodes) != _chosen_fields(running.nodes):
         found.append("it has other nodes than the file")
     if wanted.loop is not None and wanted.loop != running.loop:
         found.append("it has other settings")
@@ -142,7 +142,7 @@ def _is_local(node: Mapping[str, Any]) -> bool:
     return bool(node["metadata"]["labels"].get(POOL) == LOCAL_POOL)
 
 
-def _essence(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def _chosen_fields(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     """The parts of nodes that the user chooses; the rest changes with the machine."""
     return [
         (node["metadata"]["name"], node["metadata"]["labels"], node.get("spec"), node["status"]["capacity"])

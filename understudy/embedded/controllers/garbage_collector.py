@@ -49,14 +49,14 @@ def decide_collection(
     owners: Sequence[tuple[FullOwnerReference, OwnerState]], dependents: Sequence[GraphEntry]
 ) -> Decision:
     """What to do with an object that has owners. `dependents` are the objects it owns itself."""
-    fates = {fate for _, fate in owners}
-    if OwnerState.UNKNOWN in fates:
+    states = {state for _, state in owners}
+    if OwnerState.UNKNOWN in states:
         return Keep()
-    lost = frozenset(owner.uid for owner, fate in owners if fate is not OwnerState.THERE)
-    if OwnerState.THERE in fates:
+    lost = frozenset(owner.uid for owner, state in owners if state is not OwnerState.THERE)
+    if OwnerState.THERE in states:
         return Unlink(lost) if lost else Keep()
     # A cycle of owners must be broken somewhere.
-    waits = OwnerState.WAITING in fates and dependents and not any(entry.leaving for entry in dependents)
+    waits = OwnerState.WAITING in states and dependents and not any(entry.leaving for entry in dependents)
     return Remove("Foreground" if waits else "Background")
 
 
@@ -122,8 +122,8 @@ class GarbageCollector:
             await self._let_go(entry, FOREGROUND)
 
     async def _consider(self, entry: GraphEntry) -> None:
-        fates = [(owner, await self._fate(entry, owner)) for owner in entry.owners]
-        decision = decide_collection(fates, self._graph.dependents(entry.uid))
+        states = [(owner, await self._owner_state(entry, owner)) for owner in entry.owners]
+        decision = decide_collection(states, self._graph.dependents(entry.uid))
         match decision:
             case Keep():
                 pass
@@ -134,7 +134,7 @@ class GarbageCollector:
             case _:
                 assert_never(decision)
 
-    async def _fate(self, entry: GraphEntry, owner: FullOwnerReference) -> OwnerState:
+    async def _owner_state(self, entry: GraphEntry, owner: FullOwnerReference) -> OwnerState:
         known = self._graph.get(owner.uid)
         if known is not None and known.meta.namespace in ("", entry.meta.namespace):
             waiting = known.leaving and FOREGROUND in known.meta.finalizers

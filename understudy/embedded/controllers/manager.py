@@ -38,11 +38,11 @@ from understudy.embedded.controllers.runtime.restarts import run_with_restarts
 from understudy.embedded.controllers.runtime.shared_cluster import SharedCluster
 from understudy.embedded.controllers.service_accounts import ServiceAccountController
 from understudy.embedded.controllers.warm_understudies import WarmUnderstudyController
+from understudy.embedded.controllers.workload_controllers import WORKLOADS
 from understudy.embedded.loop_settings import EMBEDDED_DEFAULTS, loop_settings
 from understudy.embedded.process_log import log_to_stderr
 from understudy.kinds.job_kind import JobController
 from understudy.kinds.registry import CONTROLLERS
-from understudy.kinds.workloads import WORKLOADS
 from understudy.ports import Clock
 
 log = logging.getLogger(__name__)

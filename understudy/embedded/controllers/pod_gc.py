@@ -74,7 +74,7 @@ class PodGarbageCollector:
 
     async def reconcile(self, key: str) -> float | None:
         if key == _FINISHED:
-            return await self._thin_out()
+            return await self._delete_surplus()
         node = self._node_of.get(key)
         if node is None or node in self._nodes:
             return None
@@ -114,7 +114,7 @@ class PodGarbageCollector:
             if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
-    async def _thin_out(self) -> float | None:
+    async def _delete_surplus(self) -> float | None:
         """Deletes the oldest finished pods beyond the limit."""
         surplus = len(self._finished) - self._most_finished
         for key, (_, uid) in sorted(self._finished.items(), key=lambda item: item[1])[: max(0, surplus)]:

@@ -4,9 +4,9 @@ from typing import Any
 
 from tests.kinds.children.world import World, moment
 from tests.objects.documents import Document, metadata
-from understudy.kinds import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.kinds.children.actions import CreateChild
 from understudy.kinds.children.training.spec import TrainingKind
+from understudy.kinds.training_operator import jaxjob, paddlejob, pytorchjob, tfjob, xgboostjob
 from understudy.objects.resources import PODS, SERVICES
 
 KINDS: dict[str, TrainingKind] = {

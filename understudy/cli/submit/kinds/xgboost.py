@@ -6,7 +6,7 @@ from understudy.cli.submit import flags
 from understudy.cli.submit.kinds.training import job, replicas, run_policy
 from understudy.cli.submit.pod_template import labels_of, template, worker
 from understudy.cli.submit.request import Document, JobRequest
-from understudy.kinds.xgboostjob import XGBOOST_JOBS
+from understudy.kinds.training_operator.xgboostjob import XGBOOST_JOBS
 from understudy.objects.resources import Resource
 
 NAMES = ("xgboost", "xgboostjob")

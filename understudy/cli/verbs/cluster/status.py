@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         raise BadInput("--name names an embedded cluster, --kubeconfig and --context any other: give one of them")
     clusters = local_clusters() if options.name is None else [choose_cluster(options.name)]
     if options.context or options.kubeconfig or not clusters:
-        code = _afar(options)
+        code = _show_remote_cluster(options)
         if code is not None:
             return code
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _afar(options: argparse.Namespace) -> int | None:
+def _show_remote_cluster(options: argparse.Namespace) -> int | None:
     """Reports on the cluster of the kubeconfig. None: there is no kubeconfig, or its cluster is an embedded one."""
     config = remote_config(options)
     if config is None:

@@ -4,18 +4,21 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from understudy.cli.options import VerbParser, add_cluster_options, add_type
 from understudy.cli.output.formats import print_as
 from understudy.cli.output.tables import show, wrapped
 from understudy.cli.queries.events import read_job_events
 from understudy.cli.queries.jobs import JobSummary, read_job
-from understudy.cli.queries.last_words import last_line
 from understudy.cli.queries.waiting import kueue_reasons, silent_scheduler_reasons
 from understudy.cli.session import Session, run_in_session
 from understudy.cli.views.events import event_figures
 from understudy.cli.views.findings import Finding, find_causes
 from understudy.cli.views.reasons import reason_sentences
+from understudy.client import KubeClient
+from understudy.objects.resources import PODS
+from understudy.ports import Ref, Refused, Unreachable
 
 ABOUT = """\
 Say why a job is where it is: what it waits for and who holds that, how it ended, and the story of its last preemption
@@ -25,6 +28,7 @@ EXAMPLES = """\
 examples:
   understudy why medium
   understudy why medium -o json"""
+_LOG_LINES, _LONGEST_LINE = 20, 300  # what is read of a container's log, and shown of its last line
 
 
 def add_flags(parser: VerbParser) -> None:
@@ -71,6 +75,20 @@ async def cause_sentences(session: Session, job: JobSummary, causes: Sequence[Fi
             said.append(f"The last line it printed: {words}")
         said.append(cause.help)
     return said
+
+
+async def last_line(client: KubeClient, namespace: str, pod: str, container: str) -> str:
+    """The last line, not blank, that a container printed. Empty where there is no log, or it cannot be read."""
+    path = Ref(PODS, namespace, pod).path("log")
+    query = urlencode({"container": container, "tailLines": _LOG_LINES})
+    log = b""
+    try:
+        async for piece in client.stream(f"{path}?{query}"):
+            log += piece
+    except (Refused, Unreachable):
+        return ""
+    lines = [line.strip() for line in log.decode(errors="replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "")[:_LONGEST_LINE]
 
 
 def cause_figures(cause: Finding) -> dict[str, object]:

@@ -59,7 +59,7 @@ async def _recover(options: argparse.Namespace, limit: float, socket: Path, sess
     for name in dict.fromkeys(options.names):
         try:
             await ask_agent(socket, RecoverNode(name))  # nothing is done where it has not failed
-            await _cure(session, name)
+            await _clear_fault(session, name)
             async with asyncio.timeout(limit or None):
                 await _ready(session.client, name)
         except AgentRefused as error:
@@ -72,7 +72,7 @@ async def _recover(options: argparse.Namespace, limit: float, socket: Path, sess
     return 0
 
 
-async def _cure(session: Session, name: str) -> None:
+async def _clear_fault(session: Session, name: str) -> None:
     try:
         node = msgspec.json.decode(await session.client.get(Ref(NODES, name=name)))
     except Refused as error:

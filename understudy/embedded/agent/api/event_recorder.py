@@ -100,7 +100,7 @@ class EventRecorder:
             patch = {"count": written.count, "lastTimestamp": format_time(int(moment))}
             ref = Ref(EVENTS, namespace, written.name)
             try:
-                await self._insist(lambda: self._cluster.patch(ref, patch, form=PatchForm.MERGE))
+                await self._retry_until_answered(lambda: self._cluster.patch(ref, patch, form=PatchForm.MERGE))
                 return
             except Refused as refusal:
                 if refusal.code != HTTPStatus.NOT_FOUND:
@@ -110,9 +110,9 @@ class EventRecorder:
         if len(self._written) > _MOST_REMEMBERED:
             self._written.popitem(last=False)
         body = event_document(event, name, moment)
-        await self._insist(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
+        await self._retry_until_answered(lambda: self._cluster.create(Ref(EVENTS, namespace), body))
 
-    async def _insist(self, write: Callable[[], Awaitable[object]]) -> None:
+    async def _retry_until_answered(self, write: Callable[[], Awaitable[object]]) -> None:
         """Repeats the write until the API answers. Events keep their names, so that none is created twice."""
         pause = _FIRST_PAUSE
         while True:

@@ -34,14 +34,16 @@ def device_variables(devices: Mapping[str, DeviceIds]) -> dict[str, str]:
     for resource, names in VENDORS.items():
         ids = devices.get(resource, ())
         found |= {name: _listed(ids) if ids else none for name, none in names}
-    return found | {f"UNDERSTUDY_DEVICES_{_shouted(resource)}": _listed(ids) for resource, ids in devices.items()}
+    return found | {
+        f"UNDERSTUDY_DEVICES_{_variable_suffix(resource)}": _listed(ids) for resource, ids in devices.items()
+    }
 
 
 def _listed(ids: DeviceIds) -> str:
     return ",".join(ids)
 
 
-def _shouted(resource: str) -> str:
+def _variable_suffix(resource: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in resource).upper()
 
 

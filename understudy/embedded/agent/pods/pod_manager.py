@@ -228,7 +228,7 @@ class PodManager:
     def enter(self, request: ExecRequest, streams: tuple[int, int, int]) -> ExecProcess:
         worker = self._workers.get(request.pod_uid)
         if worker is not None and request.neighbour:
-            worker = self._neighbour(worker, request.neighbour)
+            worker = self._other_pod(worker, request.neighbour)
         name = request.container or (worker.pod.spec.containers[0].name if worker is not None else "")
         if worker is None or worker.pod.container(name) is None:
             raise LookupError(f'container "{name or request.neighbour}" is not on this machine')
@@ -236,7 +236,7 @@ class PodManager:
             raise LookupError(f'node "{worker.pod.spec.node_name}" does not answer')
         return worker.containers.enter(name, request.command, streams, tty=request.tty)
 
-    def _neighbour(self, worker: PodWorker, name: str) -> PodWorker | None:
+    def _other_pod(self, worker: PodWorker, name: str) -> PodWorker | None:
         """The pod of that name that is not being deleted. A pod that has to end itself may not enter its neighbours."""
         wanted = (worker.pod.metadata.namespace, name)
         found = [k for k in self._workers.values() if (k.pod.metadata.namespace, k.pod.metadata.name) == wanted]

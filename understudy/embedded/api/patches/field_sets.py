@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.embedded.api.patches.json_values import woven
+from understudy.embedded.api.patches.json_values import merged_order
 from understudy.embedded.api.patches.strategic_merge import ListKeys
 from understudy.embedded.schema.errors import bad_request
 
@@ -114,7 +114,7 @@ class Shape:
             wanted[element] = self.overlay(present.get(element, [None])[0], item, (*path, element)) if keys else item
         return [
             item
-            for element in woven(present, wanted)
+            for element in merged_order(present, wanted)
             for item in ([wanted[element]] if element in wanted else present[element])
         ]
 

@@ -53,13 +53,13 @@ def copied(value: Json) -> Json:
 Item = TypeVar("Item", bound=Hashable)
 
 
-def woven(current: Iterable[Item], wanted: Iterable[Item]) -> list[Item]:
+def merged_order(current: Iterable[Item], wanted: Iterable[Item]) -> list[Item]:
     """All items of both, once each: `wanted` in its order, items of `current` alone at their place between them."""
     ruled = dict.fromkeys(wanted)
-    return list(dict.fromkeys(_woven(current, ruled)))
+    return list(dict.fromkeys(_merged_order(current, ruled)))
 
 
-def _woven(current: Iterable[Item], ruled: dict[Item, None]) -> Iterator[Item]:
+def _merged_order(current: Iterable[Item], ruled: dict[Item, None]) -> Iterator[Item]:
     """An item of both is preceded by all items of `ruled` before it; each is yielded once."""
     ahead = iter(ruled)
     yielded: set[Item] = set()

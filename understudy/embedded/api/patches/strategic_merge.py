@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from understudy.embedded.api.patches.json_values import refuse_depth, woven
+from understudy.embedded.api.patches.json_values import merged_order, refuse_depth
 from understudy.embedded.schema.errors import ApiError, bad_request
 
 ListKeys = Mapping[str, tuple[str, ...]]  # by dotted path without indexes, see Form in served_resource
@@ -106,7 +106,7 @@ class _Merge:
             for known_by, item in zip(_known_by(result[field], keys, path), result[field], strict=True):
                 groups.setdefault(known_by, []).append(item)
             wanted = [known_by for known_by in _known_by(order, keys, path) if known_by in groups]
-            result[field] = [item for known_by in woven(groups, wanted) for item in groups[known_by]]
+            result[field] = [item for known_by in merged_order(groups, wanted) for item in groups[known_by]]
 
 
 def _retained(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

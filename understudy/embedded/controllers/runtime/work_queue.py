@@ -94,9 +94,9 @@ class WorkQueue(Generic[K]):
         if self._alarm is not None:
             self._alarm.cancel()
         self._rings_at = at
-        self._alarm = asyncio.create_task(self._ring(at), name="queue alarm")
+        self._alarm = asyncio.create_task(self._wait_for_alarm(at), name="queue alarm")
 
-    async def _ring(self, at: float) -> None:
+    async def _wait_for_alarm(self, at: float) -> None:
         while at > (now := self._clock.now()):
             await self._clock.sleep(at - now)
         self._rings_at, self._alarm = float("inf"), None

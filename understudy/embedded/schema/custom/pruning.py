@@ -46,13 +46,13 @@ class _Pruning:
             below = node.properties.get(name) or node.additional
             if below is None:
                 if not node.preserve:
-                    self.strange(node, value, name, path)
+                    self.unknown_field(node, value, name, path)
             elif value[name] is None and not below.nullable and not (below.preserve and not below.kind):
                 del value[name]
             else:
                 value[name] = self.value(below, value[name], child(path, name))
 
-    def strange(self, node: SchemaNode, value: dict[str, Any], name: str, path: str) -> None:
+    def unknown_field(self, node: SchemaNode, value: dict[str, Any], name: str, path: str) -> None:
         if value.pop(name) is not None:
             note_unknown(self.unknown, node, name, path)
 

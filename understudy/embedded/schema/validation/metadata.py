@@ -17,21 +17,21 @@ _EMPTY: tuple[Any, ...] = (None, "", False, 0, [], {})
 
 
 def alike(one: Any, other: Any) -> bool:
-    return bool(one == other) or essence(one) == essence(other)
+    return bool(one == other) or without_empty(one) == without_empty(other)
 
 
-def essence(value: Any) -> Any:
+def without_empty(value: Any) -> Any:
     """Plain values, without empty ones."""
     match value:
         case msgspec.UNSET:
             return None
         case msgspec.Struct():
-            return essence(msgspec.to_builtins(value, enc_hook=str))
+            return without_empty(msgspec.to_builtins(value, enc_hook=str))
         case dict():
-            kept = ((key, essence(item)) for key, item in value.items())
+            kept = ((key, without_empty(item)) for key, item in value.items())
             return {key: item for key, item in kept if item not in _EMPTY}
         case list():
-            return [essence(item) for item in value]
+            return [without_empty(item) for item in value]
     return value
 
 

@@ -60,9 +60,9 @@ def affinity(given: Affinity, field: str) -> Iterator[Cause]:
         for i, preferred in enumerate(node.preferred_during_scheduling_ignored_during_execution or ()):
             yield from _node_term(preferred.preference, f"{where}.{_PREFERRED}[{i}].preference")
     if given.pod_affinity:
-        yield from _neighbours(given.pod_affinity, child(field, "podAffinity"))
+        yield from _pod_affinity(given.pod_affinity, child(field, "podAffinity"))
     if given.pod_anti_affinity:
-        yield from _neighbours(given.pod_anti_affinity, child(field, "podAntiAffinity"))
+        yield from _pod_affinity(given.pod_anti_affinity, child(field, "podAntiAffinity"))
 
 
 def node_selector(selector: NodeSelector, field: str) -> Iterator[Cause]:
@@ -83,7 +83,7 @@ def _node_term(term: NodeSelectorTerm, field: str) -> Iterator[Cause]:
             yield causes.required(child(where, "values"), "must be only one value when `operator` is 'In' or 'NotIn'")
 
 
-def _neighbours(given: PodAffinity | PodAntiAffinity, field: str) -> Iterator[Cause]:
+def _pod_affinity(given: PodAffinity | PodAntiAffinity, field: str) -> Iterator[Cause]:
     for i, term in enumerate(given.required_during_scheduling_ignored_during_execution or ()):
         yield from _pod_term(term, f"{field}.{_REQUIRED}[{i}]")
     for i, weighted in enumerate(given.preferred_during_scheduling_ignored_during_execution or ()):

@@ -17,7 +17,7 @@ from understudy.kinds.children.actions import (
     PatchChild,
     owner_reference,
 )
-from understudy.kinds.children.deployment.scaling import replicas_wanted
+from understudy.kinds.children.deployment.replica_counts import replicas_wanted
 from understudy.kinds.children.deployment.spec import (
     DESIRED,
     MOST,

@@ -23,7 +23,7 @@ class JobEnd(msgspec.Struct, frozen=True):
         return SUCCESS if self.success else FAILURE
 
     @property
-    def sealed_as(self) -> str:
+    def recorded_as(self) -> str:
         return "Complete" if self.success else "Failed"
 
 

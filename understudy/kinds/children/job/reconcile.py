@@ -53,8 +53,8 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     case = _Case(job, document, pods, count_pods(job, pods), now)
     ending = find_end(job, case.tally, now)
     if ending is not None:
-        return _winding_down(case, ending)
-    return _standing_back(case) if job.spec.suspend else _going_on(case)
+        return _while_ending(case, ending)
+    return _while_suspended(case) if job.spec.suspend else _while_running(case)
 
 
 def release_orphans(observed: ObservedChildren) -> ChildActions:
@@ -89,7 +89,7 @@ def _expiry(job: JobObject) -> float | None:
     return None if allowed is None or ended is None else ended + allowed
 
 
-def _winding_down(case: _Case, ending: JobEnd) -> ChildActions:
+def _while_ending(case: _Case, ending: JobEnd) -> ChildActions:
     """Pods that still run are deleted. They count as failed if the Job has failed; otherwise they are not counted."""
     tally = case.tally if ending.success else count_pods(case.job, case.pods, doomed=True)
     status, notes = ending_status(case.job, case.status, tally, ending, case.now)
@@ -97,30 +97,30 @@ def _winding_down(case: _Case, ending: JobEnd) -> ChildActions:
     return ChildActions(
         status=status,
         patches=_released((*tally.released, *unasked)),
-        deletes=_sent_home(tally.active),
+        deletes=_pod_deletions(tally.active),
         notes=notes,
     )
 
 
-def _standing_back(case: _Case) -> ChildActions:
+def _while_suspended(case: _Case) -> ChildActions:
     """A suspended Job has no pods. Their finalizers are removed first, so that none of them is ever counted."""
     status, notes = running_status(case.job, case.status, case.tally, case.now)
     return ChildActions(
         status=status,
         patches=_released((*case.tally.released, *case.tally.active)),
-        deletes=_sent_home(case.tally.active),
+        deletes=_pod_deletions(case.tally.active),
         notes=notes,
     )
 
 
-def _going_on(case: _Case) -> ChildActions:
+def _while_running(case: _Case) -> ChildActions:
     status, notes = running_status(case.job, case.status, case.tally, case.now)
     surplus = _surplus(case)
     creates, wait = ((), None) if surplus else _missing(case)
     return ChildActions(
         status=status,
         patches=_released((*case.tally.released, *surplus)),
-        deletes=_sent_home(surplus),
+        deletes=_pod_deletions(surplus),
         creates=creates,
         notes=notes,
         again_at=earliest(wait, deadline(case.job)),
@@ -213,5 +213,5 @@ def _released(pods: Iterable[PartialPod]) -> tuple[PatchChild, ...]:
     return tuple(remove_finalizer(PODS, meta, TRACKING) for meta in tracked.values())
 
 
-def _sent_home(pods: Iterable[PartialPod]) -> tuple[DeleteChild, ...]:
+def _pod_deletions(pods: Iterable[PartialPod]) -> tuple[DeleteChild, ...]:
     return tuple(DeleteChild(PODS, pod.metadata.name, pod.metadata.uid, DELETED) for pod in pods)

@@ -42,7 +42,7 @@ def ending_status(job: JobObject, old: Document, tally: PodCounts, ending: JobEn
         _set_condition(status, ending.announced_as, EventNote(ending.reason, ending.message), now)
     if not tally.settled:
         return JobStatusUpdate(status)
-    _set_condition(status, ending.sealed_as, EventNote(ending.reason, ending.message), now)
+    _set_condition(status, ending.recorded_as, EventNote(ending.reason, ending.message), now)
     if ending.success:
         status["completionTime"] = whole_seconds(now)
         return JobStatusUpdate(status, (EventNote("Completed", "Job completed"),))

@@ -1,5 +1,7 @@
 """A JobSet, its Jobs and its Service, into what is to be done next."""
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from understudy.kinds.children.actions import (
@@ -23,7 +25,6 @@ from understudy.kinds.children.jobset.state import (
     replicated_job_counts,
     succeeded,
 )
-from understudy.kinds.children.jobset.steering import resumption
 from understudy.kinds.children.jobset.volume_claims import claims, problem_of
 from understudy.kinds.children.partial_objects import PartialJob, find_condition, whole_seconds, with_condition
 from understudy.kinds.end_conditions import JOBSET_ENDS
@@ -32,6 +33,10 @@ from understudy.objects.meta import has_condition, seconds
 from understudy.objects.resources import JOBS
 
 IN_PROGRESS, COMPLETED = "StartupPolicyInProgress", "StartupPolicyCompleted"
+
+# The fields of a pod template that say where its pods may run; they may change while a Job is suspended.
+_MAPS = (("metadata", "labels"), ("metadata", "annotations"), ("spec", "nodeSelector"))
+_LISTS = ("tolerations", "schedulingGates")
 
 
 def reconcile(document: Document, observed: ObservedChildren, now: float) -> ChildActions:
@@ -53,7 +58,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     if isinstance(verdict, JobSetRestart):
         return _restarted(jobset, status, verdict)
     status = _with_startup(jobset, standing, status, now)
-    return _going_on(jobset, document, observed, standing, _with_suspension(jobset, status, now))
+    return _while_running(jobset, document, observed, standing, _with_suspension(jobset, status, now))
 
 
 def _after_the_end(jobset: JobSetObject, standing: JobSetState, status: Document, now: float) -> ChildActions:
@@ -139,7 +144,7 @@ def _with_startup(jobset: JobSetObject, standing: JobSetState, status: Document,
     return {**status, "conditions": with_condition(conditions, _condition(COMPLETED, note, now))}
 
 
-def _going_on(
+def _while_running(
     jobset: JobSetObject, document: Document, observed: ObservedChildren, standing: JobSetState, suspension: _Suspension
 ) -> ChildActions:
     services = {each.metadata.name for each in observed.services}
@@ -166,11 +171,41 @@ def _switched(jobset: JobSetObject, document: Document, standing: JobSetState) -
             continue
         template = written["template"]["spec"].get("template") or {}
         patches += [
-            _paused(job) if jobset.spec.suspend else resumption(job, template)
+            _paused(job) if jobset.spec.suspend else _resumed(job, template)
             for job in standing.of(jobset, group)
             if not finished(job) and job.spec.suspend != jobset.spec.suspend
         ]
     return tuple(patches)
+
+
+def _resumed(job: PartialJob, template: Document) -> PatchChild:
+    """The next step by which a suspended Job goes on. The template of a Job that has run before may change only once
+    its startTime is removed, as JobSet's own controller does it.
+
+    Clients such as Kueue change the templates of a suspended JobSet together with the patch that resumes it."""
+    about: Document = {"uid": job.metadata.uid}
+    change = _template_change(job, template)
+    if change and job.status.start_time is not None:
+        return PatchChild(JOBS, job.metadata.name, {"metadata": about, "status": {"startTime": None}}, sub="status")
+    spec: Document = {"suspend": False, **({"template": change} if change else {})}
+    return PatchChild(JOBS, job.metadata.name, {"metadata": about, "spec": spec})
+
+
+def _template_change(job: PartialJob, template: Document) -> Document:
+    """A merge patch. What others have added to the Job stays."""
+    current = job.spec.template
+    change: Document = {}
+    for part, name in _MAPS:
+        wanted: Mapping[str, str] = (template.get(part) or {}).get(name) or {}
+        before: Mapping[str, str] = (current.get(part) or {}).get(name) or {}
+        if new := {key: value for key, value in wanted.items() if before.get(key) != value}:
+            change.setdefault(part, {})[name] = new
+    for name in _LISTS:
+        listed: Sequence[Document] = (template.get("spec") or {}).get(name) or ()
+        there: Sequence[Document] = (current.get("spec") or {}).get(name) or ()
+        if added := [item for item in listed if item not in there]:
+            change.setdefault("spec", {})[name] = [*there, *added]
+    return change
 
 
 def _paused(job: PartialJob) -> PatchChild:

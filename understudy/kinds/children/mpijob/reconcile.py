@@ -49,7 +49,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
     ending = find_end(job, case.standing, now)
     if ending is not None:
         return _ended(report, ending)
-    return _standing_back(case, report) if job.policy.suspend else _going_on(case, report)
+    return _while_suspended(case, report) if job.policy.suspend else _while_running(case, report)
 
 
 class _Case(NamedTuple):
@@ -84,7 +84,7 @@ def _after_the_end(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
     return ChildActions(
         status=report.status,
         patches=_stopped_job(case, due),
-        deletes=_sent_home([*_late_launcher(case, due), *_cleaned(case)]),
+        deletes=_pod_deletions([*_late_launcher(case, due), *_cleaned(case)]),
         expired=expires is not None and case.now >= expires,
         again_at=earliest(expires, due if case.now < due else None),
     )
@@ -115,7 +115,7 @@ def _cleaned(case: _Case) -> list[PartialPod]:
 # Before the end
 
 
-def _standing_back(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
+def _while_suspended(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
     """A suspended job keeps no pods. Its launcher pauses first, so that it is not blamed for what happens to it."""
     status.report_suspended(case.job, report)
     made, standing = case.standing.job, case.standing
@@ -123,12 +123,12 @@ def _standing_back(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
     return ChildActions(
         status=report.status,
         patches=(_switched(made, True),) if made is not None and _is_to_switch(made, True) else (),
-        deletes=_sent_home([pod for pod in pods if not pod.finished or pod is standing.pod]),
+        deletes=_pod_deletions([pod for pod in pods if not pod.finished or pod is standing.pod]),
         notes=tuple(report.notes),
     )
 
 
-def _going_on(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
+def _while_running(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
     job, standing = case.job, case.standing
     status.report_running(job, standing, report)
     _count_failure(case, report)
@@ -142,7 +142,7 @@ def _going_on(case: _Case, report: MPIJobStatusWriter) -> ChildActions:
     return ChildActions(
         status=report.status,
         patches=(*([fixed] if fixed else ()), *switched),
-        deletes=_sent_home([*replaceable_workers(job, standing), *standing.surplus, *_failed_launcher(case)]),
+        deletes=_pod_deletions([*replaceable_workers(job, standing), *standing.surplus, *_failed_launcher(case)]),
         creates=(*creates, *launcher),
         notes=tuple(report.notes),
         again_at=earliest(again_at, deadline(job), _settled_at(case, since)),
@@ -227,7 +227,7 @@ def _switched(made: PartialJob, paused: bool) -> PatchChild:
     return PatchChild(JOBS, made.metadata.name, {"metadata": {"uid": made.metadata.uid}, "spec": {"suspend": paused}})
 
 
-def _sent_home(pods: list[PartialPod]) -> tuple[DeleteChild, ...]:
+def _pod_deletions(pods: list[PartialPod]) -> tuple[DeleteChild, ...]:
     return tuple(
         DeleteChild(PODS, pod.metadata.name, pod.metadata.uid, POD_DELETED) for pod in pods if not pod.metadata.leaving
     )

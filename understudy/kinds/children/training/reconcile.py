@@ -46,19 +46,21 @@ def reconcile(kind: TrainingKind, document: Document, observed: ObservedChildren
         status, notes = case.reporter.invalid(problem)
         return ChildActions(status=status, notes=notes)
     if job.policy.suspend or (job.was_suspended and observed.pods):
-        return _standing_back(case)
-    return _going_on(case)
+        return _while_suspended(case)
+    return _while_running(case)
 
 
-def _standing_back(case: _Case) -> ChildActions:
+def _while_suspended(case: _Case) -> ChildActions:
     """A suspended job has no pods. It is resumed once the last pod of the old run is gone."""
     status, notes = case.reporter.suspended()
     return ChildActions(
-        status=status, deletes=_sent_home(case.observed.pods) + _closed(case.observed.services), notes=notes
+        status=status,
+        deletes=_pod_deletions(case.observed.pods) + _service_deletions(case.observed.services),
+        notes=notes,
     )
 
 
-def _going_on(case: _Case) -> ChildActions:
+def _while_running(case: _Case) -> ChildActions:
     job = case.job
     standing = training_state(job, case.observed, case.now)
     verdict = verdict_of(job, standing, case.now)
@@ -70,7 +72,8 @@ def _going_on(case: _Case) -> ChildActions:
         notes += (making.OVERWRITTEN,)
     return ChildActions(
         status=status,
-        deletes=_sent_home((*standing.retried, *standing.wrecks, *standing.surplus)) + _closed(_idle_services(case)),
+        deletes=_pod_deletions((*standing.retried, *standing.wrecks, *standing.surplus))
+        + _service_deletions(_idle_services(case)),
         creates=creates,
         notes=notes,
         again_at=earliest(deadline(job), standing.doubtful_until),
@@ -101,7 +104,7 @@ def _after_the_end(case: _Case) -> ChildActions:
     expires = None if ended is None or allowed is None else ended + allowed
     return ChildActions(
         status=status,
-        deletes=_sent_home(removed) + _closed(closed),
+        deletes=_pod_deletions(removed) + _service_deletions(closed),
         notes=notes,
         expired=expires is not None and case.now >= expires,
         again_at=expires,
@@ -122,11 +125,11 @@ def _cleaned(case: _Case) -> tuple[list[PartialPod], list[PartialObject]]:
     return removed, [service for service in case.observed.services if service.metadata.name not in kept]
 
 
-def _sent_home(pods: Iterable[PartialPod]) -> tuple[DeleteChild, ...]:
+def _pod_deletions(pods: Iterable[PartialPod]) -> tuple[DeleteChild, ...]:
     staying = {pod.metadata.uid: pod.metadata.name for pod in pods if not pod.metadata.leaving}
     return tuple(DeleteChild(PODS, name, uid, POD_DELETED) for uid, name in staying.items())
 
 
-def _closed(services: Iterable[PartialObject]) -> tuple[DeleteChild, ...]:
+def _service_deletions(services: Iterable[PartialObject]) -> tuple[DeleteChild, ...]:
     staying = [service.metadata for service in services if not service.metadata.leaving]
     return tuple(DeleteChild(SERVICES, meta.name, meta.uid, SERVICE_DELETED) for meta in staying)

@@ -48,7 +48,7 @@ def reconcile(document: Document, observed: ObservedChildren, now: float) -> Chi
         note = EventNote("DeadlineExceeded", "TrainJob exceeded its active deadline", "Warning")
         return msgspec.structs.replace(_failed(status, note, now), deletes=_outlived(jobset))
     case = _Case(job, document, observed, now)
-    wanted = _begun(case, status) if jobset is None else _going_on(case, status, jobset)
+    wanted = _begun(case, status) if jobset is None else _while_running(case, status, jobset)
     return msgspec.structs.replace(wanted, again_at=deadline)
 
 
@@ -79,7 +79,7 @@ def _runtime(job: TrainJobObject, observed: ObservedChildren) -> Document:
     return runtime
 
 
-def _going_on(case: _Case, status: Document, jobset: PartialJobSet) -> ChildActions:
+def _while_running(case: _Case, status: Document, jobset: PartialJobSet) -> ChildActions:
     """It pauses when its job pauses. One made of another edition is made again before it goes on."""
     meta, suspend = jobset.metadata, case.job.spec.suspend
     if meta.leaving:

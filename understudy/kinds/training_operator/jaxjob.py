@@ -11,7 +11,7 @@ from understudy.kinds.children.training.spec import (
     all_workers_done,
     fails_when_lacking,
 )
-from understudy.kinds.training_operator import training_kind
+from understudy.kinds.training_operator.training_kind import training_kind
 from understudy.objects.jobs import ReplicaSpec, RunPolicy, TrainingStatus, Workload
 from understudy.objects.meta import Part
 from understudy.objects.resources import Resource

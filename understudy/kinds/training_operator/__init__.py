@@ -1,0 +1,1 @@
+"""The kinds of the training operator, a file each, and what they share."""
